@@ -1,0 +1,92 @@
+"""framesift: the few real frames of a long video that let a vision-language model answer a question.
+
+Names load when first used, so `import framesift` is quick and pulls in nothing heavy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from framesift.errors import BudgetError, FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+    from framesift.records import (
+        Answer,
+        Event,
+        Evidence,
+        Question,
+        Selection,
+        Slot,
+        VideoIndex,
+        VideoInfo,
+        VisualDemand,
+    )
+    from framesift.select.config import GCRConfig
+    from framesift.select.demand import visual_demand
+    from framesift.select.many import select_many
+    from framesift.select.registry import Selector, select_frames, selectors
+    from framesift.vectors import UnitRows
+
+__version__ = "0.1.0"
+
+# In the order a user meets them: what flows, the calls, the settings, what can go wrong.
+_HOME = {
+    "Event": "records",
+    "Question": "records",
+    "VideoInfo": "records",
+    "VideoIndex": "records",
+    "Evidence": "records",
+    "Slot": "records",
+    "Selection": "records",
+    "Answer": "records",
+    "VisualDemand": "records",
+    "UnitRows": "vectors",
+    "select_frames": "select.registry",
+    "select_many": "select.many",
+    "selectors": "select.registry",
+    "Selector": "select.registry",
+    "visual_demand": "select.demand",
+    "GCRConfig": "select.config",
+    "FramesiftError": "errors",
+    "InputError": "errors",
+    "BudgetError": "errors",
+    "OptionError": "errors",
+    "UnknownName": "errors",
+    "MissingExtra": "errors",
+}
+
+__all__ = [
+    "Answer",
+    "BudgetError",
+    "Event",
+    "Evidence",
+    "FramesiftError",
+    "GCRConfig",
+    "InputError",
+    "MissingExtra",
+    "OptionError",
+    "Question",
+    "Selection",
+    "Selector",
+    "Slot",
+    "UnitRows",
+    "UnknownName",
+    "VideoIndex",
+    "VideoInfo",
+    "VisualDemand",
+    "__version__",
+    "select_frames",
+    "select_many",
+    "selectors",
+    "visual_demand",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'framesift' has no attribute {name!r}")
+    value = getattr(import_module(f"framesift.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

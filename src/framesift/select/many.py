@@ -1,0 +1,61 @@
+"""Many questions on one video: one product for all their relevances."""
+
+from collections.abc import Callable, Sequence
+
+from framesift.errors import InputError
+from framesift.records import Event, Evidence, Question, Selection, VideoIndex
+from framesift.select.demand import resolve_demand
+from framesift.select.registry import select_frames
+from framesift.vectors import Array, row_products, unit_rows
+
+
+def select_many(
+    index: VideoIndex,
+    questions: Sequence[Question | str],
+    *,
+    queries: Array,
+    budget: int,
+    events: Sequence[Event] = (),
+    event_features: Array | None = None,
+    method: str = "gcr",
+    visual_demand: float | str | Callable[[str], float] = "rules",
+    **options: object,
+) -> list[Selection]:
+    """Select for each question: the same as `select_frames` one by one, sooner.
+
+    queries (Q, D): the questions' text vectors; event_features (E, D) those of the events. visual_demand: "rules",
+    a number, or a function of the question's stem. method and options as in `select_frames`.
+    """
+    asked = [Question(question) if isinstance(question, str) else question for question in questions]
+    if len(queries) != len(asked):
+        raise InputError(f"queries has {len(queries)} rows for {len(asked)} questions; expected one each")
+    if not asked:
+        return []
+    rows = 0 if event_features is None else len(event_features)
+    if rows != len(events):
+        raise InputError(f"event_features has {rows} rows for {len(events)} events; expected one each")
+    vectors = index.vectors
+    texts = unit_rows(queries, "queries", dim=vectors.dim)
+    relevance = vectors.products(texts)
+    event_relevance = None
+    if event_features is not None and rows:
+        event_relevance = row_products(unit_rows(event_features, "event_features", dim=vectors.dim), texts)
+    return [
+        select_frames(
+            Evidence(
+                times_s=index.times_s,
+                duration_s=index.info.duration_s,
+                frames=index.frames,
+                query=texts[k],
+                events=events,
+                visual_demand=resolve_demand(visual_demand, question.text),
+                scores=relevance[:, k],
+                event_scores=None if event_relevance is None else event_relevance[:, k],
+                prepared=vectors,
+            ),
+            budget=budget,
+            method=method,
+            **options,
+        )
+        for k, question in enumerate(asked)
+    ]

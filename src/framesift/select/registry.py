@@ -1,0 +1,80 @@
+"""The selectors by name, ours and other packages', and the one call for all of them."""
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+
+from framesift.errors import BudgetError, OptionError, UnknownName
+from framesift.records import Evidence, Selection
+
+ENTRY_POINTS = "framesift.selectors"
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A way to choose frames: `run(evidence, budget, **options)`, with the options it knows and their defaults."""
+
+    name: str
+    run: Callable[..., Selection]
+    summary: str
+    options: Mapping[str, object]
+
+
+def selectors() -> dict[str, Selector]:
+    """Every selector that can be named: those built in, then those of installed packages, by name."""
+    return dict(_all())
+
+
+def select_frames(evidence: Evidence, *, budget: int, method: str = "gcr", **options: object) -> Selection:
+    """Choose min(budget, N) distinct frames of the evidence, in chronological order.
+
+    method: a name of `selectors()`; options: that selector's own, each with a default.
+    """
+    selector = get_selector(method)
+    check_options(method, options, selector.options)
+    return selector.run(evidence, check_budget(budget), **options)
+
+
+def get_selector(method: str) -> Selector:
+    known = _all()
+    if method not in known:
+        raise UnknownName(f"there is no selector {method!r}; known are {', '.join(known)}")
+    return known[method]
+
+
+def check_budget(budget: int) -> int:
+    try:
+        whole = operator.index(budget)
+    except TypeError:
+        whole = 0
+    if whole < 1 or isinstance(budget, bool):
+        raise BudgetError(f"budget is {budget!r}; it must be a whole number of at least 1")
+    return whole
+
+
+def check_options(method: str, given: Mapping[str, object], known: Mapping[str, object]) -> None:
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        listing = ", ".join(f"{name} = {default!r}" for name, default in known.items()) or "none"
+        raise OptionError(f"{method} has no option {unknown[0]!r}; it knows {listing}")
+
+
+@cache
+def _all() -> dict[str, Selector]:
+    from framesift.select import gcr, mmr, topk, uniform
+
+    found = {module.SELECTOR.name: module.SELECTOR for module in (gcr, uniform, topk, mmr)}
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        if entry.name not in found:
+            found[entry.name] = _from_function(entry.name, entry.load())
+    return found
+
+
+def _from_function(name: str, run: Callable[..., Selection]) -> Selector:
+    """A selector from any function `(evidence, budget, *, option=default, …) → Selection`."""
+    options = {p.name: p.default for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    summary = (inspect.getdoc(run) or name).splitlines()[0]
+    return Selector(name, run, summary, options)

@@ -1,0 +1,31 @@
+"""The package as a whole: quick to import, and every public name where it says it is."""
+
+import subprocess
+import sys
+
+import framesift as fs
+
+
+def test_import_pulls_in_nothing_heavy():
+    code = "import framesift, sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "framesift" in loaded
+    assert not {"torch", "av", "numpy", "PIL", "transformers"} & set(loaded)
+
+
+def test_every_public_name_can_be_used():
+    assert all(getattr(fs, name) is not None for name in fs.__all__)
+    assert set(fs._HOME) | {"__version__"} == set(fs.__all__)
+
+
+def test_unknown_name_is_an_attribute_error():
+    assert not hasattr(fs, "no_such_name")
+
+
+def test_selectors_import_no_other_room():
+    code = (
+        "import framesift, sys; framesift.selectors();"
+        "print(*sorted(name.split('.')[1] for name in sys.modules if name.startswith('framesift.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert set(loaded) == {"select", "records", "vectors", "errors"}
