@@ -24,6 +24,17 @@ _NOT_AN_OPTION = {"", "n/a", "na", "none given"}
 
 
 @dataclass(frozen=True)
+class SubtitleTrack:
+    """A subtitle stream inside a video file."""
+
+    index: int
+    codec: str
+    language: str = ""
+    title: str = ""
+    is_text: bool = True  # False: pictures of text, which can't be read without recognition
+
+
+@dataclass(frozen=True)
 class VideoInfo:
     """What a file says of its video: as shown on screen, on the clock a player shows."""
 
@@ -35,7 +46,7 @@ class VideoInfo:
     codec: str = ""
     start_s: float = 0.0  # the container's own start time, which is our zero
     has_audio: bool = False
-    subtitle_tracks: tuple[str, ...] = ()
+    subtitle_tracks: tuple[SubtitleTrack, ...] = ()
 
 
 @dataclass(frozen=True)
