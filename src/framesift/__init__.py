@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from framesift.api import select, select_many
     from framesift.errors import BudgetError, FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+    from framesift.library.build import index
     from framesift.records import (
         Answer,
         Event,
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     )
     from framesift.select.config import GCRConfig
     from framesift.select.demand import visual_demand
-    from framesift.select.many import select_many
     from framesift.select.registry import Selector, select_frames, selectors
     from framesift.vectors import UnitRows
 
@@ -41,8 +42,10 @@ _HOME = {
     "Answer": "records",
     "VisualDemand": "records",
     "UnitRows": "vectors",
+    "index": "library.build",
     "select_frames": "select.registry",
-    "select_many": "select.many",
+    "select": "api",
+    "select_many": "api",
     "selectors": "select.registry",
     "Selector": "select.registry",
     "visual_demand": "select.demand",
@@ -76,6 +79,8 @@ __all__ = [
     "VideoInfo",
     "VisualDemand",
     "__version__",
+    "index",
+    "select",
     "select_frames",
     "select_many",
     "selectors",

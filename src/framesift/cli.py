@@ -1,23 +1,33 @@
-"""The command line: parse, call the public API, print. Exit codes: 0 done, 2 bad usage or input, 1 anything else."""
+"""The command line: parse, call the public API, show progress, print.
+
+Exit codes: 0 done, 2 bad usage or input, 1 anything else (one of several videos failed, say).
+"""
 
 import argparse
 import json
+import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from framesift import __version__
 from framesift.errors import FramesiftError
 
+Run = Callable[[argparse.Namespace], int]
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     try:
-        return int(args.run(args))
+        run: Run = args.run
+        return run(args)
     except FramesiftError as error:
         print(f"framesift: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("framesift: stopped", file=sys.stderr)
+        print("framesift: stopped; what was done so far is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stderr.close()
@@ -29,38 +39,197 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="select from a made-up video and show what was decided and why")
+    def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
+        command.set_defaults(run=run)
+        return command
+
+    demo = add("demo", _demo, "make a sample video, index it, ask it a question")
     demo.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
     demo.add_argument("--budget", type=int, default=16, help="how many frames (default: 16)")
-    demo.add_argument("--json", action="store_true", help="print the selection as JSON")
-    demo.set_defaults(run=_demo)
 
-    listing = commands.add_parser("selectors", help="list the ways to choose frames, with their options")
-    listing.add_argument("--json", action="store_true", help="print the list as JSON")
-    listing.set_defaults(run=_selectors)
+    index = add("index", _index, "decode and encode videos once, so that every later command is quick")
+    index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
+    index.add_argument("--encoder", default="auto", help="auto, siglip, offline, …, or a checkpoint's folder")
+    index.add_argument("--fps", type=_fps, default="auto", help="candidates per second, or auto (default)")
+    index.add_argument("--mode", choices=("exact", "fast", "keyframes"), default="exact")
+    index.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    _add_store(index)
+
+    library = add("library", _library, "list the indexes that are kept, or remove some")
+    library.add_argument(
+        "--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video"
+    )
+    library.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: unused for so long, as in 30d")
+    library.add_argument("--max-size", type=_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB")
+    _add_store(library)
+
+    add("selectors", _selectors, "list the ways to choose frames, with their options")
+    pull = add("pull", _pull, "fetch an encoder's weights")
+    pull.add_argument("encoder", help="siglip, siglip-base, siglip2, clip, or a name on the model hub")
+    doctor = add("doctor", _doctor, "tell what is installed, what is missing, and which encoder would be used")
+    _add_store(doctor)
     return parser
 
 
-def _demo(args: argparse.Namespace) -> int:
-    from framesift.demo import made_up_evidence
-    from framesift.select import select_frames
+def _add_store(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--store", metavar="DIR", help="folder of the indexes (default: the user's cache folder)")
 
-    question, evidence = made_up_evidence()
-    selection = select_frames(evidence, budget=args.budget, method=args.method)
+
+def _fps(text: str) -> float | str:
+    if text == "auto":
+        return text
+    value = float(text)
+    if not 0 < value <= 1000:
+        raise argparse.ArgumentTypeError(f"{text} is no rate; expected a number above 0, or auto")
+    return value
+
+
+def _age(text: str) -> float:
+    return _quantity(text, {"s": 1, "h": 3600, "d": 86400, "w": 7 * 86400}, "30d, 12h")
+
+
+def _size(text: str) -> float:
+    return _quantity(text.upper().removesuffix("B"), {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}, "500MB, 5GB")
+
+
+def _quantity(text: str, units: dict[str, float], examples: str) -> float:
+    try:
+        value = float(text[:-1]) * units[text[-1:]]
+    except (KeyError, ValueError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount; expected one like {examples}") from None
+    return value
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+class _Bar:
+    """A progress bar per video on a terminal, nothing elsewhere: candidates, rate, time left."""
+
+    def __init__(self, *, show: bool) -> None:
+        self.show = show and sys.stderr.isatty()
+        self._bar: Any = None
+        self._path: Path | None = None
+
+    def __call__(self, path: Path, done: int, expected: int) -> None:
+        if not self.show:
+            return
+        if path != self._path:
+            from tqdm import tqdm
+
+            self.close()
+            self._bar, self._path = tqdm(desc=path.name, unit=" frames"), path
+        self._bar.total = expected
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _index(args: argparse.Namespace) -> int:
+    from framesift.library.batch import find_videos, index_videos
+
+    paths = find_videos(args.videos)
+    bar = _Bar(show=not args.json)
+    rows = []
+    for row in index_videos(
+        paths,
+        encoder=args.encoder,
+        fps=args.fps,
+        mode=args.mode,
+        store=args.store,
+        device=args.device,
+        progress=bar,
+    ):
+        bar.close()
+        rows.append(row)
+        if not args.json:
+            _print_index_row(row)
+    failed = sum(1 for row in rows if row["error"])
+    if args.json:
+        _print_json(rows)
+    elif len(rows) > 1:
+        print(f"{len(rows) - failed} of {len(rows)} videos indexed" + (f", {failed} failed" if failed else ""))
+    if not failed:
+        return 0
+    return 2 if len(rows) == 1 else 1
+
+
+def _print_index_row(row: dict[str, Any]) -> None:
+    if row["error"]:
+        print(f"framesift: {row['error']}", file=sys.stderr)
+        return
+    how = "kept from before" if row["cached"] else f"{row['seconds']:.1f} s"
+    print(f"{row['path']}: {row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}")
+
+
+def _library(args: argparse.Namespace) -> int:
+    from framesift.library.store import Store
+    from framesift.library.upkeep import describe, prune
+
+    store = Store(args.store)
+    if (args.older_than or args.max_size) and not args.prune:
+        print("framesift: --older-than and --max-size go with --prune", file=sys.stderr)
+        return 2
+    removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []
+    rows = [describe(entry) for entry in store.entries()]
+    if args.json:
+        _print_json({"store": str(store.root), "indexes": rows, "removed": removed})
+        return 0
+    for gone in removed:
+        print(f"removed {gone['folder']} ({gone['reason']})")
+    for row in rows:
+        length = "" if row["duration_s"] is None else f"{row['duration_s']:.0f} s"
+        size = f"{row['bytes'] / 1e6:.1f} MB"
+        print(
+            f"{row['video'] or row['folder']:<40} {length:>8}  {row['encoder']:<14} {size:>10}  {row['problem']}".rstrip()
+        )
+    print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
+    return 0
+
+
+def _pull(args: argparse.Namespace) -> int:
+    from framesift.encode.base import pull
+
+    folder = pull(args.encoder)
+    if args.json:
+        _print_json({"encoder": args.encoder, "folder": str(folder)})
+    else:
+        print(f"{args.encoder} is in {folder}")
+    return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from framesift.library.upkeep import examine
+
+    report = examine(args.store)
+    if args.json:
+        _print_json(report)
+        return 0
+    for line in report["lines"]:
+        print(line)
+    return 0
+
+
+def _demo(args: argparse.Namespace) -> int:
+    import framesift as fs
+    from framesift.demo import QUESTION, sample_events, sample_video
+
+    bar = _Bar(show=not args.json)
+    video = sample_video(progress=bar)
+    index = fs.index(video, progress=lambda done, expected: bar(video, done, expected))
+    bar.close()
+    selection = fs.select(index, QUESTION, events=sample_events(), budget=args.budget, method=args.method)
     if args.json:
         print(selection.to_json(indent=2))
         return 0
-    print(f"A made-up video of {evidence.duration_s:.0f} s, {len(evidence)} candidates, {len(evidence.events)} events.")
-    print(f"Question: {question.text}\n")
+    print(f"{video}: {len(index)} candidates of {index.info.duration_s:.0f} s, encoder {index.encoder}")
+    print(f"Question: {QUESTION.text}\n")
     print(selection)
-    if "ground" in selection.trace:
-        print(
-            f"\nd_q = {selection.trace['ground']['visual_demand']} ({selection.trace['ground']['demand_kind']}: "
-            f"{', '.join(selection.trace['ground']['demand_cues']) or 'no cue'})"
-        )
-        print(f"Refine: {selection.trace['refine']['reason']}")
-        for swap in selection.trace["refine"].get("swaps", []):
-            print(f"  frame {swap['in']} came in for frame {swap['out']}, worth {swap['margin']:.3f} more")
     return 0
 
 
@@ -69,8 +238,7 @@ def _selectors(args: argparse.Namespace) -> int:
 
     known = selectors().values()
     if args.json:
-        rows = [{"name": s.name, "summary": s.summary, "options": dict(s.options)} for s in known]
-        print(json.dumps(rows, indent=2, default=repr))
+        _print_json([{"name": s.name, "summary": s.summary, "options": dict(s.options)} for s in known])
         return 0
     for selector in known:
         print(f"{selector.name:<10} {selector.summary}")

@@ -1,46 +1,120 @@
-"""A made-up video as arrays: something to select from where there is no file and no model."""
+"""A sample video of ten minutes, made on the spot from the photographs that come with scikit-image.
+
+They are in the public domain or CC0 and lie on the disk once the package is installed. The camera pans and zooms
+over them; somebody speaks now and then; for a few seconds a rocket stands on its pad.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
-from framesift.records import Event, Evidence, Question
-from framesift.select.demand import visual_demand
-from framesift.vectors import Array
+from framesift.errors import MissingExtra
+from framesift.library.store import Store
+from framesift.records import Event, Question
 
-DIM = 64
-SHOTS = (
-    ("a street at night", 40, "The city never sleeps, they say."),
-    ("a kitchen", 70, "First you warm the milk, slowly."),
-    ("two people talking", 90, "I am leaving because the house was sold."),
-    ("a harbour with boats", 60, "The boats go out at four."),
-    ("a red lighthouse", 6, ""),
-    ("two people talking", 110, "You could have told me."),
-    ("a train leaving", 80, "The last train is the one she took."),
-    ("an empty room", 54, ""),
+WIDTH, HEIGHT, FPS = 640, 360, 10
+VERSION = 1  # part of the file's name: a sample made by other rules is another file
+
+QUESTION = Question(
+    "What stands on the launch pad, and why was the start put off?",
+    ("A rocket; because of the wind", "A crane; because of the rain", "A plane; because of a strike"),
 )
-QUESTION = Question("Why does she leave?", ("The house was sold.", "She missed the boat.", "She likes trains."))
 
 
-def made_up_evidence(seed: int = 0) -> tuple[Question, Evidence]:
-    """A question and eight and a half minutes of shots, drawn around one vector per subject."""
-    rng = np.random.default_rng(seed)
-    subject = {name: rng.standard_normal(DIM) for name in dict.fromkeys(name for name, *_ in SHOTS)}
-    frames: list[Array] = []
-    events: list[Event] = []
-    lines: list[Array] = []
-    for name, seconds, line in SHOTS:
-        start = len(frames)
-        frames += list(subject[name] + 0.45 * rng.standard_normal((seconds, DIM)))
-        if line:
-            events.append(Event(start + 5.0, start + 9.5, line))
-            lines.append(subject[name] + rng.standard_normal(DIM))
-    query = subject["two people talking"] + 0.6 * subject["a train leaving"] + 0.5 * rng.standard_normal(DIM)
-    evidence = Evidence(
-        times_s=np.arange(len(frames), dtype=np.float64),
-        duration_s=float(len(frames)),
-        frames=np.array(frames),
-        query=query,
-        events=events,
-        event_features=np.array(lines),
-        visual_demand=visual_demand(QUESTION.text),
-    )
-    return QUESTION, evidence
+@dataclass(frozen=True)
+class Scene:
+    """One photograph, how long it is shown, and what is said over it (start in the scene, length, words)."""
+
+    photograph: str
+    seconds: int
+    said: tuple[tuple[float, float, str], ...] = ()
+
+
+SCENES = (
+    Scene("coffee.png", 38, ((4, 4, "Every morning starts the same way: one cup, no sugar."),)),
+    Scene("chelsea.png", 52, ((6, 5, "The cat has the window to herself until noon."),)),
+    Scene("brick.png", 30),
+    Scene("page.png", 44, ((5, 5, "I have read this page ten times and still like it."),)),
+    Scene("astronaut.png", 58, ((8, 5, "She trained eleven years for six days up there."),)),
+    Scene("grass.png", 34, ((3, 4, "Трава здесь почти не растёт."),)),
+    Scene("motorcycle_left.png", 49, ((7, 4, "He took the engine apart twice."),)),
+    Scene("coins.png", 36, ((5, 4, "They found the coins under the floor."),)),
+    Scene("hubble_deep_field.jpg", 55, ((9, 6, "Each of these points is a galaxy of its own."),)),
+    Scene("gravel.png", 28),
+    Scene("rocket.jpg", 6),
+    Scene("camera.png", 47, ((12, 6, "The launch was put off because of the wind, for the third time."),)),
+    Scene("chelsea.png", 33, ((4, 4, "Кошка всё ещё у окна."),)),
+    Scene("moon.png", 48, ((8, 5, "Nobody has been back since seventy-two."),)),
+    Scene("coffee.png", 42, ((10, 4, "And in the evening, a second cup."),)),
+)
+
+
+def sample_events() -> list[Event]:
+    """What is said in the sample video."""
+    events, start = [], 0.0
+    for scene in SCENES:
+        events += [Event(start + at, start + at + length, words) for at, length, words in scene.said]
+        start += scene.seconds
+    return events
+
+
+def sample_video(folder: Path | None = None, *, progress: Callable[[Path, int, int], None] | None = None) -> Path:
+    """The sample video's path; made on the first call, beside the folder of the indexes unless another is named."""
+    folder = folder or Store().root.parent / "demo"
+    path = folder / f"sample-{VERSION}.mp4"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{os.getpid()}-{path.name}")
+        try:
+            _write(temporary, lambda done, total: progress(path, done, total) if progress else None)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return path
+
+
+def _write(path: Path, progress: Callable[[int, int], None]) -> None:
+    import av
+
+    photographs = _photographs()
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "30", "g": "50"})
+        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        stream.codec_context.time_base = Fraction(1, FPS)
+        done = 0
+        for scene_number, scene in enumerate(SCENES):
+            with Image.open(photographs / scene.photograph) as opened:
+                photograph = opened.convert("RGB")
+            for box in _camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311
+                picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
+                done += 1
+            progress(done, sum(scene.seconds for scene in SCENES) * FPS)
+        container.mux(stream.encode(None))
+
+
+def _camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
+    """Crops of the picture's shape that drift from one random place and size to another."""
+    width, height = size
+    whole = min(width, height * WIDTH / HEIGHT)
+    first, last = ((rng.uniform(0.72, 1.0) * whole, rng.random(), rng.random()) for _ in range(2))
+    for k in range(frames):
+        share = k / max(frames - 1, 1)
+        w, x, y = (a + (b - a) * share for a, b in zip(first, last, strict=True))
+        h = w * HEIGHT / WIDTH
+        left, top = x * (width - w), y * (height - h)
+        yield left, top, min(left + w, width), min(top + h, height)
+
+
+def _photographs() -> Path:
+    found = find_spec("skimage")
+    if found is None or found.origin is None:
+        raise MissingExtra("the demo needs scikit-image's photographs: pip install 'framesift[offline]'")
+    return Path(found.origin).parent / "data"

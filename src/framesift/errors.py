@@ -23,3 +23,7 @@ class UnknownName(InputError):
 
 class MissingExtra(FramesiftError, ImportError):
     """An optional part is not installed. The text holds the command that installs it."""
+
+
+class StoreError(FramesiftError):
+    """Something kept in the library that can't be used."""

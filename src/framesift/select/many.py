@@ -9,11 +9,11 @@ from framesift.select.registry import select_frames
 from framesift.vectors import Array, row_products, unit_rows
 
 
-def select_many(
+def select_from_vectors(
     index: VideoIndex,
-    questions: Sequence[Question | str],
+    questions: Sequence[Question],
     *,
-    queries: Array,
+    queries: Array | None,
     budget: int,
     events: Sequence[Event] = (),
     event_features: Array | None = None,
@@ -26,10 +26,10 @@ def select_many(
     queries (Q, D): the questions' text vectors; event_features (E, D) those of the events. visual_demand: "rules",
     a number, or a function of the question's stem. method and options as in `select_frames`.
     """
-    asked = [Question(question) if isinstance(question, str) else question for question in questions]
-    if len(queries) != len(asked):
-        raise InputError(f"queries has {len(queries)} rows for {len(asked)} questions; expected one each")
-    if not asked:
+    given = 0 if queries is None else len(queries)
+    if given != len(questions):
+        raise InputError(f"queries has {given} rows for {len(questions)} questions; expected one each")
+    if queries is None or not questions:
         return []
     rows = 0 if event_features is None else len(event_features)
     if rows != len(events):
@@ -57,5 +57,5 @@ def select_many(
             method=method,
             **options,
         )
-        for k, question in enumerate(asked)
+        for k, question in enumerate(questions)
     ]

@@ -1,0 +1,83 @@
+"""A question put to an indexed video: from words to vectors to frames."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from framesift.records import Event, Question, Selection, VideoIndex
+from framesift.vectors import Array
+
+if TYPE_CHECKING:
+    from framesift.encode.base import Encoder
+
+
+def select(
+    index: VideoIndex,
+    question: Question | str,
+    *,
+    events: Sequence[Event] = (),
+    budget: int = 32,
+    method: str = "gcr",
+    encoder: "str | Encoder | None" = None,
+    visual_demand: float | str | Callable[[str], float] = "rules",
+    **options: object,
+) -> Selection:
+    """Choose the frames of a video that help to answer a question.
+
+    events: timestamped text of the video. budget: how many frames. method: a name of `selectors()`; options: that
+    selector's own. visual_demand: "rules", a number from 0 (words) to 1 (pictures), or a function of the question.
+    encoder: of the words; by default the one named in the index, and it must be the one that made it.
+    """
+    return select_many(
+        index,
+        [question],
+        queries=None,
+        events=events,
+        event_features=None,
+        budget=budget,
+        method=method,
+        encoder=encoder,
+        visual_demand=visual_demand,
+        **options,
+    )[0]
+
+
+def select_many(
+    index: VideoIndex,
+    questions: Sequence[Question | str],
+    *,
+    queries: Array | None = None,
+    events: Sequence[Event] = (),
+    event_features: Array | None = None,
+    budget: int = 32,
+    method: str = "gcr",
+    encoder: "str | Encoder | None" = None,
+    visual_demand: float | str | Callable[[str], float] = "rules",
+    **options: object,
+) -> list[Selection]:
+    """Select for each of many questions on one video, with one product for all relevances.
+
+    queries (Q, D) and event_features (E, D): text vectors, if you have them; else the index's own encoder makes them.
+    """
+    from framesift.select.many import select_from_vectors
+
+    asked = [Question(question) if isinstance(question, str) else question for question in questions]
+    if (queries is None and asked) or (events and event_features is None):
+        from framesift.encode.base import encode_long_texts, get_encoder
+
+        named = index.encoder if encoder is None else encoder
+        model = get_encoder(named) if isinstance(named, str) else named
+        if queries is None:
+            queries = encode_long_texts(model, [question.query_text for question in asked])
+        if events and event_features is None:
+            event_features = encode_long_texts(model, [event.text for event in events])
+    return select_from_vectors(
+        index,
+        asked,
+        queries=queries,
+        events=events,
+        event_features=event_features,
+        budget=budget,
+        method=method,
+        visual_demand=visual_demand,
+        **options,
+    )
