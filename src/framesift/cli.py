@@ -185,9 +185,8 @@ def _library(args: argparse.Namespace) -> int:
     for row in rows:
         length = "" if row["duration_s"] is None else f"{row['duration_s']:.0f} s"
         size = f"{row['bytes'] / 1e6:.1f} MB"
-        print(
-            f"{row['video'] or row['folder']:<40} {length:>8}  {row['encoder']:<14} {size:>10}  {row['problem']}".rstrip()
-        )
+        name = row["video"] or row["folder"]
+        print(f"{name:<40} {length:>8}  {row['encoder']:<14} {size:>10}  {row['problem']}".rstrip())
     print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
     return 0
 

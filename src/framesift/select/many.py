@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from framesift.errors import InputError
 from framesift.records import Event, Evidence, Question, Selection, VideoIndex
 from framesift.select.demand import resolve_demand
@@ -36,10 +38,11 @@ def select_from_vectors(
         raise InputError(f"event_features has {rows} rows for {len(events)} events; expected one each")
     vectors = index.vectors
     texts = unit_rows(queries, "queries", dim=vectors.dim)
-    relevance = vectors.products(texts)
+    relevance = np.ascontiguousarray(vectors.products(texts).T)
     event_relevance = None
     if event_features is not None and rows:
-        event_relevance = row_products(unit_rows(event_features, "event_features", dim=vectors.dim), texts)
+        features = unit_rows(event_features, "event_features", dim=vectors.dim)
+        event_relevance = np.ascontiguousarray(row_products(features, texts).T)
     return [
         select_frames(
             Evidence(
@@ -49,8 +52,8 @@ def select_from_vectors(
                 query=texts[k],
                 events=events,
                 visual_demand=resolve_demand(visual_demand, question.text),
-                scores=relevance[:, k],
-                event_scores=None if event_relevance is None else event_relevance[:, k],
+                scores=relevance[k],
+                event_scores=None if event_relevance is None else event_relevance[k],
                 prepared=vectors,
             ),
             budget=budget,
