@@ -176,7 +176,9 @@ def test_selecting_on_an_index_encodes_the_words(clip, tmp_path):
 
 
 def test_one_bad_file_does_not_stop_the_others(clip, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.library.batch.get_encoder", lambda *_, **__: GridEncoder())
+    monkeypatch.setattr("framesift.library.build.get_encoder", lambda *_, **__: GridEncoder())
+    monkeypatch.setattr("framesift.library.build.identify", lambda _: ("grid", GridEncoder.fingerprint))
+    monkeypatch.setattr("framesift.library.batch.identify", lambda _: ("grid", GridEncoder.fingerprint))
     bad = tmp_path / "bad.mp4"
     bad.write_text("no video")
     rows = list(index_videos([clip, bad, tmp_path / "none.mp4", clip], fps=1.0, store=tmp_path / "store"))

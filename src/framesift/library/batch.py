@@ -7,27 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from framesift.encode.base import get_encoder
+from framesift.encode.base import identify
 from framesift.errors import FramesiftError, InputError
 from framesift.library.build import Fps, Mode, index
 from framesift.library.store import Store
 
-VIDEO_ENDINGS = (
-    ".3gp",
-    ".avi",
-    ".flv",
-    ".m2ts",
-    ".m4v",
-    ".mkv",
-    ".mov",
-    ".mp4",
-    ".mpeg",
-    ".mpg",
-    ".mts",
-    ".mxf",
-    ".ogv",
+VIDEO_ENDINGS: tuple[str, ...] = (
+    *(".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv", ".ts"),
+    *(".vob", ".webm", ".wmv"),
 )
-VIDEO_ENDINGS += (".ts", ".vob", ".webm", ".wmv")
 
 
 def find_videos(names: Sequence[str]) -> list[Path]:
@@ -61,7 +49,7 @@ def index_videos(
     progress: Callable[[Path, int, int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Index each video and yield what came of it. progress is called with the path, candidates done and expected."""
-    model = get_encoder(encoder, device=device)
+    identify(encoder)  # an encoder that can't be used is one sentence, not one per video
     kept = Store(store)
     for path in paths:
         started = time.perf_counter()
@@ -75,7 +63,7 @@ def index_videos(
 
         row: dict[str, Any] = {"path": str(path), "error": None}
         try:
-            made = index(path, model, fps, mode, progress=watch, store=kept)
+            made = index(path, encoder, fps, mode, progress=watch, store=kept, device=device)
             row |= {"candidates": len(made), "duration_s": made.info.duration_s, "encoder": made.encoder}
             row |= {"cached": not moved}
         except FramesiftError as error:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from framesift import __version__
-from framesift.encode.base import Encoder, get_encoder
+from framesift.encode.base import Encoder, fingerprint_of, get_encoder, identify
 from framesift.errors import FramesiftError, InputError
 from framesift.library.fingerprint import fingerprint
 from framesift.library.store import Key, Store
@@ -49,22 +49,19 @@ def index(
     called with the candidates done and expected. store: a folder, the user's cache folder by default.
     """
     path = os.fspath(path)
-    model = get_encoder(encoder, device=device) if isinstance(encoder, str) else encoder
     kept = store if isinstance(store, Store) else Store(store)
-    key = index_key(path, model, fps, mode)
+    name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
+    rate = "auto" if fps == "auto" else f"{float(fps):g}"
+    key = Key(fingerprint(path), name, mark, rate, mode)
     found = kept.load(key, path)
     if found is not None:
         return found
+    model = get_encoder(name, device=device) if isinstance(encoder, str) else encoder
     _build(path, model, kept, key, fps, mode, progress)
     built = kept.load(key, path)
     if built is None:
         raise FramesiftError(f"the index of {path} was removed while it was made; run the command again")
     return built
-
-
-def index_key(path: str, encoder: Encoder, fps: Fps, mode: Mode) -> Key:
-    rate = "auto" if fps == "auto" else f"{float(fps):g}"
-    return Key(fingerprint(path), encoder.name, str(getattr(encoder, "fingerprint", "unknown")), rate, mode)
 
 
 def _build(
@@ -77,7 +74,7 @@ def _build(
         log.info("%s: going on after %d candidates", path, done)
     after_s = float(parts[-1][0][-1]) if parts else None
     with sample(path, fps, mode, short_side=getattr(encoder, "picture_side", None), after_s=after_s) as sampling:
-        expected = max(sampling.expected, done)
+        expected = done + sampling.expected
         for times, pictures in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
             vectors = _encoded(encoder, pictures, times, path)
             if not parts or len(parts[-1][0]) == PART_SIZE:

@@ -1,0 +1,1 @@
+"""What is in the files: pictures, and the words that come with them."""
