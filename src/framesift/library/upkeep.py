@@ -81,7 +81,7 @@ def examine(store: str | None = None) -> dict[str, Any]:
         lines.append(f"  {name:<11} {state}")
     lines += ["", "encoders:"]
     lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in known]
-    lines += [f"  auto means {chosen}: {why}", ""]
+    lines += [f"  auto means {why}", ""]
     lines.append(f"library: {len(kept)} indexes, {sum(e.bytes for e in kept) / 1e6:.1f} MB in {root}")
     return {
         "version": __version__,
