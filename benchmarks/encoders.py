@@ -169,7 +169,7 @@ def film_scores(meaning, phrases, truth):
 def compare_meanings(photographs, film, sentences, truth):
     """Which network, how its picture is prepared, how many classes, how flat their odds."""
     names = offline.class_vectors()
-    captions, phrases = sentences.encode(list(CAPTIONS.values())), sentences.encode(list(PHRASES))
+    captions, phrases = sentences.encode_texts(list(CAPTIONS.values())), sentences.encode_texts(list(PHRASES))
     print(
         "\n| network | picture | classes | temperature | names | photographs, 1/rank | film, area | film, precision |"
     )
@@ -206,7 +206,7 @@ def compare_shares(encoder, film, sentences, truth):
     near = np.flatnonzero(np.abs(small[1:] - small[:-1]).mean(axis=1) < 8)
     far = np.random.default_rng(0).integers(0, len(film), (20000, 2))
     far = far[np.abs(far[:, 0] - far[:, 1]) >= 30]
-    phrases = sentences.encode(list(PHRASES))
+    phrases = sentences.encode_texts(list(PHRASES))
     queries = np.hstack([phrases, np.zeros((len(phrases), looks.shape[1]), dtype=np.float32)])
     print(f"\n{len(near)} pairs one second apart that hardly differ, {len(far)} pairs at least 30 s apart\n")
     print("| a² | area | cosine, near | cosine, far | mmr 8 | mmr 16 | gcr 8 | gcr 16 | gcr 32 |")
@@ -359,7 +359,7 @@ def compare_threads(runs):
 def write_class_vectors(sentences):
     path = Path(offline.__file__).with_name("imagenet_classes.npy")
     part = path.with_suffix(".part.npy")
-    np.save(part, sentences.encode(offline.class_names()).astype(np.float16))
+    np.save(part, sentences.encode_texts(offline.class_names()).astype(np.float16))
     part.replace(path)
     print(f"wrote {path}")
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from framesift.api import select, select_many
     from framesift.errors import BudgetError, FramesiftError, InputError, MissingExtra, OptionError, UnknownName
     from framesift.library.build import index
+    from framesift.library.events import find_events
+    from framesift.media.subtitles import read_events
     from framesift.records import (
         Answer,
         Event,
@@ -43,6 +45,8 @@ _HOME = {
     "VisualDemand": "records",
     "UnitRows": "vectors",
     "index": "library.build",
+    "read_events": "media.subtitles",
+    "find_events": "library.events",
     "select_frames": "select.registry",
     "select": "api",
     "select_many": "api",
@@ -79,7 +83,9 @@ __all__ = [
     "VideoInfo",
     "VisualDemand",
     "__version__",
+    "find_events",
     "index",
+    "read_events",
     "select",
     "select_frames",
     "select_many",

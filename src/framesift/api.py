@@ -1,7 +1,10 @@
 """A question put to an indexed video: from words to vectors to frames."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from framesift.records import Event, Question, Selection, VideoIndex
 from framesift.vectors import Array
@@ -18,14 +21,18 @@ def select(
     budget: int = 32,
     method: str = "gcr",
     encoder: "str | Encoder | None" = None,
+    event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
+    store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> Selection:
     """Choose the frames of a video that help to answer a question.
 
     events: timestamped text of the video. budget: how many frames. method: a name of `selectors()`; options: that
     selector's own. visual_demand: "rules", a number from 0 (words) to 1 (pictures), or a function of the question.
-    encoder: of the words; by default the one named in the index, and it must be the one that made it.
+    encoder: of the words; by default the one named in the index, and it must be the one that made it. event_encoder:
+    "minilm" compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default
+    the paper's way, the encoder itself. store: where the events' vectors are kept; they are computed once.
     """
     return select_many(
         index,
@@ -36,7 +43,9 @@ def select(
         budget=budget,
         method=method,
         encoder=encoder,
+        event_encoder=event_encoder,
         visual_demand=visual_demand,
+        store=store,
         **options,
     )[0]
 
@@ -51,7 +60,9 @@ def select_many(
     budget: int = 32,
     method: str = "gcr",
     encoder: "str | Encoder | None" = None,
+    event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
+    store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> list[Selection]:
     """Select for each of many questions on one video, with one product for all relevances.
@@ -61,23 +72,43 @@ def select_many(
     from framesift.select.many import select_from_vectors
 
     asked = [Question(question) if isinstance(question, str) else question for question in questions]
-    if (queries is None and asked) or (events and event_features is None):
+    event_scores = None
+    if events and event_encoder is not None and asked:
+        event_scores = _scores_of_events(asked, events, event_encoder, store)
+    if (queries is None and asked) or (events and event_features is None and event_scores is None):
         from framesift.encode.base import encode_long_texts, get_encoder
+        from framesift.library.texts import kept_vectors
 
         named = index.encoder if encoder is None else encoder
         model = get_encoder(named) if isinstance(named, str) else named
         if queries is None:
             queries = encode_long_texts(model, [question.query_text for question in asked])
-        if events and event_features is None:
-            event_features = encode_long_texts(model, [event.text for event in events])
+        if events and event_features is None and event_scores is None:
+            event_features = kept_vectors(model, [event.text for event in events], store)
     return select_from_vectors(
         index,
         asked,
         queries=queries,
         events=events,
         event_features=event_features,
+        event_scores=event_scores,
         budget=budget,
         method=method,
         visual_demand=visual_demand,
         **options,
     )
+
+
+def _scores_of_events(
+    questions: Sequence[Question],
+    events: Sequence[Event],
+    event_encoder: str,
+    store: "str | os.PathLike[str] | None",
+) -> Array:
+    """(Q, E) cosines of questions and events by a text encoder of their own."""
+    from framesift.encode.base import encode_long_texts, get_text_encoder
+    from framesift.library.texts import kept_vectors
+
+    model = get_text_encoder(event_encoder)
+    asked = encode_long_texts(model, [question.query_text for question in questions])
+    return asked.astype(np.float64) @ kept_vectors(model, [event.text for event in events], store).T

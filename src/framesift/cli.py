@@ -8,11 +8,13 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from framesift import __version__
 from framesift.errors import FramesiftError
+from framesift.records import clock
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -57,6 +59,11 @@ def _parser() -> argparse.ArgumentParser:
     index.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     _add_store(index)
 
+    events = add("events", _events, "show the timestamped text of a video, and where it came from")
+    events.add_argument("video", metavar="VIDEO")
+    _add_event_options(events)
+    _add_store(events)
+
     library = add("library", _library, "list the indexes that are kept, or remove some")
     library.add_argument(
         "--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video"
@@ -75,6 +82,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_store(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", metavar="DIR", help="folder of the indexes (default: the user's cache folder)")
+
+
+def _add_event_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--subtitles", metavar="FILE", default="auto", help="a file, auto (default) or none")
+    command.add_argument("--language", metavar="CODE", help="preferred language of subtitles and speech, as in en")
+    command.add_argument(
+        "--speech", metavar="ENGINE", default="auto", help="auto (default), none, moonshine, whisper:…"
+    )
+    command.add_argument("--screen-text", action="store_true", help="also read what is written on the screen")
 
 
 def _fps(text: str) -> float | str:
@@ -169,6 +185,44 @@ def _print_index_row(row: dict[str, Any]) -> None:
         return
     how = "kept from before" if row["cached"] else f"{row['seconds']:.1f} s"
     print(f"{row['path']}: {row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}")
+
+
+def _events(args: argparse.Namespace) -> int:
+    from framesift.library.events import search_events
+
+    bar = _Bar(show=not args.json)
+    found = search_events(
+        args.video,
+        subtitles=args.subtitles,
+        language=args.language,
+        recognise_speech=args.speech if args.speech not in ("auto", "none") else args.speech == "auto",
+        screen_text=args.screen_text,
+        store=args.store,
+        progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
+    )
+    bar.close()
+    if args.json:
+        _print_json(
+            {
+                "events": [asdict(event) for event in found.events],
+                "sources": [asdict(source) for source in found.sources],
+                "span": found.span,
+                "notes": found.notes,
+            }
+        )
+        return 0
+    for event in found.events:
+        print(f"{clock(event.start_s)} – {clock(event.end_s)}  {event.text}")
+    for source in found.sources:
+        repairs = ", ".join(f"{count} {what}" for what, count in source.repairs.items())
+        print(f"{source.events} events from {source.name}" + (f" ({repairs})" if repairs else ""), file=sys.stderr)
+    if found.events:
+        print(f"they span {found.span:.0%} of the video's {found.duration_s:.0f} s", file=sys.stderr)
+    else:
+        print("no timestamped text was found", file=sys.stderr)
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return 0
 
 
 def _library(args: argparse.Namespace) -> int:

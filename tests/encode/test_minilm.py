@@ -26,16 +26,16 @@ def test_vectors_are_those_of_transformers(sentences):
     mask = tokens["attention_mask"][..., None]
     means = ((states * mask).sum(1) / mask.sum(1)).numpy()
     wanted = means / np.linalg.norm(means, axis=1, keepdims=True)
-    np.testing.assert_allclose(sentences.encode(TEXTS), wanted, atol=1e-5)
+    np.testing.assert_allclose(sentences.encode_texts(TEXTS), wanted, atol=1e-5)
 
 
 def test_a_text_has_one_vector_whatever_the_batch(sentences):
-    alone = np.concatenate([sentences.encode([text]) for text in TEXTS])
-    np.testing.assert_allclose(sentences.encode(TEXTS), alone, atol=1e-5)
+    alone = np.concatenate([sentences.encode_texts([text]) for text in TEXTS])
+    np.testing.assert_allclose(sentences.encode_texts(TEXTS), alone, atol=1e-5)
 
 
 def test_pieces_fit_and_keep_every_word(sentences):
     text = "the cat sits on a mat near the old tree " * 60
-    pieces = sentences.split(text)
+    pieces = sentences.split_text(text)
     assert " ".join(pieces).split() == text.split()
     assert max(len(sentences._tokenizer.encode(piece).ids) for piece in pieces) <= minilm.LIMIT

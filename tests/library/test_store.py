@@ -58,7 +58,7 @@ def test_other_keys_are_not_found(filled):
         (INDEX, lambda data: b""),
         (MANIFEST, lambda data: b"{"),
         (MANIFEST, lambda data: b"[]"),
-        (MANIFEST, lambda data: json.dumps({**json.loads(data), "schema": "framesift.index/0"}).encode()),
+        (MANIFEST, lambda data: json.dumps({**json.loads(data), "schema": "framesift.kept/0"}).encode()),
         (MANIFEST, lambda data: json.dumps({**json.loads(data), "video": {}}).encode()),
     ],
 )
@@ -143,3 +143,25 @@ def test_prune_leaves_work_in_progress_alone(store):
     store.save_part(KEY, 0, TIMES, FRAMES)
     assert prune(store) == []
     assert len(store.load_parts(KEY)) == 1
+
+
+def test_events_come_back_as_they_were_kept(store):
+    events = [fs.Event(0.5, 2.0, "Ünï </script>", "speech"), fs.Event(3.0, 3.0, "")]
+    assert store.load_events("ab" * 16, "speech-moonshine") is None
+    store.save_events("ab" * 16, "speech-moonshine", events, "film.mp4")
+    assert store.load_events("ab" * 16, "speech-moonshine") == events
+    assert store.load_events("ab" * 16, "speech-whisper") is None
+
+
+def test_no_speech_is_an_answer_worth_keeping(store):
+    store.save_events("ab" * 16, "speech", [], "film.mp4")
+    assert store.load_events("ab" * 16, "speech") == []
+
+
+def test_vectors_of_texts_are_found_by_texts_and_encoder(store):
+    vectors = np.eye(2, 4, dtype=np.float32)
+    store.save_texts("some/encoder", "f" * 16, ["a", "b"], vectors)
+    assert (store.load_texts("some/encoder", "f" * 16, ["a", "b"]) == vectors).all()
+    assert store.load_texts("some/encoder", "f" * 16, ["b", "a"]) is None
+    assert store.load_texts("some/encoder", "e" * 16, ["a", "b"]) is None
+    assert prune(store) == []

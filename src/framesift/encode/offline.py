@@ -150,12 +150,12 @@ class OfflineEncoder:
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, dim) float32 unit rows: the sentence's vector, and zeros where a picture has its looks."""
         rows = np.zeros((len(texts), self.dim), dtype=np.float32)
-        rows[:, : minilm.DIM] = self._sentences.encode(texts)
+        rows[:, : minilm.DIM] = self._sentences.encode_texts(texts)
         return rows
 
     def split_text(self, text: str) -> list[str]:
         """The text in pieces the sentence encoder reads whole, cut between words."""
-        return self._sentences.split(text)
+        return self._sentences.split_text(text)
 
     @cached_property
     def _sentences(self) -> minilm.SentenceEncoder:

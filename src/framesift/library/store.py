@@ -1,8 +1,10 @@
-"""The folder of indexes: one folder per video, encoder and sampling; written whole or not at all.
+"""The library's folder: what was computed once, in one folder each; written whole or not at all.
 
     STORE/<video's content>/<encoder>-<its fingerprint>-<sampling>/index.safetensors   times_s, frames (float16)
                                                                   manifest.json        what made it, and its checksum
     STORE/<video's content>/<the same>.part/000128.safetensors …                       work of a run not yet finished
+    STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
+    STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json texts' vectors
 
 Nothing is locked. Every file is written under a temporary name and renamed; runs that index the same video at the same
 time write the same parts, and the one that finishes first leaves the index that the others then find.
@@ -15,23 +17,28 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from framesift.errors import FramesiftError, StoreError
-from framesift.records import SubtitleTrack, VideoIndex, VideoInfo
+from framesift.records import Event, SubtitleTrack, VideoIndex, VideoInfo
 from framesift.vectors import Array, unit_rows
 
-SCHEMA = "framesift.index/1"
+SCHEMA = "framesift.kept/1"
 STORE_VARIABLE = "FRAMESIFT_STORE"
-INDEX, MANIFEST, PART = "index.safetensors", "manifest.json", ".part"
+MANIFEST, PART, TEXTS = "manifest.json", ".part", "texts"
+# The file that holds what is kept, by kind.
+PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
+INDEX = PAYLOADS["index"]
 _TEMPORARY = ".tmp-"
+
+Kept = TypeVar("Kept")
 
 log = logging.getLogger(__name__)
 
@@ -48,13 +55,12 @@ class Key:
 
     @property
     def folder(self) -> Path:
-        encoder = re.sub(r"[^A-Za-z0-9.]+", "_", self.encoder).strip("_.")[-60:] or "encoder"
-        return Path(self.video) / f"{encoder}-{self.encoder_fingerprint[:12]}-{self.fps}fps-{self.mode}"
+        return Path(self.video) / f"{_slug(self.encoder)}-{self.encoder_fingerprint[:12]}-{self.fps}fps-{self.mode}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One index in the store, as its manifest tells it."""
+    """One thing kept in the store, as its manifest tells it."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -84,50 +90,70 @@ class Store:
 
     def load(self, key: Key, path: str) -> VideoIndex | None:
         """The index of `key`, or None if there is none. A damaged one is named in the log, removed, and None too."""
-        folder = self.root / key.folder
+        return self._load(self.root / key.folder, "index", lambda data, made: _index_from(data, made, path))
+
+    def save(self, key: Key, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
+        """Write the finished index and drop its parts. If another run was first, its index stays."""
+        payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
+        self._save(self.root / key.folder, "index", payload, {**manifest, "key": asdict(key)})
+        shutil.rmtree(self._parts(key), ignore_errors=True)
+
+    def load_events(self, video: str, name: str) -> list[Event] | None:
+        """What was recognised before in the video of this fingerprint by `name`, or None."""
+        return self._load(self.root / video / f"events-{_slug(name)}", "events", _events_from)
+
+    def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
+        payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
+        manifest = {"video": {"path": path}, "made_by": name, "events": len(events)}
+        self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
+
+    def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
+        """The vectors of these texts, in this order, or None."""
+        folder = self._texts(encoder, encoder_fingerprint, texts)
+        return self._load(folder, "texts", lambda data, _: _unpacked(data)["vectors"])
+
+    def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
+        folder = self._texts(encoder, encoder_fingerprint, texts)
+        manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
+        self._save(folder, "texts", _packed(vectors=vectors.astype(np.float32)), manifest)
+
+    def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Kept]) -> Kept | None:
         if not (folder / MANIFEST).exists():
             return None
         try:
             manifest = read_manifest(folder)
-            payload = (folder / INDEX).read_bytes()
+            payload = (folder / PAYLOADS[kind]).read_bytes()
             if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
                 raise StoreError("its checksum does not match")
-            index = _index_from(payload, manifest, path)
+            kept = read(payload, manifest)
         except FileNotFoundError:  # another run is replacing or pruning it
             return None
         except (StoreError, KeyError, TypeError, ValueError, OSError) as error:
-            log.warning("the index in %s is damaged (%s): it is built again", folder, error)
+            log.warning("what is kept in %s is damaged (%s): it is made again", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
             return None
         _touch(folder / MANIFEST)
-        return index
+        return kept
 
-    def save(self, key: Key, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
-        """Write the finished index and drop its parts. If another run was first, its index stays."""
-        from safetensors.numpy import save
-
-        folder = self.root / key.folder
-        payload = save({"times_s": times_s.astype(np.float64), "frames": frames.astype(np.float16)})
-        manifest = {"schema": SCHEMA, **manifest, "key": asdict(key), "sha256": hashlib.sha256(payload).hexdigest()}
+    def _save(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
+        """Write payload and manifest under a temporary name and rename; if another run was first, its files stay."""
+        manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
         with _disk_errors(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
             temporary = Path(mkdtemp(prefix=_TEMPORARY, dir=folder.parent))
             try:
-                (temporary / INDEX).write_bytes(payload)
+                (temporary / PAYLOADS[kind]).write_bytes(payload)
                 (temporary / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=1), encoding="utf-8")
                 temporary.rename(folder)
             except OSError:
                 shutil.rmtree(temporary, ignore_errors=True)
                 if not (folder / MANIFEST).exists():
                     raise
-        shutil.rmtree(self._parts(key), ignore_errors=True)
 
     def save_part(self, key: Key, start: int, times_s: Array, frames: Array) -> None:
         """Keep the candidates from `start` on, so that a run that is stopped goes on from here."""
-        from safetensors.numpy import save
-
         folder = self._parts(key)
-        payload = save({"times_s": times_s.astype(np.float64), "frames": frames.astype(np.float16)})
+        payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
         with _disk_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             temporary = folder / f"{_TEMPORARY}{os.getpid()}-{start:06d}"
@@ -140,8 +166,6 @@ class Store:
 
     def load_parts(self, key: Key) -> list[tuple[Array, Array]]:
         """The unbroken run of parts from the first candidate on; whatever follows a gap or damage is left out."""
-        from safetensors.numpy import load
-
         parts: list[tuple[Array, Array]] = []
         start = 0
         while (path := self._parts(key) / f"{start:06d}.safetensors").exists():
@@ -149,9 +173,9 @@ class Store:
                 data = path.read_bytes()
                 if hashlib.sha256(data[:-32]).digest() != data[-32:]:
                     break
-                tensors = load(data[:-32])
+                tensors = _unpacked(data[:-32])
                 parts.append((tensors["times_s"], tensors["frames"]))
-            except (OSError, KeyError, ValueError):
+            except (OSError, KeyError, StoreError):
                 break
             start += len(parts[-1][0])
         return parts
@@ -176,6 +200,10 @@ class Store:
         folder = self.root / key.folder
         return folder.with_name(folder.name + PART)
 
+    def _texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Path:
+        digest = hashlib.blake2b(json.dumps(list(texts)).encode(), digest_size=16).hexdigest()
+        return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
+
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of an index's folder; StoreError if it is none of ours."""
@@ -195,16 +223,35 @@ def info_from(data: dict[str, Any], path: str) -> VideoInfo:
 
 
 def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
+    tensors = _unpacked(payload)
+    # Half precision moves a row's length by up to 1e-3: back to one, in float32.
+    frames = unit_rows(tensors["frames"], "frames").astype(np.float32)
+    return VideoIndex(info_from(manifest["video"], path), tensors["times_s"], frames, manifest["key"]["encoder"])
+
+
+def _events_from(payload: bytes, _: dict[str, Any]) -> list[Event]:
+    return [Event(**event) for event in json.loads(payload)]
+
+
+def _packed(**arrays: Array) -> bytes:
+    from safetensors.numpy import save
+
+    return save(arrays)
+
+
+def _unpacked(payload: bytes) -> dict[str, Array]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
-        tensors = load(payload)
+        return load(payload)
     except SafetensorError as error:
         raise StoreError(str(error)) from None
-    # Half precision moves a row's length by up to 1e-3: back to one, in float32.
-    frames = unit_rows(tensors["frames"], "frames").astype(np.float32)
-    return VideoIndex(info_from(manifest["video"], path), tensors["times_s"], frames, manifest["key"]["encoder"])
+
+
+def _slug(name: str) -> str:
+    """A name as a piece of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_.")[-60:] or "x"
 
 
 def _entry(folder: Path) -> Entry:

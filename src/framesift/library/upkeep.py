@@ -17,6 +17,7 @@ def describe(entry: Entry) -> dict[str, Any]:
     """One entry as a row of a list."""
     video = entry.manifest.get("video", {})
     return {
+        "kind": entry.manifest.get("kind", ""),
         "video": entry.video_path,
         "duration_s": video.get("duration_s"),
         "encoder": entry.manifest.get("key", {}).get("encoder", ""),
@@ -25,7 +26,7 @@ def describe(entry: Entry) -> dict[str, Any]:
         "bytes": entry.bytes,
         "used_s": entry.used_s,
         "folder": str(entry.folder),
-        "problem": entry.problem or ("" if Path(entry.video_path).exists() else "the video is no longer there"),
+        "problem": entry.problem or ("the video is no longer there" if _is_orphan(entry) else ""),
     }
 
 
@@ -62,7 +63,12 @@ def _stale(entry: Entry, now: float) -> str:
         return "unfinished for a day" if now - entry.used_s > DAY_S else ""
     if entry.problem:
         return entry.problem
-    return "" if Path(entry.video_path).exists() else f"{entry.video_path} is no longer there"
+    return f"{entry.video_path} is no longer there" if _is_orphan(entry) else ""
+
+
+def _is_orphan(entry: Entry) -> bool:
+    """Whether the video it belongs to is gone; vectors of texts belong to none."""
+    return bool(entry.video_path) and not Path(entry.video_path).exists()
 
 
 def examine(store: str | None = None) -> dict[str, Any]:

@@ -19,14 +19,16 @@ def select_from_vectors(
     budget: int,
     events: Sequence[Event] = (),
     event_features: Array | None = None,
+    event_scores: Array | None = None,
     method: str = "gcr",
     visual_demand: float | str | Callable[[str], float] = "rules",
     **options: object,
 ) -> list[Selection]:
     """Select for each question: the same as `select_frames` one by one, sooner.
 
-    queries (Q, D): the questions' text vectors; event_features (E, D) those of the events. visual_demand: "rules",
-    a number, or a function of the question's stem. method and options as in `select_frames`.
+    queries (Q, D): the questions' text vectors; event_features (E, D) those of the events, or event_scores (Q, E) in
+    their place. visual_demand: "rules", a number, or a function of the question's stem. method and options as in
+    `select_frames`.
     """
     given = 0 if queries is None else len(queries)
     if given != len(questions):
@@ -34,13 +36,13 @@ def select_from_vectors(
     if queries is None or not questions:
         return []
     rows = 0 if event_features is None else len(event_features)
-    if rows != len(events):
+    if rows != len(events) and event_scores is None:
         raise InputError(f"event_features has {rows} rows for {len(events)} events; expected one each")
     vectors = index.vectors
     texts = unit_rows(queries, "queries", dim=vectors.dim)
     relevance = np.ascontiguousarray(vectors.products(texts).T)
-    event_relevance = None
-    if event_features is not None and rows:
+    event_relevance = event_scores
+    if event_relevance is None and event_features is not None and rows:
         features = unit_rows(event_features, "event_features", dim=vectors.dim)
         event_relevance = np.ascontiguousarray(row_products(features, texts).T)
     return [

@@ -1,0 +1,26 @@
+"""Languages as files spell them: "en", "eng", "en-US", "English"."""
+
+# ISO 639-1, then the three-letter codes and the English name.
+_SPELLINGS = """
+ar ara arabic|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces cze czech|da dan danish|de deu ger german
+el ell gre greek|en eng english|es spa spanish|et est estonian|eu eus baq basque|fa fas per persian|fi fin finnish
+fr fra fre french|gl glg galician|he heb iw hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye arm armenian
+id ind indonesian|is isl ice icelandic|it ita italian|ja jpn japanese|ka kat geo georgian|kk kaz kazakh|ko kor korean
+lt lit lithuanian|lv lav latvian|mk mkd mac macedonian|mr mar marathi|ms msa may malay|nl nld dut dutch
+no nor nb nob nn nno norwegian|pl pol polish|pt por portuguese|ro ron rum romanian|ru rus russian|sk slk slo slovak
+sl slv slovenian|sq sqi alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|te tel telugu
+th tha thai|tl tgl fil tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|zh zho chi chinese
+"""
+_CODES = {name: entry.split()[0] for entry in _SPELLINGS.replace("\n", "|").split("|") for name in entry.split()}
+_UNDETERMINED = {"", "und", "unk", "mul", "zxx", "mis"}
+
+
+def language_code(name: str | None) -> str:
+    """The two-letter code where there is one, without its region; "" for undetermined."""
+    base = (name or "").strip().lower().replace("_", "-").partition("-")[0]
+    return "" if base in _UNDETERMINED else _CODES.get(base, base)
+
+
+def is_language(name: str) -> bool:
+    """Whether a part of a file's name is a language: "en", "pt-BR", "eng", "English"."""
+    return name.strip().lower().replace("_", "-").partition("-")[0] in _CODES.keys() | _UNDETERMINED - {""}

@@ -1,0 +1,138 @@
+"""Text tracks inside video files, through PyAV.
+
+The packets are read as they are: they hold the text itself, which FFmpeg's decoders would turn into ASS, losing who
+speaks.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import av.container
+import av.error
+from av.stream import Discard, Disposition
+from av.subtitles.stream import SubtitleStream
+
+from framesift.errors import InputError
+from framesift.media.captions.cues import Cue, Unreadable
+from framesift.media.captions.encodings import decode
+from framesift.media.captions.languages import language_code
+from framesift.media.captions.markup import plain_lines, webvtt_lines
+from framesift.media.captions.repairs import to_events
+from framesift.media.captions.substation import packet_lines
+from framesift.records import Event
+
+log = logging.getLogger(__name__)
+
+# Containers that hold text tracks. Playlists, which name other files, are not among them.
+_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,ogg,nut"
+_MICROSECOND = Fraction(1, 1_000_000)  # the unit of a container's start time
+
+_Clean = Callable[[str], tuple[str, ...]]
+_CLEANERS: dict[str, _Clean] = {
+    "mov_text": plain_lines,
+    "subrip": plain_lines,
+    "srt": plain_lines,
+    "text": plain_lines,
+    "ass": packet_lines,
+    "ssa": packet_lines,
+    "webvtt": webvtt_lines,
+}
+
+
+def read_track(
+    video_path: str | os.PathLike[str], *, index: int | None = None, language: str | None = None
+) -> list[Event]:
+    """The events of a text track, on the container's clock less its start time: at least one, or InputError.
+
+    index is the stream's in the file. Without it: a track in the language that is asked for, else the default one, else
+    English, else the first; tracks of forced lines only after whole ones.
+    """
+    path = Path(video_path)
+    try:
+        with av.open(
+            # The prefix keeps a colon in the file's name from being read as a protocol.
+            f"file:{path.absolute()}",
+            "r",
+            container_options={"protocol_whitelist": "file", "format_whitelist": _CONTAINERS},
+            metadata_errors="replace",
+        ) as container:
+            stream = _choose(path, list(container.streams.subtitles), index, language)
+            name = _name(stream)  # once the container is closed, its streams are gone
+            for other in container.streams:
+                if other.index != stream.index:
+                    other.discard = Discard.all
+            cues = list(_cues(container, stream))
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} can't be opened for its text tracks: {reason}; expected an MP4 or MKV file") from None
+    events, repairs = to_events(cues, source="track")
+    if not events:
+        raise InputError(f"{path} holds no event: its {name} has {len(cues)} cues, none with words")
+    log.info("%s: %d events from %s, mended: %s", path, len(events), name, dict(repairs) or "nothing")
+    return events
+
+
+def _choose(path: Path, streams: list[SubtitleStream], index: int | None, language: str | None) -> SubtitleStream:
+    """The track that is meant, or an InputError that lists those there are."""
+    if not streams:
+        raise InputError(f"{path} holds no subtitle track")
+    text = [stream for stream in streams if _codec(stream) in _CLEANERS]
+    listed = ", ".join(map(_name, streams))
+    if index is not None:
+        chosen = next((stream for stream in text if stream.index == index), None)
+        if chosen is None:
+            raise InputError(f"{path} has no text track {index}; it has {listed}")
+        return chosen
+    if not text:
+        raise InputError(f"{path} holds no text track, only {listed}: pictures of text can't be read as text")
+    asked = language_code(language)
+
+    def rank(stream: SubtitleStream) -> tuple[bool, bool, bool, bool, int]:
+        spoken = language_code(stream.language)
+        return (
+            not (asked and spoken == asked),
+            bool(stream.disposition & Disposition.forced),
+            not stream.disposition & Disposition.default,
+            spoken != "en",
+            stream.index,
+        )
+
+    return min(text, key=rank)
+
+
+def _cues(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[Cue]:
+    clean = _CLEANERS[_codec(stream)]
+    zero = (container.start_time or 0) * _MICROSECOND
+    for packet in container.demux(stream):
+        if packet.pts is None or packet.time_base is None:
+            continue
+        data = bytes(packet)
+        if _codec(stream) == "mov_text":
+            data = data[2 : 2 + int.from_bytes(data[:2], "big")]  # styles may follow the text
+        if not data:
+            continue  # in MP4 an empty packet fills the time between two cues
+        start = packet.pts * packet.time_base - zero
+        end_s = float(start + packet.duration * packet.time_base) if packet.duration else None
+        yield Cue(float(start), end_s, clean(_text(data)))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return decode(data)[0]
+    except Unreadable:
+        return ""
+
+
+def _codec(stream: SubtitleStream) -> str:
+    return stream.codec_context.name if stream.codec_context is not None else "unknown"
+
+
+def _name(stream: SubtitleStream) -> str:
+    language = f" ({stream.language})" if language_code(stream.language) else ""
+    return f"track {stream.index} {_codec(stream)}{language}"
