@@ -119,3 +119,18 @@ def test_selectors_are_listed_with_their_options(capsys):
     assert "alpha_ground = 0.25" in capsys.readouterr().out
     assert main(["selectors", "--json"]) == 0
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} >= {"gcr", "uniform", "topk", "mmr"}
+
+
+def test_events_are_shown_with_where_they_came_from(clip, tmp_path, capsys):
+    (tmp_path / "words.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello there\n")
+    assert main(["events", str(clip), "--subtitles", str(tmp_path / "words.srt")]) == 0
+    out, err = capsys.readouterr()
+    assert out == "0:00:01.000 – 0:00:02.000  Hello there\n"
+    assert "1 events from" in err and "words.srt" in err and "span 8% of the video's 12 s" in err
+
+
+def test_video_without_text_says_where_it_looked(clip, capsys):
+    assert main(["events", str(clip), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["events"] == []
+    assert any("no subtitle file" in note for note in report["notes"])

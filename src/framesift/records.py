@@ -372,10 +372,10 @@ def _checked_times(values: ArrayLike, duration_s: float, count: int) -> Array:
     if (step <= 0).any():
         k = int(np.flatnonzero(step <= 0)[0])
         raise InputError(f"times_s[{k + 1}] = {times[k + 1]} does not come after {times[k]}; expected ascending times")
-    overrun = times[-1] - duration_s
-    allowed = float(np.median(step)) if len(step) else 1.0
-    if 0 < overrun <= allowed and (count == 1 or duration_s > times[-2]):
-        times[-1] = duration_s
+    if times[-1] > duration_s:
+        allowed = float(np.median(step)) if len(step) else 1.0
+        if times[-1] - duration_s <= allowed and (count == 1 or duration_s > times[-2]):
+            times[-1] = duration_s
     for k in (0, count - 1):
         if not 0 <= times[k] <= duration_s:
             raise InputError(f"times_s[{k}] = {times[k]} lies outside the video; expected 0 to {duration_s} s")
