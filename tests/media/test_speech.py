@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +15,9 @@ import av
 import numpy as np
 import pytest
 
-from framesift.errors import InputError, MissingExtra, UnknownName
-from framesift.media import speech
-from framesift.media.audio import RATE, open_sound, quietest
+from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
+from framesift.media import moonshine, speech
+from framesift.media.audio import RATE, Block, open_sound, quietest
 from framesift.media.speech import engine_name, recognise, segment_words
 from framesift.media.words import Word, is_invented, sentences, without_loops
 from framesift.records import Event
@@ -218,13 +219,40 @@ def test_progress_ends_at_the_whole(tmp_path):
 @needs_moonshine
 def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
     path = write_sound(tmp_path / "voice.wav", beckett)
+    (tmp_path / "sounddevice.py").write_text("raise OSError('PortAudio library not found')")
     code = (
-        "import sys; sys.modules['sounddevice'] = None\n"
-        "from framesift.media.speech import recognise\n"
+        "import sys; from framesift.media.speech import recognise\n"
         "print(len(recognise(sys.argv[1], engine='moonshine')))"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert int(done.stdout) >= 5
+
+
+@needs_moonshine
+def test_moonshine_hears_every_block_as_if_it_were_the_first(beckett):
+    block = Block(0.0, beckett.astype(np.float32))
+    with closing(moonshine.Moonshine(moonshine.model_folder())) as engine:
+        first, second, third = (list(engine.words(block)) for _ in range(3))
+    assert first and first == second == third
+
+
+@needs_moonshine
+def test_no_process_of_moonshine_is_left_behind(beckett, tmp_path, monkeypatch):
+    started = []
+    start = moonshine.Moonshine._start
+    monkeypatch.setattr(moonshine.Moonshine, "_start", lambda self: started.append(start(self)) or started[-1])
+    recognise(write_sound(tmp_path / "voice.wav", beckett), engine="moonshine")
+    assert started and all(child.poll() is not None for child in started)
+
+
+@needs_moonshine
+def test_moonshine_that_dies_is_one_sentence(beckett, tmp_path, monkeypatch):
+    path = write_sound(tmp_path / "voice.wav", beckett)
+    monkeypatch.setattr(moonshine.sys, "executable", "false" if os.name == "posix" else sys.executable)
+    with pytest.raises(FramesiftError, match="the speech engine moonshine stopped"):
+        recognise(path, engine="moonshine")
 
 
 @needs_moonshine
@@ -425,7 +453,8 @@ def test_asking_for_the_engine_loads_no_model():
 
 @pytest.mark.parametrize("engine", ["auto", "moonshine", "whisper", "whisper:small"])
 def test_absent_extra_is_named_with_its_remedy(engine, monkeypatch):
-    monkeypatch.setattr(speech, "_is_installed", lambda package: False)
+    for module in (speech, moonshine):
+        monkeypatch.setattr(module, "is_installed", lambda package: False)
     with pytest.raises(MissingExtra, match=re.escape(INSTALL)):
         engine_name(engine)
     assert speech.available()[0] is False and INSTALL in speech.available()[1]

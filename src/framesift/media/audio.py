@@ -23,6 +23,7 @@ from framesift.vectors import Array
 RATE = 16_000  # samples per second: what every speech engine here was trained on
 FRAME_S = 0.03  # one step of the loudness curve, about the length of a speech sound
 FRAME = int(RATE * FRAME_S)
+SILENCE = 10 ** (-60 / 20)  # of full scale: below it there is nothing to hear, and engines invent
 # A hole in the sound's times that is longer than this starts a new block; shorter ones are rounding.
 HOLE_S = 0.1
 # How much of a block's end is searched for the quietest place to cut.

@@ -4,28 +4,22 @@ faster-whisper runs any Whisper model that is already on this machine and knows 
 English and carries its tiny model in its wheel, so it works with no network. Nothing is ever downloaded here.
 """
 
-import ctypes
-import importlib.util
 import logging
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
-from framesift.media.audio import FRAME_S, RATE, Block, loudness, open_sound
-from framesift.media.words import MOST_COMPRESSION, Word, is_invented, sentences, without_echo, without_loops
+from framesift.media.audio import SILENCE, Block, loudness, open_sound
+from framesift.media.moonshine import INSTALL, Moonshine, is_installed, model_folder
+from framesift.media.words import MOST_COMPRESSION, Word, is_invented, sentences, without_loops
 from framesift.records import Event
-from framesift.vectors import Array
 
 Progress = Callable[[float, float], None]  # (seconds done, seconds in all)
 
-INSTALL = "pip install 'framesift[speech]'"
 NEITHER = f"speech needs moonshine-voice or faster-whisper: {INSTALL}"
 ENGLISH = ("en", "eng", "english")
 
@@ -54,19 +48,8 @@ WHISPER_SIZES = {
 # Without the tokenizer faster-whisper would fetch one from the hub.
 WHISPER_FILES = ("model.bin", "config.json", "tokenizer.json")
 
-MOONSHINE_MODEL = "tiny-en"
-MOONSHINE_BLOCK_S = 30.0
-# Lower than the engine's own 0.5 and with a longer look back, because films bury speech under music. Together with the
-# gain below it found a seventh more words on the one film it was chosen on; noise and chords alone still give none.
-MOONSHINE_OPTIONS = {"vad_threshold": 0.3, "vad_look_behind_sample_count": 16_000}
 # Whisper looks at 30 s at a time whatever it is given; longer blocks only make fewer cuts.
 WHISPER_BLOCK_S = 120.0
-
-# −60 dB of full scale: below it there is nothing to hear, and engines invent.
-SILENCE = 10 ** (-60 / 20)
-# Quiet speech is raised to about −20 dB, where voice detection works best, but noise never by more than 12 dB.
-SPEECH_LEVEL = 10 ** (-20 / 20)
-MOST_GAIN = 4.0
 
 # Whisper's own measures (openai/whisper): a segment fails when it is likely no speech or too unlikely as text.
 NO_SPEECH = 0.6
@@ -123,19 +106,19 @@ def engine_name(engine: str = "auto") -> str:
     if kind == "whisper":
         return _whisper_name(which)
     if engine == "moonshine":
-        _moonshine_folder()
+        model_folder()
         return engine
     if engine != "auto":
         raise UnknownName(f"speech engine {engine!r} is unknown; expected auto, moonshine, whisper or whisper:<size>")
-    if _is_installed("faster_whisper"):
+    if is_installed("faster_whisper"):
         size = _size_here()
         if size:
             return f"whisper:{size}"
-    if not _is_installed("moonshine_voice"):
-        if not _is_installed("faster_whisper"):
+    if not is_installed("moonshine_voice"):
+        if not is_installed("faster_whisper"):
             raise MissingExtra(NEITHER)
         raise MissingExtra(f"no Whisper weights are on this machine and moonshine-voice is not installed: {INSTALL}")
-    _moonshine_folder()
+    model_folder()
     return "moonshine"
 
 
@@ -162,95 +145,12 @@ def _load(name: str, language: str | None) -> Engine:
     if name == "moonshine":
         if language is None:
             log.info("speech: moonshine takes the language to be English")
-        return _Moonshine(_moonshine_folder())
+        return Moonshine(model_folder())
     return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language)
 
 
-def _is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):  # ValueError: a module in sys.modules that has no spec
-        return False
-
-
-# moonshine ------------------------------------------------------------------------------------------------------------
-
-
-def _moonshine_folder() -> Path:
-    """The model inside the wheel, found without importing the package."""
-    spec = importlib.util.find_spec("moonshine_voice") if _is_installed("moonshine_voice") else None
-    if spec is None:
-        raise MissingExtra(f"the speech engine moonshine is not installed: {INSTALL}")
-    for place in spec.submodule_search_locations or ():
-        folder = Path(place, "assets", MOONSHINE_MODEL)
-        if folder.is_dir():
-            return folder
-    raise MissingExtra(f"this moonshine-voice carries no model, 0.0.44 does: {INSTALL}")
-
-
-class _Moonshine:
-    block_s = MOONSHINE_BLOCK_S
-
-    def __init__(self, folder: Path) -> None:
-        # From the submodules: the package's microphone module needs PortAudio, which servers lack.
-        from moonshine_voice.moonshine_api import ModelArch
-        from moonshine_voice.transcriber import Transcriber
-
-        self._model = Transcriber(str(folder), ModelArch.TINY, options=dict(MOONSHINE_OPTIONS))
-
-    def words(self, block: Block) -> Iterator[list[Word]]:
-        level = loudness(block.samples)
-        samples = np.clip(block.samples * _gain(level), -1.0, 1.0)
-        for line in self._model.transcribe_without_streaming(samples, RATE).lines:
-            text = without_echo(" ".join(line.text.split()))
-            first, last = int(line.start_time / FRAME_S), int((line.start_time + line.duration) / FRAME_S)
-            if text and level[first : last + 1].max(initial=0.0) > SILENCE:
-                yield spread_words(text, level[first : last + 1], block.start_s + first * FRAME_S)
-        _trim_heap()
-
-    def close(self) -> None:
-        self._model.close()
-
-
-def _trim_heap() -> None:
-    """Hand freed memory back: moonshine's library leaves it so scattered that a block of speech costs 20 to 40 MB.
-
-    What the library never frees, about 2 MB per 30 s of speech, can't be had back within the process.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
-
-
-def _gain(level: Array) -> float:
-    """How much to raise a block so that its louder tenth lies at the level of speech."""
-    loud = float(np.percentile(level, 90))
-    return float(np.clip(SPEECH_LEVEL / max(loud, SILENCE), 1.0, MOST_GAIN))
-
-
-def spread_words(text: str, level: Array, start_s: float) -> list[Word]:
-    """Give each word of a line its share of the time in which there is a voice.
-
-    level (n,): the line's loudness, a value each FRAME_S. moonshine times lines, not words, and its lines begin early:
-    steps well below the line's own level are pauses and get no letters.
-    """
-    voiced = np.flatnonzero(level > 0.15 * np.percentile(level, 90))
-    tokens = text.split()
-    letters = np.cumsum([0] + [len(token) + 1 for token in tokens])
-    at = letters / letters[-1] * len(voiced)
-    first = voiced[np.minimum(at[:-1].astype(int), len(voiced) - 1)]
-    last = voiced[np.maximum(np.ceil(at[1:]).astype(int) - 1, 0)] + 1
-    return [
-        Word(start_s + a * FRAME_S, start_s + b * FRAME_S, f" {token}")
-        for a, b, token in zip(first.tolist(), last.tolist(), tokens, strict=True)
-    ]
-
-
-# Whisper --------------------------------------------------------------------------------------------------------------
-
-
 def _whisper_name(which: str) -> str:
-    if not _is_installed("faster_whisper"):
+    if not is_installed("faster_whisper"):
         raise MissingExtra(f"the speech engine whisper needs faster-whisper: {INSTALL}")
     if not which:
         size = _size_here()
