@@ -13,7 +13,7 @@ from framesift.vectors import TIE, Array, UnitRows
 
 # Candidates with exact scores, and members every candidate is compared with at the start: the best of several tried
 # with benchmarks/selection.py. They change the time, never the result.
-POOL = 96
+POOL = 48
 FIRST_KNOWN = 8
 
 
@@ -52,13 +52,19 @@ def fill_by_mmr(
     near = Nearness(vectors, list(chosen) or [int(gain.argmax())], known=FIRST_KNOWN)
     bound = gain - toll * (near.rough - near.error)
     bound[near.members] = -np.inf
+    is_exact = np.zeros(len(bound), dtype=bool)
     while len(near.members) < size:
         # Of candidates that are up to date, whoever could win or tie is at most twice the error below the highest.
         sure = bound.max() - 2 * toll * near.error - TIE
         place = max(len(bound) - POOL, 0)
         pool = np.flatnonzero((bound >= min(sure, np.partition(bound, place)[place])) & (bound > -np.inf))
+        newcomers = pool[~is_exact[pool]]
+        bound[newcomers] = gain[newcomers] - toll * near.exact(newcomers)
+        score = bound[pool]
         bound[pool] = -np.inf
-        bound[pool] = _pick_from_pool(near, pool, gain[pool], toll, size=size, rest=float(bound.max()))
+        bound[pool] = _pick_from_pool(near, pool, score, gain[pool], toll, size=size, rest=float(bound.max()))
+        is_exact[:] = False
+        is_exact[pool] = True
         if len(near.members) == size:
             break
         in_the_way = np.flatnonzero(bound >= bound[pool].max() - TIE)
@@ -69,10 +75,11 @@ def fill_by_mmr(
     return near
 
 
-def _pick_from_pool(near: Nearness, pool: Array, gain: Array, toll: float, *, size: int, rest: float) -> Array:
+def _pick_from_pool(
+    near: Nearness, pool: Array, score: Array, gain: Array, toll: float, *, size: int, rest: float
+) -> Array:
     """Add the pool's best to the set while it beats `rest`, the highest bound outside; the pool's scores after that."""
     rows = near.vectors.rows[pool].astype(np.float64, copy=False)
-    score = gain - toll * near.exact_rows(rows, pool)
     while len(near.members) < size and (top := score.max()) > rest + TIE:
         winner = int(np.argmax(score >= top - TIE))
         near.members.append(int(pool[winner]))

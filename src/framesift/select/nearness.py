@@ -7,7 +7,7 @@ import numpy as np
 from framesift.vectors import Array, UnitRows, row_products
 
 # Rows multiplied at a time: few enough for a BLAS to skip its repacking, which costs more than such a narrow product.
-BLOCK_ROWS = 96
+BLOCK_ROWS = 64
 
 
 class Nearness:
@@ -42,13 +42,7 @@ class Nearness:
 
         0 where there is no other member, as in MMR from an empty set.
         """
-        return self._largest(row_products(self.vectors.rows[indices], self.vectors.rows[self.members]), indices)
-
-    def exact_rows(self, rows: Array, indices: Array) -> Array:
-        """The same, for candidates whose rows (K, D) are at hand in float64."""
-        return self._largest(rows @ self.vectors.rows[self.members].astype(np.float64).T, indices)
-
-    def _largest(self, cosines: Array, indices: Array) -> Array:
+        cosines = row_products(self.vectors.rows[indices], self.vectors.rows[self.members])
         cosines[indices[:, None] == np.array(self.members)] = -np.inf
         closest: Array = cosines.max(axis=1)
         return np.where(np.isfinite(closest), closest, 0.0)
