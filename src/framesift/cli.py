@@ -150,10 +150,6 @@ def _index(args: argparse.Namespace) -> int:
     from framesift.library.batch import find_videos, index_videos
 
     paths = find_videos(args.videos)
-    if args.encoder == "auto":
-        from framesift.encode.base import choose_encoder
-
-        print(f"framesift: encoder {choose_encoder()[1]}", file=sys.stderr)
     bar = _Bar(show=not args.json)
     rows = []
     for row in index_videos(
@@ -170,6 +166,10 @@ def _index(args: argparse.Namespace) -> int:
         if not args.json:
             _print_index_row(row)
     failed = sum(1 for row in rows if row["error"])
+    if args.encoder == "auto" and failed < len(rows) and not args.json:
+        from framesift.encode.base import choose_encoder
+
+        print(f"note: encoder {choose_encoder()[1]}", file=sys.stderr)
     if args.json:
         _print_json(rows)
     elif len(rows) > 1:
@@ -277,6 +277,8 @@ def _demo(args: argparse.Namespace) -> int:
     from framesift.demo import QUESTION, sample_events, sample_video
 
     bar = _Bar(show=not args.json)
+    if not args.json:
+        print("Making the sample video and its index; they are kept for the next time.", file=sys.stderr)
     video = sample_video(progress=bar)
     index = fs.index(video, progress=lambda done, expected: bar(video, done, expected))
     bar.close()

@@ -40,7 +40,7 @@ def test_class_vectors_are_those_of_the_class_names(encoder):
     assert len(names) == len(offline.class_vectors()) == 1000
     few = list(range(0, 1000, 50))
     np.testing.assert_allclose(
-        minilm.SentenceEncoder().encode([names[k] for k in few]), offline.class_vectors()[few], atol=2e-4
+        minilm.SentenceEncoder().encode_texts([names[k] for k in few]), offline.class_vectors()[few], atol=2e-4
     )
 
 

@@ -20,7 +20,7 @@ def describe(entry: Entry) -> dict[str, Any]:
         "kind": entry.manifest.get("kind", ""),
         "video": entry.video_path,
         "duration_s": video.get("duration_s"),
-        "encoder": entry.manifest.get("key", {}).get("encoder", ""),
+        "encoder": entry.manifest.get("key", {}).get("encoder") or entry.manifest.get("made_by", ""),
         "candidates": entry.manifest.get("candidates"),
         "sampling": entry.manifest.get("sampling", {}),
         "bytes": entry.bytes,
