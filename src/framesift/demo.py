@@ -92,7 +92,7 @@ def _write(path: Path, progress: Callable[[int, int], None]) -> None:
         for scene_number, scene in enumerate(SCENES):
             with Image.open(photographs / scene.photograph) as opened:
                 photograph = opened.convert("RGB")
-            for box in _camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311
+            for box in _camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311 (no secret)
                 picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
                 done += 1

@@ -4,20 +4,20 @@ PyAV reads any container and resamples as it decodes. One block is held at a tim
 """
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import av
 import av.container
 import av.error
 import numpy as np
-from av.stream import Discard, Disposition
+from av.stream import Disposition
 
 from framesift.errors import InputError
-from framesift.media.container import FORMATS, MICROSECOND, StrPath, check_file
+from framesift.media.container import MICROSECOND, StrPath, open_container, read_only
 from framesift.vectors import Array
 
 RATE = 16_000  # samples per second: what every speech engine here was trained on
@@ -119,26 +119,14 @@ def _timed(start_s: float, frames: list[av.AudioFrame]) -> Iterator[tuple[float,
 @contextmanager
 def open_sound(path: StrPath, *, language: str | None = None) -> Iterator[Sound]:
     """Open the audio stream a player would play: one in `language` if the file says so, else the best one."""
-    name = check_file(path)
-    try:
-        container = av.open(
-            # The prefix keeps a colon in the file's name from being read as a protocol.
-            f"file:{Path(name).absolute()}",
-            "r",
-            container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
-            metadata_errors="replace",
-        )
-    except (av.error.FFmpegError, ValueError, OSError):
-        raise InputError(f"{name!r} can't be opened; expected a video or a sound file that can be played") from None
-    with container:
+    name = os.fspath(path)
+    with open_container(path) as container:
         stream = _choose_stream(container, language)
         if stream is None:
             raise InputError(
                 f"{name!r} has no sound; speech needs a file with an audio stream: bring subtitles instead"
             )
-        for other in container.streams:
-            if other.index != stream.index:
-                other.discard = Discard.all
+        read_only(container, stream)
         length_s = float(container.duration * MICROSECOND) if container.duration else 0.0
         if not length_s and stream.duration and stream.time_base:
             length_s = float(stream.duration * stream.time_base)

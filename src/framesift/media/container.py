@@ -16,7 +16,7 @@ import av
 import av.container
 import av.error
 import av.video.stream
-from av.stream import Discard, Disposition
+from av.stream import Discard, Disposition, Stream
 
 from framesift.errors import InputError
 
@@ -74,12 +74,11 @@ class Opened:
         return self.container.format.name in {"mpegts", "mpeg"}
 
 
-@contextmanager
-def open_video(path: StrPath, *, threads: int | None = None) -> Iterator[Opened]:
-    """Open `path` and choose its video stream; anything that can't be used is an InputError."""
+def open_container(path: StrPath) -> av.container.InputContainer:
+    """Open a file that is not to be trusted: it can name no other file, and nothing but an InputError comes of it."""
     name = check_file(path)
     try:
-        container = av.open(
+        return av.open(
             # The prefix keeps a colon in the file's name from being read as a protocol.
             f"file:{Path(name).absolute()}",
             "r",
@@ -88,11 +87,22 @@ def open_video(path: StrPath, *, threads: int | None = None) -> Iterator[Opened]
         )
     except (av.error.FFmpegError, ValueError, OSError) as error:
         raise InputError(_why_not_opened(name, error)) from None
-    with container:
+
+
+def read_only(container: av.container.InputContainer, stream: Stream) -> None:
+    """Pass over the packets of all other streams."""
+    for other in container.streams:
+        if other.index != stream.index:
+            other.discard = Discard.all
+
+
+@contextmanager
+def open_video(path: StrPath, *, threads: int | None = None) -> Iterator[Opened]:
+    """Open `path` and choose its video stream; anything that can't be used is an InputError."""
+    name = os.fspath(path)
+    with open_container(path) as container:
         stream = _choose_stream(container, name)
-        for other in container.streams:
-            if other.index != stream.index:
-                other.discard = Discard.all
+        read_only(container, stream)
         stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
         stream.thread_type = "AUTO"
         stream.codec_context.thread_count = threads or _thread_count(stream.width * stream.height)

@@ -76,7 +76,7 @@ class Moonshine:
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "framesift.media.moonshine", str(self._folder)]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)  # noqa: S603
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)  # noqa: S603 (our own module)
 
     def _transcribe(self, samples: Array) -> list[tuple[str, float, float]]:
         child, self._waiting = self._waiting, self._start()

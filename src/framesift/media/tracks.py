@@ -7,13 +7,12 @@ speaks.
 import logging
 import os
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import av
 import av.container
 import av.error
-from av.stream import Discard, Disposition
+from av.stream import Disposition
 from av.subtitles.stream import SubtitleStream
 
 from framesift.errors import InputError
@@ -23,13 +22,11 @@ from framesift.media.captions.languages import language_code
 from framesift.media.captions.markup import plain_lines, webvtt_lines
 from framesift.media.captions.repairs import to_events
 from framesift.media.captions.substation import packet_lines
+from framesift.media.container import MICROSECOND, open_container, read_only
 from framesift.records import Event
 
 log = logging.getLogger(__name__)
 
-# Containers that hold text tracks. Playlists, which name other files, are not among them.
-_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,ogg,nut"
-_MICROSECOND = Fraction(1, 1_000_000)  # the unit of a container's start time
 
 _Clean = Callable[[str], tuple[str, ...]]
 _CLEANERS: dict[str, _Clean] = {
@@ -53,24 +50,13 @@ def read_track(
     """
     path = Path(video_path)
     try:
-        with av.open(
-            # The prefix keeps a colon in the file's name from being read as a protocol.
-            f"file:{path.absolute()}",
-            "r",
-            container_options={"protocol_whitelist": "file", "format_whitelist": _CONTAINERS},
-            metadata_errors="replace",
-        ) as container:
+        with open_container(path) as container:
             stream = _choose(path, list(container.streams.subtitles), index, language)
             name = _name(stream)  # once the container is closed, its streams are gone
-            for other in container.streams:
-                if other.index != stream.index:
-                    other.discard = Discard.all
+            read_only(container, stream)
             cues = list(_cues(container, stream))
-    except (av.error.FFmpegError, OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} can't be opened for its text tracks: {reason}; expected an MP4 or MKV file") from None
+    except (av.error.FFmpegError, OSError) as error:
+        raise InputError(f"{path}: its text tracks can't be read ({error.strerror}); get the file again") from None
     events, repairs = to_events(cues, source="track")
     if not events:
         raise InputError(f"{path} holds no event: its {name} has {len(cues)} cues, none with words")
@@ -108,7 +94,7 @@ def _choose(path: Path, streams: list[SubtitleStream], index: int | None, langua
 
 def _cues(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[Cue]:
     clean = _CLEANERS[_codec(stream)]
-    zero = (container.start_time or 0) * _MICROSECOND
+    zero = (container.start_time or 0) * MICROSECOND
     for packet in container.demux(stream):
         if packet.pts is None or packet.time_base is None:
             continue
