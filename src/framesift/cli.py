@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("framesift: stopped; what was done so far is kept", file=sys.stderr)
-        return 130
+        return 1
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stderr.close()
         return 1

@@ -13,7 +13,8 @@ from clips import GridEncoder, make_clip
 import framesift as fs
 from framesift.library import build
 from framesift.library.batch import find_videos, index_videos
-from framesift.library.store import INDEX
+from framesift.library.store import INDEX, Store
+from framesift.library.upkeep import prune
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +53,13 @@ def test_moved_video_is_a_hit_and_a_changed_one_is_not(clip, tmp_path):
     other = make_clip(tmp_path / "clip.mp4", seconds=10, seed=1)
     fs.index(other, encoder, 1.0, store=tmp_path / "store")
     assert encoder.seen > 0
+
+
+def test_index_made_by_a_relative_path_is_not_stale_elsewhere(clip, tmp_path, monkeypatch):
+    monkeypatch.chdir(clip.parent)
+    fs.index(clip.name, GridEncoder(), 1.0, store=tmp_path / "store")
+    monkeypatch.chdir(tmp_path)
+    assert prune(Store(tmp_path / "store")) == []
 
 
 def test_encoder_fingerprint_and_sampling_are_part_of_the_key(clip, tmp_path):

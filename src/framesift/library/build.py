@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -89,8 +90,8 @@ def _build(
         if not done:
             raise InputError(f"{path} gave no picture; expected a video that can be played")
         manifest: dict[str, Any] = {
-            "framesift": __version__,
-            "video": asdict(sampling.info),
+            "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
+            "video": asdict(sampling.info) | {"path": os.path.abspath(path)},  # pruning looks from any folder
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": list(sampling.warnings)},
             "candidates": done,
             "dim": int(parts[0][1].shape[1]),

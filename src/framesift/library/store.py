@@ -104,7 +104,7 @@ class Store:
 
     def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
         payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
-        manifest = {"video": {"path": path}, "made_by": name, "events": len(events)}
+        manifest = {"video": {"path": os.path.abspath(path)}, "made_by": name, "events": len(events)}
         self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
