@@ -158,6 +158,17 @@ def test_full_disk_is_one_sentence_and_leaves_a_usable_store(clip, tmp_path):
     assert len(fs.index(clip, GridEncoder(), 1.0, store=tmp_path)) >= 300
 
 
+def test_pictures_reach_the_encoder_at_twice_the_size_it_wants(clip, tmp_path):
+    class Small(GridEncoder):
+        picture_side = 20
+
+        def encode_images(self, pictures):
+            assert {picture.shape for picture in pictures} == {(40, 60, 3)}
+            return super().encode_images(pictures)
+
+    fs.index(clip, Small(), 1.0, store=tmp_path)
+
+
 def test_progress_counts_up_to_the_end(clip, tmp_path):
     calls = []
     index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=lambda done, of: calls.append((done, of)))
