@@ -13,7 +13,7 @@ from framesift.vectors import TIE, Array, UnitRows
 
 # Candidates with exact scores, and members every candidate is compared with at the start: the best of several tried
 # with benchmarks/selection.py. They change the time, never the result.
-POOL = 48
+POOL = 96
 FIRST_KNOWN = 8
 
 
