@@ -11,9 +11,11 @@ from framesift.select.nearness import Nearness
 from framesift.select.ranking import Ranking
 from framesift.vectors import TIE, Array, UnitRows
 
-# Candidates with exact scores, and members every candidate is compared with at the start: the best of several tried
-# with benchmarks/selection.py. They change the time, never the result.
-POOL = 96
+# Leading candidates that are brought up to date together, those of them that get exact scores, and the members every
+# candidate is compared with at the start: the best of several tried with benchmarks/selection.py. They change the time,
+# never the result.
+SCOUTS = 256
+POOL = 48
 FIRST_KNOWN = 8
 
 
@@ -45,8 +47,8 @@ def fill_by_mmr(
     ties go to the earlier frame. From an empty set the first pick is the most relevant frame.
 
     A score never rises as the set grows. So a pool of leading candidates keeps exact scores, and all others keep an
-    old score as a bound. Once a bound reaches the pool's best, those with such bounds are brought up to date and
-    the pool is formed anew.
+    old score as a bound. Once a bound reaches the pool's best, the leading bounds are brought up to date and the pool
+    is formed anew.
     """
     gain, toll = weight * relevance, 1.0 - weight
     near = Nearness(vectors, list(chosen) or [int(gain.argmax())], known=FIRST_KNOWN)
@@ -54,10 +56,10 @@ def fill_by_mmr(
     bound[near.members] = -np.inf
     is_exact = np.zeros(len(bound), dtype=bool)
     while len(near.members) < size:
+        _lower_bounds(bound, gain, toll, near)
         # Of candidates that are up to date, whoever could win or tie is at most twice the error below the highest.
         sure = bound.max() - 2 * toll * near.error - TIE
-        place = max(len(bound) - POOL, 0)
-        pool = np.flatnonzero((bound >= min(sure, np.partition(bound, place)[place])) & (bound > -np.inf))
+        pool = np.flatnonzero((bound >= min(sure, _nth_largest(bound, POOL))) & (bound > -np.inf))
         newcomers = pool[~is_exact[pool]]
         bound[newcomers] = gain[newcomers] - toll * near.exact(newcomers)
         score = bound[pool]
@@ -65,14 +67,22 @@ def fill_by_mmr(
         bound[pool] = _pick_from_pool(near, pool, score, gain[pool], toll, size=size, rest=float(bound.max()))
         is_exact[:] = False
         is_exact[pool] = True
-        if len(near.members) == size:
-            break
-        in_the_way = np.flatnonzero(bound >= bound[pool].max() - TIE)
-        near.update(in_the_way)
-        bound[in_the_way] = np.minimum(
-            bound[in_the_way], gain[in_the_way] - toll * (near.rough[in_the_way] - near.error)
-        )
     return near
+
+
+def _lower_bounds(bound: Array, gain: Array, toll: float, near: Nearness) -> None:
+    """Bring the leading candidates up to date, again and again, until the highest bound belongs to one that is."""
+    while True:
+        leaders = np.flatnonzero((bound >= _nth_largest(bound, SCOUTS)) & (near.known < len(near.members)))
+        near.update(leaders)
+        bound[leaders] = np.minimum(bound[leaders], gain[leaders] - toll * (near.rough[leaders] - near.error))
+        if near.known[bound.argmax()] == len(near.members):
+            return
+
+
+def _nth_largest(values: Array, n: int) -> float:
+    place = max(len(values) - n, 0)
+    return float(np.partition(values, place)[place])
 
 
 def _pick_from_pool(
