@@ -14,6 +14,7 @@ import time
 from framesift.media.speech import engine_name, recognise
 
 SLACK_S = 2.0
+PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)  # the largest of its children: moonshine works in those
 CUE = re.compile(r"(\d+):(\d+):(\d+)[,.](\d+) --> (\d+):(\d+):(\d+)[,.](\d+)[^\n]*\n(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 
 
@@ -56,7 +57,9 @@ def main():
     written = list(read_words(arguments.subtitles))
     heard = [(event.start_s, event.end_s, word) for event in events for word in split(event.text)]
     found = count_found(written, heard)
-    print("| engine | events | .srt words found within 2 s | heard words in the .srt | × real time | peak memory |")
+    print(
+        "| engine | events | .srt words found within 2 s | heard words in it | × real time | peak memory, its processes |"
+    )
     print("|---|---:|---:|---:|---:|---:|")
     cells = [
         engine_name(arguments.engine),
@@ -64,7 +67,7 @@ def main():
         f"{found} of {len(written)} ({found / max(len(written), 1):.1%})",
         f"{found} of {len(heard)} ({found / max(len(heard), 1):.1%})",
         f"{max(lengths, default=0.0) / took:.0f}",
-        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f} MB",
+        " and ".join(f"{resource.getrusage(who).ru_maxrss / 1000:.0f}" for who in PROCESSES) + " MB",
     ]
     print("| " + " | ".join(cells) + " |")
 

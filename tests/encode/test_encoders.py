@@ -221,3 +221,15 @@ def test_a_picture_of_the_wrong_kind_is_refused():
     for wrong in (np.zeros((4, 4)), np.zeros((4, 4, 4), dtype=np.uint8), "picture.png"):
         with pytest.raises(InputError, match="expected"):
             base.to_rgb(wrong)
+
+
+def test_a_folder_is_named_by_its_whole_path(tmp_path, monkeypatch):
+    pytest.importorskip("transformers", reason="tiny checkpoints need the extra siglip")
+    from tiny_checkpoints import save_clip
+
+    (tmp_path / "clip-tiny").mkdir()
+    save_clip(tmp_path / "clip-tiny")
+    monkeypatch.chdir(tmp_path)
+    assert (
+        base.identify("clip-tiny")[0] == base.get_encoder("clip-tiny", device="cpu").name == str(tmp_path / "clip-tiny")
+    )

@@ -43,7 +43,7 @@ def save_siglip2(folder):
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", model_max_length=64,  # noqa: S106
+        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", model_max_length=64,  # noqa: S106 (tokens of text)
         model_input_names=["input_ids", "attention_mask"],
     )  # fmt: skip
     fast.save_pretrained(folder)

@@ -109,9 +109,7 @@ def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
     """
     if not _DEVICE.fullmatch(device):
         raise OptionError(f"device is {device!r}; expected auto, cpu, cuda or mps")
-    if name == "auto":
-        name, why = choose_encoder()
-        log.info("%s", why)
+    name = _full_name(name)
     with _loading:
         if (name, device) not in _loaded:
             _loaded[name, device] = _loader(name)(device=device)
@@ -122,8 +120,7 @@ def identify(name: str = "auto") -> tuple[str, str]:
     """The name "auto" stands for, and the encoder's fingerprint; none of our own encoders is loaded for it."""
     from framesift.encode import offline, siglip
 
-    if name == "auto":
-        name, _ = choose_encoder()
+    name = _full_name(name)
     if name == offline.NAME:
         return name, offline.fingerprint()
     if name in siglip.CHECKPOINTS or name not in _from_other_packages():
@@ -250,6 +247,18 @@ def pick_device(torch: Any, device: str) -> str:
     if not ready[device.partition(":")[0]]:
         raise OptionError(f"device is {device!r}, which torch can't use here; expected auto or cpu")
     return device
+
+
+def _full_name(name: str) -> str:
+    """What "auto" stands for; a folder by its whole path, so that an index names it wherever it is read."""
+    from framesift.encode import offline, siglip
+
+    if name == "auto":
+        name, why = choose_encoder()
+        log.info("%s", why)
+    if name in (offline.NAME, *siglip.CHECKPOINTS) or not Path(name).is_dir():
+        return name
+    return str(Path(name).resolve())
 
 
 def _loader(name: str) -> Callable[..., Encoder]:

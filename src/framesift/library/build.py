@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]  # (candidates done, about how many there 
 PART_SIZE = 128
 DEFAULT_BATCH = 16
 # The decoder shrinks pictures to this many times what the encoder wants. On grainy 1080p pictures the offline encoder's
-# vectors then have a cosine of at least 0.993 with those of the full-size pictures (0.982 at 1), and cost less to make.
+# vectors then have a cosine of at least 0.993 with those of the full-size pictures; at 1 it was 0.982.
 PICTURE_MARGIN = 2
 
 log = logging.getLogger(__name__)

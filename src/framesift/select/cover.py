@@ -54,19 +54,13 @@ def fill_by_mmr(
     near = Nearness(vectors, list(chosen) or [int(gain.argmax())], known=FIRST_KNOWN)
     bound = gain - toll * (near.rough - near.error)
     bound[near.members] = -np.inf
-    is_exact = np.zeros(len(bound), dtype=bool)
     while len(near.members) < size:
         _lower_bounds(bound, gain, toll, near)
         # Of candidates that are up to date, whoever could win or tie is at most twice the error below the highest.
         sure = bound.max() - 2 * toll * near.error - TIE
         pool = np.flatnonzero((bound >= min(sure, _nth_largest(bound, POOL))) & (bound > -np.inf))
-        newcomers = pool[~is_exact[pool]]
-        bound[newcomers] = gain[newcomers] - toll * near.exact(newcomers)
-        score = bound[pool]
         bound[pool] = -np.inf
-        bound[pool] = _pick_from_pool(near, pool, score, gain[pool], toll, size=size, rest=float(bound.max()))
-        is_exact[:] = False
-        is_exact[pool] = True
+        bound[pool] = _pick_from_pool(near, pool, gain[pool], toll, size=size, rest=float(bound.max()))
     return near
 
 
@@ -85,11 +79,10 @@ def _nth_largest(values: Array, n: int) -> float:
     return float(np.partition(values, place)[place])
 
 
-def _pick_from_pool(
-    near: Nearness, pool: Array, score: Array, gain: Array, toll: float, *, size: int, rest: float
-) -> Array:
+def _pick_from_pool(near: Nearness, pool: Array, gain: Array, toll: float, *, size: int, rest: float) -> Array:
     """Add the pool's best to the set while it beats `rest`, the highest bound outside; the pool's scores after that."""
     rows = near.vectors.rows[pool].astype(np.float64, copy=False)
+    score = gain - toll * near.exact(pool)
     while len(near.members) < size and (top := score.max()) > rest + TIE:
         winner = int(np.argmax(score >= top - TIE))
         near.members.append(int(pool[winner]))

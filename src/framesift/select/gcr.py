@@ -22,14 +22,14 @@ from framesift.vectors import TIE, Array
 Trace = dict[str, Any]
 
 
-def gcr(evidence: Evidence, budget: int, **options: object) -> Selection:
+def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     """Choose frames that ground events, cover the video and leave nothing valuable out.
 
     options: any field of `GCRConfig`. The trace says what was decided at each step; docs/selection.md explains it.
     """
     check_options("gcr", options, GCRConfig.defaults())
     _refuse_idle_demand(evidence, options)
-    config = GCRConfig(**options)  # type: ignore[arg-type]  # the names are checked above, the values by GCRConfig
+    config = GCRConfig(**options)
     k_ground, k_visual, k_refine = config.quotas(budget)
     count = len(evidence)
     size = min(budget, count)
