@@ -58,7 +58,7 @@ def main():
     heard = [(event.start_s, event.end_s, word) for event in events for word in split(event.text)]
     found = count_found(written, heard)
     print(
-        "| engine | events | .srt words found within 2 s | heard words in it | × real time | peak memory, its processes |"
+        "| engine | events | .srt words found within 2 s | heard words in it | × real time | peak memory, processes |"
     )
     print("|---|---:|---:|---:|---:|---:|")
     cells = [
