@@ -5,19 +5,20 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, field, replace
+from dataclasses import InitVar, asdict, dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from framesift.errors import InputError
-from framesift.vectors import Array, UnitRows, row_products, unit_rows
+from framesift.vectors import Array, UnitRows, checked_query, checked_scores, checked_times, row_products, unit_rows
 
 Role = Literal["ground", "visual", "context", "refined"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SELECTION_SCHEMA = "framesift.selection/1"
+T = TypeVar("T")
 
 _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
 _NOT_AN_OPTION = {"", "n/a", "na", "none given"}
@@ -132,7 +133,7 @@ class VideoIndex:
         vectors = UnitRows(self.frames)
         object.__setattr__(self, "vectors", vectors)
         object.__setattr__(self, "frames", vectors.rows)
-        object.__setattr__(self, "times_s", _checked_times(self.times_s, self.info.duration_s, len(vectors)))
+        object.__setattr__(self, "times_s", checked_times(self.times_s, self.info.duration_s, len(vectors)))
 
     def __len__(self) -> int:
         return len(self.times_s)
@@ -184,15 +185,15 @@ class Evidence:
         vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
         set_field("vectors", vectors)
         set_field("frames", vectors.rows)
-        set_field("times_s", _checked_times(self.times_s, self.duration_s, len(vectors)))
+        set_field("times_s", checked_times(self.times_s, self.duration_s, len(vectors)))
         set_field("duration_s", float(self.duration_s))
-        set_field("query", _checked_query(self.query, vectors.dim))
+        set_field("query", checked_query(self.query, vectors.dim))
         if not 0.0 <= self.visual_demand <= 1.0:
             raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (words) to 1 (pictures)")
         if scores is None:
             set_field("relevance", vectors.products(self.query[None])[:, 0])
         else:
-            set_field("relevance", _checked_scores(scores, len(vectors), "scores"))
+            set_field("relevance", checked_scores(scores, len(vectors), "scores"))
         self._keep_events_inside(event_scores, prepared_events)
 
     def _keep_events_inside(self, own_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
@@ -208,7 +209,7 @@ class Evidence:
         if features is not None and (prepared is None or features is not prepared.rows):
             features = unit_rows(features, "event_features", dim=self.vectors.dim) if count else None
         if own_scores is not None:
-            scores = _checked_scores(own_scores, count, "event_scores")
+            scores = checked_scores(own_scores, count, "event_scores")
         else:
             scores = np.zeros(0) if features is None else row_products(features, self.query[None])[:, 0]
         times = np.array([(event.start_s, event.end_s) for event in events]).reshape(count, 2)
@@ -252,14 +253,61 @@ class Slot:
             raise InputError(f"role is {self.role!r}; expected one of {', '.join(ROLES)}")
 
 
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What a selection was made from, for those who show or check it.
+
+    times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where a video was asked a
+    question, that question and the encoder's name.
+    """
+
+    times_s: Array
+    relevance: Array
+    duration_s: float
+    events: tuple[Event, ...] = ()
+    question: Question | None = None
+    encoder: str = ""
+
+    @classmethod
+    def of(cls, evidence: Evidence, question: Question | None = None, encoder: str = "") -> "Basis":
+        events = tuple(evidence.events)
+        return cls(evidence.times_s, evidence.relevance, evidence.duration_s, events, question, encoder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only; `from_dict` gives the same Basis back."""
+        return {
+            "question": None if self.question is None else asdict(self.question),
+            "encoder": self.encoder,
+            "duration_s": self.duration_s,
+            "events": [asdict(event) for event in self.events],
+            "times_s": np.asarray(self.times_s).tolist(),
+            "relevance": np.asarray(self.relevance).tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Basis":
+        return cls(
+            times_s=np.array(data["times_s"], dtype=np.float64),
+            relevance=np.array(data["relevance"], dtype=np.float64),
+            duration_s=float(data["duration_s"]),
+            events=tuple(_known(Event, event) for event in data["events"]),
+            question=None if data["question"] is None else _known(Question, data["question"]),
+            encoder=str(data["encoder"]),
+        )
+
+
 @dataclass(frozen=True)
 class Selection:
-    """The chosen frames in chronological order, and in `trace` (JSON values only) what was decided and why."""
+    """The chosen frames in chronological order, and in `trace` (JSON values only) what was decided and why.
+
+    `basis`: what it was made from; selections with equal frames, method, budget and trace are equal without it.
+    """
 
     slots: tuple[Slot, ...]
     method: str
     budget: int
     trace: Mapping[str, Any] = field(default_factory=dict)
+    basis: Basis | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "slots", tuple(sorted(self.slots, key=lambda slot: slot.index)))
@@ -298,19 +346,22 @@ class Selection:
             "budget": self.budget,
             "slots": [asdict(slot) for slot in self.slots],
             "trace": dict(self.trace),
+            "basis": None if self.basis is None else self.basis.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Selection":
-        """Read what `to_dict` wrote; anything else is an InputError."""
+        """Read what `to_dict` wrote, whatever else stands beside it; anything else is an InputError."""
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SELECTION_SCHEMA:
             raise InputError(f"this is no selection of ours: schema is {schema!r}, expected {SELECTION_SCHEMA!r}")
         try:
             slots = [dict(slot) for slot in data["slots"]]
             for slot in slots:
-                slot["event"] = None if slot.get("event") is None else Event(**slot["event"])
-            return cls(tuple(Slot(**slot) for slot in slots), data["method"], data["budget"], dict(data["trace"]))
+                slot["event"] = None if slot.get("event") is None else _known(Event, slot["event"])
+            basis = None if data.get("basis") is None else Basis.from_dict(data["basis"])
+            made = tuple(_known(Slot, slot) for slot in slots)
+            return cls(made, data["method"], data["budget"], dict(data["trace"]), basis)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"this selection is damaged ({error}); expected what Selection.to_json writes") from None
 
@@ -346,58 +397,14 @@ class Answer:
         return None if self.choice is None else chr(ord("A") + self.choice)
 
 
+def _known(record: type[T], data: Mapping[str, Any]) -> T:
+    """The record from those of the data's keys that it knows."""
+    names = {f.name for f in fields(record)}  # type: ignore[arg-type]  # every record is a dataclass
+    return record(**{name: value for name, value in data.items() if name in names})
+
+
 def clock(time_s: float) -> str:
     """Seconds as h:mm:ss.mmm, the way players show them."""
     millis = round(abs(time_s) * 1000)
     sign = "-" if time_s < 0 and millis else ""
     return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
-
-
-def _checked_times(values: ArrayLike, duration_s: float, count: int) -> Array:
-    """(N,) float64, ascending, inside [0, duration]; the last may overrun by one step and is clipped."""
-    try:
-        times = np.array(values, dtype=np.float64)
-        duration_s = float(duration_s)
-    except (TypeError, ValueError):
-        raise InputError("times_s and duration_s can't be read as numbers; expected seconds") from None
-    if count == 0:
-        raise InputError("there is no frame to choose from; expected at least one candidate")
-    if times.shape != (count,):
-        raise InputError(f"times_s has shape {times.shape} for {count} frames; expected ({count},)")
-    if not (math.isfinite(duration_s) and duration_s > 0):
-        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds")
-    if not np.isfinite(times).all():
-        raise InputError(f"times_s[{int(np.flatnonzero(~np.isfinite(times))[0])}] is not finite; expected seconds")
-    step = np.diff(times)
-    if (step <= 0).any():
-        k = int(np.flatnonzero(step <= 0)[0])
-        raise InputError(f"times_s[{k + 1}] = {times[k + 1]} does not come after {times[k]}; expected ascending times")
-    if times[-1] > duration_s:
-        allowed = float(np.median(step)) if len(step) else 1.0
-        if times[-1] - duration_s <= allowed and (count == 1 or duration_s > times[-2]):
-            times[-1] = duration_s
-    for k in (0, count - 1):
-        if not 0 <= times[k] <= duration_s:
-            raise InputError(f"times_s[{k}] = {times[k]} lies outside the video; expected 0 to {duration_s} s")
-    times.flags.writeable = False
-    return times
-
-
-def _checked_query(values: ArrayLike, dim: int) -> Array:
-    query = np.asarray(values)
-    if query.ndim != 1:
-        raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
-    unit: Array = unit_rows(query[None], "query", dim=dim)[0].astype(np.float64)
-    return unit
-
-
-def _checked_scores(values: ArrayLike, count: int, name: str) -> Array:
-    try:
-        scores = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} can't be read as numbers; expected {count} scores") from None
-    if scores.shape != (count,):
-        raise InputError(f"{name} has shape {scores.shape}; expected ({count},)")
-    if not np.isfinite(scores).all():
-        raise InputError(f"{name}[{int(np.flatnonzero(~np.isfinite(scores))[0])}] is not finite")
-    return scores

@@ -1,11 +1,12 @@
 """Many questions on one video: one product for all their relevances."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from framesift.errors import InputError
-from framesift.records import Event, Evidence, Question, Selection, VideoIndex
+from framesift.records import Basis, Event, Evidence, Question, Selection, VideoIndex
 from framesift.select.demand import resolve_demand
 from framesift.select.registry import select_frames
 from framesift.vectors import Array, row_products, unit_rows
@@ -45,22 +46,19 @@ def select_from_vectors(
     if event_relevance is None and event_features is not None and rows:
         features = unit_rows(event_features, "event_features", dim=vectors.dim)
         event_relevance = np.ascontiguousarray(row_products(features, texts).T)
-    return [
-        select_frames(
-            Evidence(
-                times_s=index.times_s,
-                duration_s=index.info.duration_s,
-                frames=index.frames,
-                query=texts[k],
-                events=events,
-                visual_demand=resolve_demand(visual_demand, question.text),
-                scores=relevance[k],
-                event_scores=None if event_relevance is None else event_relevance[k],
-                prepared=vectors,
-            ),
-            budget=budget,
-            method=method,
-            **options,
+    selections = []
+    for k, question in enumerate(questions):
+        evidence = Evidence(
+            times_s=index.times_s,
+            duration_s=index.info.duration_s,
+            frames=index.frames,
+            query=texts[k],
+            events=events,
+            visual_demand=resolve_demand(visual_demand, question.text),
+            scores=relevance[k],
+            event_scores=None if event_relevance is None else event_relevance[k],
+            prepared=vectors,
         )
-        for k, question in enumerate(questions)
-    ]
+        selection = select_frames(evidence, budget=budget, method=method, **options)
+        selections.append(replace(selection, basis=Basis.of(evidence, question, index.encoder)))
+    return selections

@@ -3,12 +3,12 @@
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 
 from framesift.errors import BudgetError, OptionError, UnknownName
-from framesift.records import Evidence, Selection
+from framesift.records import Basis, Evidence, Selection
 
 ENTRY_POINTS = "framesift.selectors"
 
@@ -35,7 +35,8 @@ def select_frames(evidence: Evidence, *, budget: int, method: str = "gcr", **opt
     """
     selector = get_selector(method)
     check_options(method, options, selector.options)
-    return selector.run(evidence, check_budget(budget), **options)
+    selection = selector.run(evidence, check_budget(budget), **options)
+    return replace(selection, basis=Basis.of(evidence))
 
 
 def get_selector(method: str) -> Selector:

@@ -1,0 +1,161 @@
+"""The exhibit: a selection's real frames, fetched from the video, with their events' text drawn on them."""
+
+import os
+import random
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, get_args
+
+from PIL import Image
+
+from framesift.errors import InputError, OptionError
+from framesift.exhibit.overlay import render
+from framesift.media.video import fetch, frame_numbers, probe
+from framesift.records import Event, Question, Selection, Slot, VideoInfo
+
+Overlay = Literal["aligned", "blank", "shuffled", "none"]
+OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
+# Pictures that take up to this much memory together are kept for the next look; larger ones are decoded again.
+KEPT_BYTES = 512 * 2**20
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of an exhibit: its slot, its number in the video (from 0, by presentation), and the words on it."""
+
+    slot: Slot
+    number: int
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """A selection made visible. Iterate over `pictures()`; `save` writes all of it to a folder.
+
+    overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
+    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
+    size: the shorter side in pixels, None for the video's own.
+    """
+
+    video: Path
+    info: VideoInfo
+    selection: Selection
+    numbers: tuple[int, ...]
+    overlay: Overlay = "aligned"
+    seed: int = 0
+    size: int | None = None
+    _bare: dict[float, Image.Image] = field(default_factory=dict, repr=False)
+
+    @property
+    def question(self) -> Question | None:
+        return None if self.selection.basis is None else self.selection.basis.question
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames in chronological order, with the words this overlay puts on each."""
+        texts = {
+            "aligned": self._texts,
+            "shuffled": _shuffled(self._texts, self.seed),
+        }.get(self.overlay, [""] * len(self.selection))
+        rows = zip(self.selection.slots, self.numbers, texts, strict=True)
+        return tuple(Frame(slot, number, text) for slot, number, text in rows)
+
+    def __len__(self) -> int:
+        return len(self.selection)
+
+    def __repr__(self) -> str:
+        return f"Exhibit({self.video.name!r}, {len(self)} frames, overlay {self.overlay!r})"
+
+    def pictures(self) -> Iterator[Image.Image]:
+        """Each frame's picture as a reader sees it, in the order of `frames`, decoded in one pass."""
+        bare = self.bare_pictures(self.selection.times_s)
+        for frame, (_, picture), text in zip(self.frames, bare, self._texts, strict=True):
+            if self.overlay == "blank":
+                yield render(picture, text, blank=True)
+            else:
+                yield render(picture, frame.text)
+
+    def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
+        """The video's own pictures at these candidates' times, ascending, each once, nothing drawn on them."""
+        wanted = sorted(set(times_s))
+        if all(time_s in self._bare for time_s in wanted):
+            yield from ((time_s, self._bare[time_s]) for time_s in wanted)
+            return
+        kept = sum(3 * picture.width * picture.height for picture in self._bare.values())
+        for time_s, (_, array) in zip(wanted, fetch(self.video, wanted, short_side=self.size), strict=True):
+            picture = Image.fromarray(array)
+            kept += array.nbytes
+            if kept <= KEPT_BYTES:
+                self._bare[time_s] = picture
+            yield time_s, picture
+
+    def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> "Exhibit":
+        """The same frames with another overlay; nothing is decoded twice that is still kept."""
+        return replace(self, overlay=_checked_overlay(overlay), seed=self.seed if seed is None else seed)
+
+    @property
+    def _texts(self) -> list[str]:
+        return ["" if slot.event is None else slot.event.text for slot in self.selection.slots]
+
+
+def exhibit(
+    video: str | os.PathLike[str],
+    selection: Selection,
+    size: int | None = None,
+    *,
+    overlay: Overlay = "aligned",
+    seed: int = 0,
+) -> Exhibit:
+    """Fetch a selection's frames from the video it was made on.
+
+    size: the shorter side in pixels, by default the video's own. overlay and seed as in `Exhibit`. Only slots with an
+    event are drawn on; `events_for` gives events to the slots of a selector that has none.
+    """
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
+    path = Path(video)
+    if not len(selection):
+        raise InputError("the selection has no frames; expected at least one")
+    numbers = frame_numbers(path, selection.times_s)
+    return Exhibit(path, probe(path), selection, tuple(numbers), _checked_overlay(overlay), seed, size)
+
+
+def events_for(selection: Selection, events: Sequence[Event]) -> Selection:
+    """The selection with, on each slot, the event on screen at its time (of several, the one that came last).
+
+    A selection whose method grounds its frames in events itself comes back as it is: it has said which text matters.
+    """
+    if "ground" in selection.trace or any(slot.event for slot in selection.slots):
+        return selection
+    ordered = sorted(events, key=lambda event: event.start_s)
+    starts = [event.start_s for event in ordered]
+    slots = []
+    for slot in selection.slots:
+        begun = ordered[: bisect_right(starts, slot.time_s)]
+        latest = max((event for event in begun if event.end_s >= slot.time_s), key=lambda e: e.start_s, default=None)
+        slots.append(replace(slot, event=latest))
+    return replace(selection, slots=tuple(slots))
+
+
+def _checked_overlay(overlay: str) -> Overlay:
+    for known in OVERLAYS:
+        if overlay == known:
+            return known
+    raise OptionError(f"overlay is {overlay!r}; expected one of {', '.join(OVERLAYS)}")
+
+
+def _shuffled(texts: list[str], seed: int) -> list[str]:
+    """The texts on each other's frames: one cycle through all of them (Sattolo), so that none stays where it was."""
+    rng = random.Random(seed)  # noqa: S311 (a repeatable draw, no secret)
+    places = [k for k, text in enumerate(texts) if text]
+    order = places.copy()
+    for k in range(len(order) - 1, 0, -1):
+        other = rng.randrange(k)
+        order[k], order[other] = order[other], order[k]
+    shuffled = list(texts)
+    for place, source in zip(places, order, strict=True):
+        shuffled[place] = texts[source]
+    return shuffled

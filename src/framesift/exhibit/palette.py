@@ -1,0 +1,9 @@
+"""One colour per role, shared by the contact sheet, the report and the web page."""
+
+# White text on each has a contrast of at least 4.5 : 1, and the four differ in lightness for those who see no hue.
+ROLE_COLOURS = {
+    "ground": "#c2410c",
+    "visual": "#1d4ed8",
+    "context": "#64748b",
+    "refined": "#7e22ce",
+}
