@@ -190,7 +190,10 @@ def _compare(args: argparse.Namespace) -> int:
 def _demo(args: argparse.Namespace) -> int:
     from framesift.cli import _parser
     from framesift.demo import QUESTION, sample_video
+    from framesift.select.registry import check_budget, get_selector
 
+    check_budget(args.budget)
+    get_selector(args.method)
     bar = Bar(show=not args.json)
     if not args.json:
         print("The sample video is made once and kept; so is its index.", file=sys.stderr)
