@@ -12,7 +12,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -22,7 +22,7 @@ from framesift.exhibit.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
 ROLE_SENTENCES = {
     "ground": "Shows a moment whose words fit the question; those words are drawn on the frame.",
     "visual": "One of the frames that look most like what the question asks about.",
-    "context": "Fits the question, yet is unlike the frames chosen before it; it tells the rest of the story.",
+    "context": "Tells the rest of the story, so that the frames do not all show the same.",
     "refined": "Speaks for a stretch first left out, which turned out to be worth more than a context frame.",
 }
 # Each imports only from those before it, so that joined in this order they are one script.
@@ -62,6 +62,7 @@ def render_report(view: Mapping[str, Any]) -> str:
             f'<div><dt dir="auto">{_text(name)}</dt><dd dir="auto">{_text(value)}</dd></div>'
             for name, value in view["settings"]
         ),
+        printed="\n".join(f'<p class="printed" dir="auto">{_text(lane["summary"])}</p>' for lane in page.lanes),
         json=_text(view["json"]),
         data=page.data(),
         script=script,
@@ -135,25 +136,32 @@ class _Page:
             kinds.append("strip")
         elif len(frames) > MANY_FRAMES:
             kinds.append("many")
+        roles = Counter(frame["role"] for frame in frames)
+        counts = ", ".join(f"{roles[role]} {role}" for role in ROLE_SENTENCES if roles[role])
+        beneath = f'<p class="beneath">{_frames(len(frames))}: {counts}</p>' if len(self.lanes) > 1 else ""
         heading = "The frames, in order" if len(self.lanes) == 1 else f"<bdi>{_text(lane['method'])}</bdi>"
         notes = "".join(f'<li dir="auto">{_text(note)}</li>' for note in lane["notes"])
         cards = "\n".join(self.card(place, frame, k) for k, frame in enumerate(frames))
         return (
             f'<section aria-labelledby="lane-{place}"><h2 id="lane-{place}">{heading}</h2>'
-            f'<p class="beneath" dir="auto">{_text(lane["summary"])}</p>'
-            f'<ol class="{" ".join(kinds)}">\n{cards}\n</ol>' + (f'<ul class="notes">{notes}</ul>' if notes else "") + "</section>"
+            + beneath
+            + (f'<ul class="notes">{notes}</ul>' if notes else "")
+            + f'<ol class="{" ".join(kinds)}">\n{cards}\n</ol></section>'
         )
 
     def card(self, place: int, frame: Mapping[str, Any], k: int) -> str:
         role = frame["role"]
         also = self._also(place, frame)
+        picture = self._picture(frame["picture"], frame["alt"], frame["width"], frame["height"])
         label = f"Open frame {int(frame['number'])}, {_clock(frame['time_s'])}, {role}"
-        words = f'<span class="words" dir="auto">{_text(_shortened(frame["text"], 300))}</span>' if frame["text"] else ""
+        words = (
+            f'<span class="words" dir="auto">{_text(_shortened(frame["text"], 300))}</span>' if frame["text"] else ""
+        )
         because = f'<span class="because" dir="auto">{_text(frame["why"][0])}</span>' if frame["why"] else ""
         return (
             f'<li class="card role-{_role(role)}" data-frame="{place}-{k}">'
-            f'<button type="button" class="open" aria-label="{label}">'
-            f'<span class="shot">{self._picture(frame["picture"], frame["alt"], frame["width"], frame["height"])}</span>'
+            f'<button type="button" class="open" aria-label="{_text(label)}">'
+            f'<span class="shot">{picture}</span>'
             f'<span class="line"><span class="number">{int(frame["number"])}</span>'
             f'<span class="time">{_clock(frame["time_s"])}</span>{_pill(role)}</span>'
             + words
@@ -169,7 +177,9 @@ class _Page:
             why = "".join(f'<li dir="auto">{_text(sentence)}</li>' for sentence in frame["why"])
             parts.append(f'<div><h3>Why it was chosen</h3><ul class="why">{why}</ul></div>')
         if frame["text"]:
-            parts.append(f'<div><h3>Words on the frame</h3><blockquote dir="auto">{_text(frame["text"])}</blockquote></div>')
+            parts.append(
+                f'<div><h3>Words on the frame</h3><blockquote dir="auto">{_text(frame["text"])}</blockquote></div>'
+            )
         if frame["nearly"]:
             rows = "".join(self._near(near) for near in frame["nearly"])
             parts.append(f'<div><h3>What was nearly chosen</h3><ul class="near">{rows}</ul></div>')
@@ -211,7 +221,9 @@ class _Page:
         return f'<img {held}{size} alt="{_text(alt)}" loading="lazy" decoding="async">'
 
     def beneath_timeline(self) -> str:
-        parts = ["The whole video from left to right; point at anything, or reach it by Tab and the arrow keys, to read it."]
+        parts = [
+            "The whole video from left to right; point at anything, or reach it by Tab and the arrow keys, to read it."
+        ]
         if any(lane["omitted"] for lane in self.lanes):
             parts.append("Grey bars are the stretches left out.")
         if any(lane["swaps"] for lane in self.lanes):

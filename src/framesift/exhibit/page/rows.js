@@ -8,6 +8,8 @@ const CURVE_HEIGHT = 84;
 const EVENTS_HEIGHT = 14;
 const ARC_HEIGHT = 32;
 const TRACK_HEIGHT = 36;
+const ROLES = ["ground", "visual", "context", "refined"];
+const ROLE_STEP = 13; // pixels between the sub-rows of a crowded lane
 const REACH = 14; // pixels around a marker that still count as on it
 
 export function svgElement(name, attributes = {}, parent = null) {
@@ -28,6 +30,17 @@ export function markPath(role, r) {
 
 const fixed = (number) => Math.round(number * 10) / 10;
 const span = (item) => `${clock(item.start_s)} – ${clock(item.end_s)}`;
+
+/** Items with start_s and end_s as bars of one path, at least a pixel wide. */
+export function bars(plot, items, y, height) {
+  return items
+    .map((item) => {
+      const from = fixed(plot.x(item.start_s));
+      const width = Math.max(1, fixed(plot.x(item.end_s)) - from - 0.5);
+      return `M${from} ${fixed(y)}h${fixed(width)}v${height}h${fixed(-width)}z`;
+    })
+    .join("");
+}
 
 export function drawCurve(plot, top) {
   const { curve, duration_s } = plot.data;
@@ -75,7 +88,7 @@ function makeStepper(plot, group, key, label, items, middle, words, y) {
     group.setAttribute("aria-valuenow", k + 1);
     group.setAttribute("aria-valuetext", `${title}: ${text.slice(0, 400)}`);
   };
-  const show = () => plot.show({ ...words(items[k]), item: items[k] }, plot.x(middle(items[k])), y);
+  const show = () => plot.show(words(items[k]), plot.x(middle(items[k])), y);
   set();
   group.addEventListener("focus", show);
   group.addEventListener("blur", plot.hide);
@@ -106,33 +119,23 @@ function itemAt(plot, items, time_s) {
   return best;
 }
 
-function bars(plot, items, y, height) {
-  return items
-    .map((item) => {
-      const from = fixed(plot.x(item.start_s));
-      const width = Math.max(1, fixed(plot.x(item.end_s)) - from - 0.5);
-      return `M${from} ${fixed(y)}h${fixed(width)}v${height}h${fixed(-width)}z`;
-    })
-    .join("");
-}
-
 export function drawEvents(plot, top) {
   const events = [...plot.data.events].sort((a, b) => a.start_s - b.start_s);
   const group = svgElement("g", { class: "tl-events" }, plot.svg);
   svgElement("path", { d: bars(plot, events, top, EVENTS_HEIGHT) }, group);
-  const words = (event) => ({ title: span(event), text: event.text });
+  const words = (event) => ({ title: span(event), text: event.text, lit: { item: event, y: top, height: EVENTS_HEIGHT } });
   const bottom = top + EVENTS_HEIGHT;
   makeStepper(plot, group, "events", "Words, by arrow keys", events, middleOf, words, bottom);
   return {
     bottom,
     tip(time_s) {
       const event = itemAt(plot, events, time_s);
-      return event && { ...words(event), item: event };
+      return event && words(event);
     },
   };
 }
 
-function drawSwaps(plot, lane, top, track) {
+function drawSwaps(plot, lane, top, track, y) {
   const group = svgElement("g", { class: "tl-swaps" }, plot.svg);
   for (const swap of lane.swaps) {
     const [from, to] = [fixed(plot.x(swap.out_s)), fixed(plot.x(swap.in_s))];
@@ -142,7 +145,7 @@ function drawSwaps(plot, lane, top, track) {
     svgElement("path", { class: "tl-arc", d: `M${from} ${track}Q${middle} ${peak} ${to} ${end}` }, group);
     const turn = fixed((Math.atan2(end - peak, to - middle) * 180) / Math.PI);
     svgElement("path", { class: "tl-head", d: "M1 0L-7 -3.5L-7 3.5z", transform: `translate(${to} ${end}) rotate(${turn})` }, group);
-    svgElement("circle", { class: "tl-out", cx: from, cy: track + TRACK_HEIGHT / 2, r: 4.5 }, group);
+    svgElement("circle", { class: "tl-out", cx: from, cy: y, r: 4.5 }, group);
   }
   const words = (swap) => ({ title: `${clock(swap.out_s)} gave way to ${clock(swap.in_s)}`, text: swap.note });
   const middle = (swap) => (swap.out_s + swap.in_s) / 2;
@@ -150,18 +153,18 @@ function drawSwaps(plot, lane, top, track) {
   return (time_s, x) => {
     const near = (swap) => Math.min(Math.abs(plot.x(swap.out_s) - x), Math.abs(plot.x(middle(swap)) - x));
     const swap = lane.swaps.reduce((best, other) => (near(other) < near(best) ? other : best));
-    return near(swap) <= REACH ? { ...words(swap), item: swap } : null;
+    return near(swap) <= REACH ? words(swap) : null;
   };
 }
 
-function drawMarkers(plot, lane, frames, y) {
+function drawMarkers(plot, lane, frames, yOf, crowded) {
   const group = svgElement("g", { role: "group", class: "tl-markers" }, plot.svg);
   group.setAttribute("aria-label", `${lane.name}: chosen frames, by arrow keys`);
-  const r = Math.max(3.5, Math.min(7, (0.45 * plot.width) / Math.max(1, frames.length)));
+  const r = crowded ? 4 : 7;
   const active = plot.places.get(lane.key) ?? frames[0]?.id;
   for (const frame of frames) {
     const marker = svgElement("g", { role: "button", class: `tl-marker role-${frame.role}` }, group);
-    marker.setAttribute("transform", `translate(${fixed(plot.x(frame.time_s))} ${fixed(y)})`);
+    marker.setAttribute("transform", `translate(${fixed(plot.x(frame.time_s))} ${fixed(yOf(frame))})`);
     marker.setAttribute("tabindex", frame.id === active ? 0 : -1);
     marker.setAttribute("aria-label", `Frame ${frame.number}, ${clock(frame.time_s)}, ${frame.role}`);
     marker.dataset.key = frame.id;
@@ -174,39 +177,53 @@ function drawMarkers(plot, lane, frames, y) {
 
 export function drawLane(plot, lane, top) {
   const track = top + (lane.swaps.length ? ARC_HEIGHT : 0);
-  const bottom = track + TRACK_HEIGHT;
-  const y = track + TRACK_HEIGHT / 2;
   const frames = [...lane.frames].sort((a, b) => a.time_s - b.time_s);
+  // Where markers would cover one another, each role gets a row of its own.
+  const crowded = frames.length * 9 > plot.width;
+  const roles = ROLES.filter((role) => frames.some((frame) => frame.role === role));
+  const height = crowded ? Math.max(TRACK_HEIGHT, 2 * ROLE_STEP + roles.length * ROLE_STEP) : TRACK_HEIGHT;
+  const bottom = track + height;
+  const y = crowded ? bottom - ROLE_STEP / 2 - 2 : track + height / 2;
+  const yOf = (frame) => (crowded ? track + ROLE_STEP * (roles.indexOf(frame.role) + 0.75) : y);
   const left = svgElement("g", { class: "tl-omitted" }, plot.svg);
-  const note = (stretch) => ({ title: `left out: ${span(stretch)}`, text: stretch.note });
+  const note = (stretch) => ({
+    title: `left out: ${span(stretch)}`,
+    text: stretch.note,
+    lit: { item: stretch, y: y - 3, height: 6 },
+  });
   const omitted = [...lane.omitted].sort((a, b) => a.start_s - b.start_s);
   if (omitted.length) {
     svgElement("path", { d: bars(plot, omitted, y - 3, 6) }, left);
     const label = `${lane.name}: stretches left out, by arrow keys`;
     makeStepper(plot, left, `omitted ${lane.key}`, label, omitted, middleOf, note, bottom);
   } else svgElement("path", { d: `M${plot.x(0)} ${y - 0.5}H${plot.x(plot.data.duration_s)}v1H${plot.x(0)}z` }, left);
-  const swapAt = lane.swaps.length ? drawSwaps(plot, lane, top, track) : () => null;
-  drawMarkers(plot, lane, frames, y);
-  const frameAt = (time_s, x) => {
-    const frame = frames[nearest(frames, time_s, (f) => f.time_s)];
-    return frame && Math.abs(plot.x(frame.time_s) - x) <= REACH ? frame : null;
+  const swapAt = lane.swaps.length ? drawSwaps(plot, lane, top, track, y) : () => null;
+  drawMarkers(plot, lane, frames, yOf, crowded);
+  const frameAt = (x, pointer_y) => {
+    let best = null;
+    let least = REACH;
+    for (const frame of frames) {
+      const away = Math.hypot(plot.x(frame.time_s) - x, yOf(frame) - pointer_y);
+      if (away < least) [best, least] = [frame, away];
+    }
+    return best;
   };
   return {
     bottom,
     tip(time_s, x, pointer_y) {
       if (pointer_y < track) return swapAt(time_s, x);
-      const frame = frameAt(time_s, x);
+      const frame = frameAt(x, pointer_y);
       if (frame) return frameTip(frame);
       const stretch = itemAt(plot, omitted, time_s);
-      return stretch && { ...note(stretch), item: stretch };
+      return stretch && note(stretch);
     },
-    press: (time_s, x, pointer_y) => (pointer_y < track ? null : frameAt(time_s, x)),
+    press: (time_s, x, pointer_y) => (pointer_y < track ? null : frameAt(x, pointer_y)),
   };
 }
 
 export function frameTip(frame) {
   const title = `Frame ${frame.number} · ${clock(frame.time_s)} · ${frame.role}`;
-  return { title, text: frame.text ?? "", picture: frame.picture, item: frame };
+  return { title, text: frame.text ?? "", picture: frame.picture };
 }
 
 export function drawAxis(plot, top) {
@@ -218,7 +235,7 @@ export function drawAxis(plot, top) {
     svgElement("path", { d: `M${x} ${top}v5` }, group);
     // The ends are set flush, so that no label is cut off.
     const anchor = x < 30 ? "start" : x > plot.outer - 30 ? "end" : "middle";
-    const at = anchor === "start" ? 0 : anchor === "end" ? plot.outer : x;
+    const at = anchor === "end" ? plot.outer : x;
     svgElement("text", { x: at, y: top + 19, "text-anchor": anchor }, group).textContent = clock(time_s);
   }
   return { bottom: top + 24 };

@@ -1,7 +1,7 @@
 // A video's timeline: relevance curve, events, and one lane per method with its chosen frames, the stretches left out and
 // the swaps, on one time axis. It knows nothing of the page around it; timeline.css gives it its looks.
 import { clock } from "./scale.js";
-import { drawAxis, drawCurve, drawEvents, drawLane, frameTip, svgElement } from "./rows.js";
+import { bars, drawAxis, drawCurve, drawEvents, drawLane, frameTip, svgElement } from "./rows.js";
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
@@ -86,10 +86,9 @@ export function drawTimeline(element, data) {
     const shown = tidy(given);
     const width = outer - 2 * SIDE;
     const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
-    plot = { svg, data: shown, outer, width, x, places, show: tip.show, hide: tip.hide };
+    plot = { svg, data: shown, outer, width, x, places, show, hide };
     svg.replaceChildren();
     captions.replaceChildren();
-    tip.hide();
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
     rows = [];
     let top = 0;
@@ -100,16 +99,29 @@ export function drawTimeline(element, data) {
       top = row.bottom + gap;
     };
     if (shown.curve.relevance.some(Number.isFinite)) add("Relevance to the question", (y) => drawCurve(plot, y), 12);
-    if (shown.events.length) add(`Words (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
+    if (shown.events.length) add(`Words said or shown (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
     for (const lane of shown.lanes) add(lane.caption ?? lane.name, (y) => drawLane(plot, lane, y), 8);
     add("", (y) => drawAxis(plot, y + 4), 0);
     plot.guide = guide;
     plot.height = top;
+    plot.lit = svgElement("path", { class: "tl-lit" }, svg);
+    hide();
     svg.setAttribute("viewBox", `0 0 ${outer} ${top}`);
     svg.setAttribute("width", outer);
     svg.setAttribute("height", top);
     mark(marked);
     if (held) svg.querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+  }
+
+  function show(found, x, y) {
+    const { item, y: from = 0, height = 0 } = found.lit ?? {};
+    plot.lit.setAttribute("d", item ? bars(plot, [item], from - 1, height + 2) : "M0 0");
+    tip.show(found, x, y);
+  }
+
+  function hide() {
+    plot.lit.setAttribute("d", "M0 0");
+    tip.hide();
   }
 
   function at(event) {
@@ -121,16 +133,17 @@ export function drawTimeline(element, data) {
   }
 
   function leave() {
-    tip.hide();
+    if (!plot) return;
+    hide();
     now.hidden = true;
-    plot?.guide.setAttribute("d", "M0 0");
+    plot.guide.setAttribute("d", "M0 0");
   }
 
-  svg.addEventListener("pointermove", (event) => {
+  function point(event) {
     const { x, y, time_s, row } = at(event);
     const found = row?.tip?.(time_s, x, y) ?? null;
-    if (found) tip.show(found, x, row.bottom);
-    else tip.hide();
+    if (found) show(found, x, row.bottom);
+    else hide();
     svg.classList.toggle("tl-can-press", Boolean(row?.press?.(time_s, x, y)) || Boolean(given.onSeek));
     const line = plot.x(time_s);
     plot.guide.setAttribute("d", `M${line} 0V${plot.height - 24}`);
@@ -138,8 +151,13 @@ export function drawTimeline(element, data) {
     now.textContent = clock(time_s);
     now.style.top = `${plot.height - 23}px`;
     now.style.left = `${Math.max(0, Math.min(plot.outer - now.offsetWidth, line - now.offsetWidth / 2))}px`;
-  });
-  svg.addEventListener("pointerleave", leave);
+  }
+  svg.addEventListener("pointermove", point);
+  svg.addEventListener("pointerdown", point);
+  // A finger leaves as soon as it has tapped; what it tapped stays until the next tap.
+  svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && leave());
+  const outside = (event) => svg.contains(event.target) || leave();
+  document.addEventListener("pointerdown", outside);
   svg.addEventListener("click", (event) => {
     const { x, y, time_s, row } = at(event);
     const frame = row?.press?.(time_s, x, y);
@@ -163,7 +181,7 @@ export function drawTimeline(element, data) {
 
   function choose(id) {
     focus(id);
-    tip.hide();
+    leave();
     given.onFrame?.(id);
   }
 
@@ -177,6 +195,7 @@ export function drawTimeline(element, data) {
   }
 
   svg.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
     const marker = event.target.closest?.(".tl-marker");
     if (!marker) return;
     const all = marker.parentNode;
@@ -198,9 +217,9 @@ export function drawTimeline(element, data) {
     if (!marker || !marker.matches(":focus-visible")) return;
     const frames = plot.data.lanes.flatMap((lane) => lane.frames);
     const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
-    tip.show(frameTip(frame), plot.x(frame.time_s), bottomOf(marker));
+    show(frameTip(frame), plot.x(frame.time_s), bottomOf(marker));
   });
-  svg.addEventListener("focusout", tip.hide);
+  svg.addEventListener("focusout", hide);
   const bottomOf = (marker) => marker.getBoundingClientRect().bottom - svg.getBoundingClientRect().top + 6;
 
   function mark(id) {
@@ -227,6 +246,7 @@ export function drawTimeline(element, data) {
     focus,
     destroy() {
       observer.disconnect();
+      document.removeEventListener("pointerdown", outside);
       root.remove();
     },
   };
