@@ -152,7 +152,8 @@ class _Page:
     def card(self, place: int, frame: Mapping[str, Any], k: int) -> str:
         role = frame["role"]
         also = self._also(place, frame)
-        picture = self._picture(frame["picture"], frame["alt"], frame["width"], frame["height"])
+        lazy = len(self.lanes[place]["frames"]) > MANY_FRAMES
+        picture = self._picture(frame["picture"], frame["alt"], (frame["width"], frame["height"]), lazy=lazy)
         label = f"Open frame {int(frame['number'])}, {_clock(frame['time_s'])}, {role}"
         words = (
             f'<span class="words" dir="auto">{_text(_shortened(frame["text"], 300))}</span>' if frame["text"] else ""
@@ -207,18 +208,19 @@ class _Page:
         others = [self.lanes[k]["method"] for k in self.holders[int(frame["frame"])] if k != place]
         return ", ".join(dict.fromkeys(str(method) for method in others))
 
-    def _picture(self, source: str, alt: str, width: int = 0, height: int = 0) -> str:
+    def _picture(self, source: str, alt: str, size: tuple[int, int] | None = None, *, lazy: bool = True) -> str:
         """The picture as <img>; one that was written before only points to where it stands."""
         if not PICTURE.fullmatch(source):
             return ""
-        size = f' width="{int(width)}" height="{int(height)}"' if width and height else ""
+        room = f' width="{int(size[0])}" height="{int(size[1])}"' if size else ""
+        loading = ' loading="lazy"' if lazy else ""
         known = self.written.get(source)
         if known is None:
             known = self.written[source] = len(self.written)
             held = f'src="{source}" data-picture="{known}"'
         else:
             held = f'data-same="{known}"'
-        return f'<img {held}{size} alt="{_text(alt)}" loading="lazy" decoding="async">'
+        return f'<img {held}{room} alt="{_text(alt)}"{loading} decoding="async">'
 
     def beneath_timeline(self) -> str:
         parts = [

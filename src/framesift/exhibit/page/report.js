@@ -63,6 +63,12 @@ function stopVideo() {
   video.load(); // lets go of the file
 }
 
+function showPicture(id) {
+  const picture = cards.get(id).querySelector(".shot img")?.cloneNode();
+  if (picture) picture.loading = "eager";
+  stage.replaceChildren(picture ?? "");
+}
+
 function show(id) {
   shown = frames.get(id);
   const card = cards.get(id);
@@ -73,8 +79,7 @@ function show(id) {
   pill.className = `role role-${shown.role}`;
   pill.textContent = shown.role;
   addMark(pill, shown.role);
-  const picture = card.querySelector(".shot img")?.cloneNode() ?? "";
-  stage.replaceChildren(picture);
+  showPicture(id);
   dialog.querySelector(":scope > .story").replaceChildren(...[...card.querySelector(".story").children].map((c) => c.cloneNode(true)));
   find("play").textContent = `Play from ${clock(shown.time_s)}`;
   find("played").textContent = "";
@@ -148,7 +153,7 @@ function play(frame, places) {
   const next = () => {
     if (failed) return;
     failed = true;
-    stage.replaceChildren(cards.get(frame.id).querySelector(".shot img")?.cloneNode() ?? "");
+    showPicture(frame.id);
     play(frame, places.slice(1));
   };
   video.addEventListener("error", () => video.hasAttribute("src") && next());

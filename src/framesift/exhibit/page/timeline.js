@@ -212,14 +212,15 @@ export function drawTimeline(element, data) {
     else return;
     event.preventDefault();
   });
-  svg.addEventListener("focusin", (event) => {
+  // On the element around it: an SVG element that listens for focus becomes a stop for Tab in Chromium.
+  root.addEventListener("focusin", (event) => {
     const marker = event.target.closest(".tl-marker");
     if (!marker || !marker.matches(":focus-visible")) return;
     const frames = plot.data.lanes.flatMap((lane) => lane.frames);
     const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
     show(frameTip(frame), plot.x(frame.time_s), bottomOf(marker));
   });
-  svg.addEventListener("focusout", hide);
+  root.addEventListener("focusout", hide);
   const bottomOf = (marker) => marker.getBoundingClientRect().bottom - svg.getBoundingClientRect().top + 6;
 
   function mark(id) {
