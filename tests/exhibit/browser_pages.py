@@ -57,7 +57,7 @@ class Opened:
         )
 
     def settles(self, true: Callable[[], bool]) -> bool:
-        """Whether it becomes true within five seconds. (Playwright's own waiting needs eval, which the page forbids.)"""
+        """Whether it becomes true within five seconds. Playwright's own waiting needs eval, which the page forbids."""
         for _ in range(250):
             if true():
                 return True

@@ -302,9 +302,19 @@ def test_plays_the_video_beside_it_from_that_second(browser, tmp_path, place):
     playing = "document.querySelector('dialog video')?.currentTime ?? 0"
     assert opened.settles(lambda: page.evaluate(playing) > 3.8)
     assert page.evaluate(playing) < 6
-    page.keyboard.press("Escape")
-    assert opened.settles(lambda: page.locator("dialog video").count() == 0)
+    page.get_by_text("Back to the frame").click()
+    assert page.locator("dialog .stage img").count() == 1 and page.locator("dialog video").count() == 0
     opened.context.close()
+
+
+def test_closing_the_frame_stops_the_video(show, tmp_path):
+    write_film(tmp_path / "film.mp4")
+    opened = show(make_view(frames=3, duration_s=6.0))
+    opened.page.locator(".open").first.click()
+    opened.page.locator("#play").click()
+    assert opened.settles(lambda: opened.text("#play") == "Back to the frame")
+    opened.page.keyboard.press("Escape")
+    assert opened.settles(lambda: opened.page.locator("video").count() == 0)
 
 
 def test_missing_video_is_said_in_a_sentence_and_the_picture_stays(show):

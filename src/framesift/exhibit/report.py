@@ -28,6 +28,7 @@ ROLE_SENTENCES = {
 # Each imports only from those before it, so that joined in this order they are one script.
 SCRIPTS = ("scale.js", "rows.js", "timeline.js", "report.js")
 LONG_QUESTION = 160  # characters: set smaller from here on
+FEW_FRAMES = 5  # below this the cards are larger
 MANY_FRAMES = 60  # from here on only pictures, times and roles; the rest is one click away
 PICTURE = re.compile(r"data:image/(?:jpeg|png|webp|gif|avif);base64,[A-Za-z0-9+/]+={0,2}")
 
@@ -75,6 +76,7 @@ class _Page:
     def __init__(self, view: Mapping[str, Any]) -> None:
         self.view = view
         self.lanes: Sequence[Mapping[str, Any]] = view["lanes"]
+        self.names = [_shortened(lane["method"], 60) for lane in self.lanes]
         self.ranked = sorted(value for value in view["curve"]["relevance"] if _is_finite(value))
         self.written: dict[str, int] = {}
         holders: dict[int, list[int]] = {}
@@ -134,12 +136,14 @@ class _Page:
             kinds.append("tall")
         if len(self.lanes) > 1:
             kinds.append("strip")
+        elif len(frames) < FEW_FRAMES and "tall" not in kinds:
+            kinds.append("few")
         elif len(frames) > MANY_FRAMES:
             kinds.append("many")
         roles = Counter(frame["role"] for frame in frames)
         counts = ", ".join(f"{roles[role]} {role}" for role in ROLE_SENTENCES if roles[role])
         beneath = f'<p class="beneath">{_frames(len(frames))}: {counts}</p>' if len(self.lanes) > 1 else ""
-        heading = "The frames, in order" if len(self.lanes) == 1 else f"<bdi>{_text(lane['method'])}</bdi>"
+        heading = "The frames, in order" if len(self.lanes) == 1 else f"<bdi>{_text(self.names[place])}</bdi>"
         notes = "".join(f'<li dir="auto">{_text(note)}</li>' for note in lane["notes"])
         cards = "\n".join(self.card(place, frame, k) for k, frame in enumerate(frames))
         return (
@@ -184,29 +188,36 @@ class _Page:
         if frame["nearly"]:
             rows = "".join(self._near(near) for near in frame["nearly"])
             parts.append(f'<div><h3>What was nearly chosen</h3><ul class="near">{rows}</ul></div>')
-        facts = [("Time", _text(frame["clock"])), ("Frame number", f"{int(frame['frame']):,}".replace(",", "\u202f"))]
+        facts = [
+            ("Time", f"<bdi>{_text(_shortened(frame['clock'], 40))}</bdi>"),
+            ("Frame number", f"{int(frame['frame']):,}".replace(",", "\u202f")),
+        ]
         if _is_finite(frame["relevance"]):
-            facts.append(("Relevance", f"{frame['relevance']:.4f}{self._standing(frame['relevance'])}"))
+            facts.append(("Relevance", f"{frame['relevance']:.4f}"))
         if also:
             facts.append(("Also chosen by", f"<bdi>{_text(also)}</bdi>"))
         rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-        parts.append(f'<div><h3>In the video</h3><dl class="facts">{rows}</dl></div>')
+        parts.append(
+            f'<div><h3>In the video</h3><dl class="facts">{rows}</dl>{self._standing(frame["relevance"])}</div>'
+        )
         return f'<div class="story">{"".join(parts)}</div>'
 
     def _near(self, near: Mapping[str, Any]) -> str:
         picture = self._picture(near["picture"], f"The video at {_clock(near['time_s'])}")
-        words = f'<div><strong>{_text(near["clock"])}</strong><p dir="auto">{_text(near["sentence"])}</p></div>'
+        time = f"<strong><bdi>{_text(_shortened(near['clock'], 40))}</bdi></strong>"
+        words = f'<div>{time}<p dir="auto">{_text(near["sentence"])}</p></div>'
         return f"<li>{picture}{words}</li>" if picture else f'<li class="bare">{words}</li>'
 
     def _standing(self, relevance: float) -> str:
-        if len(self.ranked) < 2:
+        if len(self.ranked) < 2 or not _is_finite(relevance):
             return ""
         share = bisect_left(self.ranked, relevance) / (len(self.ranked) - 1)
-        return f", higher than {math.floor(100 * min(1.0, share))} % of the candidates"
+        percent = math.floor(100 * min(1.0, share))
+        return f'<p class="standing">It fits the question better than {percent} % of the candidate frames do.</p>'
 
     def _also(self, place: int, frame: Mapping[str, Any]) -> str:
-        others = [self.lanes[k]["method"] for k in self.holders[int(frame["frame"])] if k != place]
-        return ", ".join(dict.fromkeys(str(method) for method in others))
+        others = [self.names[k] for k in self.holders[int(frame["frame"])] if k != place]
+        return ", ".join(dict.fromkeys(others))
 
     def _picture(self, source: str, alt: str, size: tuple[int, int] | None = None, *, lazy: bool = True) -> str:
         """The picture as <img>; one that was written before only points to where it stands."""
@@ -235,13 +246,13 @@ class _Page:
     def lists(self) -> str:
         """Swaps and stretches left out, in words: what the timeline shows, for those who read rather than look."""
         out = []
-        for lane in self.lanes:
+        for lane, name in zip(self.lanes, self.names, strict=True):
             swaps = [
                 (f"{_clock(s['out_s'])} → {_clock(s['in_s'])}", f"{s['note']} (margin {s['margin']:.3f})")
                 for s in lane["swaps"]
             ]
             left = [(f"{_clock(o['start_s'])} – {_clock(o['end_s'])}", o["note"]) for o in lane["omitted"]]
-            named = f", <bdi>{_text(lane['method'])}</bdi>" if len(self.lanes) > 1 else ""
+            named = f", <bdi>{_text(name)}</bdi>" if len(self.lanes) > 1 else ""
             for title, rows in (("Swaps", swaps), ("Stretches left out", left)):
                 if rows:
                     listed = "".join(f'<li><span>{a}</span><span dir="auto">{_text(b)}</span></li>' for a, b in rows)
@@ -255,8 +266,8 @@ class _Page:
         kept_frame = ("number", "time_s", "role", "text")
         lanes = [
             {
-                "name": lane["method"],
-                "caption": f"{lane['method']} · {_frames(len(lane['frames']))}",
+                "name": self.names[place],
+                "caption": f"{self.names[place]} · {_frames(len(lane['frames']))}",
                 "frames": [
                     {"id": f"{place}-{k}"} | {key: frame[key] for key in kept_frame}
                     for k, frame in enumerate(lane["frames"])

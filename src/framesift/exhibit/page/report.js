@@ -63,6 +63,10 @@ function stopVideo() {
   video.load(); // lets go of the file
 }
 
+function offerToPlay() {
+  find("play").textContent = `Play from ${clock(shown.time_s)}`;
+}
+
 function showPicture(id) {
   const picture = cards.get(id).querySelector(".shot img")?.cloneNode();
   if (picture) picture.loading = "eager";
@@ -81,7 +85,7 @@ function show(id) {
   addMark(pill, shown.role);
   showPicture(id);
   dialog.querySelector(":scope > .story").replaceChildren(...[...card.querySelector(".story").children].map((c) => c.cloneNode(true)));
-  find("play").textContent = `Play from ${clock(shown.time_s)}`;
+  offerToPlay();
   find("played").textContent = "";
   find("before").disabled = place === 0;
   find("after").disabled = place === shown.lane.frames.length - 1;
@@ -160,6 +164,7 @@ function play(frame, places) {
   video.addEventListener("loadedmetadata", () => {
     if (!video.videoWidth) return next(); // sound only: its picture is in a format the browser does not know
     find("played").textContent = "";
+    find("play").textContent = "Back to the frame";
     video.currentTime = frame.time_s;
     return video.play().catch(() => {}); // where playing needs a press, the controls are there
   });
@@ -168,7 +173,11 @@ function play(frame, places) {
 }
 
 find("play").addEventListener("click", () => {
+  const playing = Boolean(stage.querySelector("video"));
   stopVideo();
+  offerToPlay();
+  showPicture(shown.id);
+  if (playing) return;
   find("played").textContent = "Looking for the video …";
   play(shown, data.video.beside);
 });

@@ -31,12 +31,12 @@ export function markPath(role, r) {
 const fixed = (number) => Math.round(number * 10) / 10;
 const span = (item) => `${clock(item.start_s)} – ${clock(item.end_s)}`;
 
-/** Items with start_s and end_s as bars of one path, at least a pixel wide. */
-export function bars(plot, items, y, height) {
+/** Items with start_s and end_s as bars of one path, each at least `least` pixels wide. */
+export function bars(plot, items, y, height, least = 1) {
   return items
     .map((item) => {
       const from = fixed(plot.x(item.start_s));
-      const width = Math.max(1, fixed(plot.x(item.end_s)) - from - 0.5);
+      const width = Math.max(least, fixed(plot.x(item.end_s)) - from - 0.5);
       return `M${from} ${fixed(y)}h${fixed(width)}v${height}h${fixed(-width)}z`;
     })
     .join("");

@@ -115,7 +115,7 @@ export function drawTimeline(element, data) {
 
   function show(found, x, y) {
     const { item, y: from = 0, height = 0 } = found.lit ?? {};
-    plot.lit.setAttribute("d", item ? bars(plot, [item], from - 1, height + 2) : "M0 0");
+    plot.lit.setAttribute("d", item ? bars(plot, [item], from - 2, height + 4, 3) : "M0 0");
     tip.show(found, x, y);
   }
 
