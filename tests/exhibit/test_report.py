@@ -182,7 +182,7 @@ def test_relevance_is_put_among_the_candidates():
     view = make_view(frames=1)
     view["curve"]["relevance"] = [k / 300 for k in range(300)]
     view["lanes"][0]["frames"][0]["relevance"] = 270 / 300
-    assert "better than 90 % of the candidate frames" in render_report(view)
+    assert "better than 90\u00a0% of the candidate frames" in render_report(view)
 
 
 def test_numbers_that_are_none_become_gaps():

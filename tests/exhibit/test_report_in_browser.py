@@ -36,13 +36,13 @@ def show(browser, tmp_path):
         one.context.close()
 
 
-def write_film(path, seconds=6):
+def write_film(path, seconds=40):
     with av.open(path, "w") as container:
         stream = container.add_stream("libx264", rate=10)
         stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
         stream.time_base = Fraction(1, 10)
         for k in range(seconds * 10):
-            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), 4 * k, np.uint8), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), k % 256, np.uint8), format="rgb24")
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
 
@@ -290,18 +290,18 @@ def test_plays_the_video_beside_it_from_that_second(browser, tmp_path, place):
     folder = tmp_path / "evidence"
     folder.mkdir()
     write_film(folder / place)
-    view = make_view(frames=3, duration_s=6.0)
+    view = make_view(frames=3, duration_s=40.0)
     view["video"]["beside"] = ["film.mp4", "../film.mp4", "odd #1 50%.mp4"]
     (folder / "report.html").write_text(render_report(view), encoding="utf-8")
     opened = Opened(browser, folder / "report.html")
     page = opened.page
     page.locator(".open").nth(2).click()
-    assert opened.text("#play") == "Play from 0:00:03"
+    assert opened.text("#play") == "Play from 0:00:25"
     assert len(opened.requests) == 1
     page.locator("#play").click()
     playing = "document.querySelector('dialog video')?.currentTime ?? 0"
-    assert opened.settles(lambda: page.evaluate(playing) > 3.8)
-    assert page.evaluate(playing) < 6
+    assert opened.settles(lambda: page.evaluate(playing) >= 25)
+    assert page.evaluate(playing) < 35
     page.get_by_text("Back to the frame").click()
     assert page.locator("dialog .stage img").count() == 1 and page.locator("dialog video").count() == 0
     opened.context.close()
@@ -309,7 +309,7 @@ def test_plays_the_video_beside_it_from_that_second(browser, tmp_path, place):
 
 def test_closing_the_frame_stops_the_video(show, tmp_path):
     write_film(tmp_path / "film.mp4")
-    opened = show(make_view(frames=3, duration_s=6.0))
+    opened = show(make_view(frames=3, duration_s=40.0))
     opened.page.locator(".open").first.click()
     opened.page.locator("#play").click()
     assert opened.settles(lambda: opened.text("#play") == "Back to the frame")

@@ -213,7 +213,7 @@ class _Page:
             return ""
         share = bisect_left(self.ranked, relevance) / (len(self.ranked) - 1)
         percent = math.floor(100 * min(1.0, share))
-        return f'<p class="standing">It fits the question better than {percent} % of the candidate frames do.</p>'
+        return f'<p class="standing">It fits the question better than {percent}\u00a0% of the candidate frames do.</p>'
 
     def _also(self, place: int, frame: Mapping[str, Any]) -> str:
         others = [self.names[k] for k in self.holders[int(frame["frame"])] if k != place]
