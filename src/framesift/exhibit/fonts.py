@@ -84,7 +84,9 @@ def report(character: str, script: str) -> None:
     """Say once per script that no font has its letters."""
     if script in _missing:
         return
-    _missing[script] = f"no font here has {script} such as U+{ord(character):04X}; they are left out: {INSTALL}"
+    is_installed = all(importlib.util.find_spec(package) for package in OWN_PACKAGES)
+    remedy = "install a font that has them" if is_installed else INSTALL
+    _missing[script] = f"no font here has {script} such as U+{ord(character):04X}; they are left out: {remedy}"
     log.warning(_missing[script])
 
 

@@ -39,7 +39,7 @@ def render(picture: Image.Image, text: str, *, blank: bool = False) -> Image.Ima
     top = height - min(most, math.ceil(block.height + 2 * padding))
     band = shown.crop((0, top, width, height)).point(lambda level: round(level * (1 - OPACITY)))
     if not blank:
-        block.draw(band, (side, (band.height - block.height) // 2), "white", centred_in=width - 2 * side)
+        block.draw(band, (side, (band.height - block.height) // 2), "white", within=width - 2 * side, centred=True)
     shown.paste(band, (0, top))
     return shown
 

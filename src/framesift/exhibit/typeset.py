@@ -23,11 +23,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Block:
-    """Lines at a size in pixels, ready to draw. is_cut: whether the text goes on after them."""
+    """Lines at a size in pixels, ready to draw.
+
+    is_cut: whether the text goes on after them; is_rtl: whether it runs from right to left.
+    """
 
     lines: tuple[Line, ...]
     size: float
     is_cut: bool = False
+    is_rtl: bool = False
 
     @property
     def width(self) -> int:
@@ -38,13 +42,14 @@ class Block:
         gaps = LINE_GAP * max(0, len(self.lines) - 1)
         return math.ceil((sum(line.height for line in self.lines) + gaps) * self.size)
 
-    def draw(self, image: Image.Image, xy: tuple[int, int], fill: str, *, centred_in: int | None = None) -> None:
-        """Draw with the top left corner at xy. centred_in: the width in which each line is centred."""
-        left, top = xy
-        y = float(top)
+    def draw(
+        self, image: Image.Image, xy: tuple[int, int], fill: str, *, within: int | None = None, centred: bool = False
+    ) -> None:
+        """Draw with the top left corner at xy. within: the width in which lines are centred or begin where they should."""
+        left, y = float(xy[0]), float(xy[1])
         for line in self.lines:
-            spare = 0.0 if centred_in is None else max(0.0, centred_in - line.width * self.size)
-            _draw_line(image, line, self.size, (left + spare / 2, y), fill)
+            spare = max(0.0, (within or 0) - line.width * self.size)
+            _draw_line(image, line, self.size, (left + spare * (0.5 if centred else float(self.is_rtl)), y), fill)
             y += (line.height + LINE_GAP) * self.size
 
 
@@ -61,7 +66,8 @@ def lay_out(text: str, width: float, *, sizes: Sequence[float], lines: int, heig
         spans = _balance(paragraph.letters, allowed, width / size, lines)
         for count in range(len(spans), 0, -1):
             is_cut = not paragraph.is_whole or spans[count - 1][1] < len(paragraph.letters)
-            block = Block(_set_lines(paragraph, allowed, spans[:count], width / size, is_cut), size, is_cut)
+            rows = _set_lines(paragraph, allowed, spans[:count], width / size, is_cut)
+            block = Block(rows, size, is_cut, paragraph.base == 1)
             if block.height <= height:
                 break
         if not block.is_cut and block.height <= height:
