@@ -8,6 +8,7 @@ from typing import Any
 # As in UAX #14 and the Japanese rules of kinsoku: none of these begins a line …
 _NO_START = set("、。，．：；？！,.:;?!)]}）］｝〉》」』】〕”’»›…‥・ー々ゝゞヽヾ〜%％‰℃°")
 _NO_START |= set("ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶ")
+_NO_START_AFTER_BLANK = set("?!:;»%")  # French sets them off with a blank
 # … and none of these ends one.
 _NO_END = set("([{（［｛〈《「『【〔“‘«‹¡¿$¥￥€£#＃")
 _HYPHENS = set("-‐–—")
@@ -21,10 +22,10 @@ def breaks(clusters: Sequence[str], scripts: Sequence[str]) -> list[bool]:
     allowed = [False] * len(clusters)
     for k in range(len(clusters) - 1):
         before, after = clusters[k], clusters[k + 1]
-        if after == " " or before[-1] == "\u00a0" or after[0] == "\u00a0":
+        if after == " ":
             continue
         if before == " ":
-            allowed[k] = True
+            allowed[k] = after[0] not in _NO_START_AFTER_BLANK
         elif before[0] in _HYPHENS:
             allowed[k] = bool(k) and clusters[k - 1] != " " and after[0].isalpha()
         elif _is_ideographic(before, scripts[k]) or _is_ideographic(after, scripts[k + 1]):

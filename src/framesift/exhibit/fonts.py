@@ -180,7 +180,7 @@ def _package_folders(package: str) -> list[Path]:
 
 def system_folders() -> list[Path]:
     """Where this system and this user keep fonts."""
-    home = Path.home()
+    home = Path(os.path.expanduser("~"))  # unlike Path.home, never fails
     if sys.platform == "win32":
         windows, user = os.environ.get("WINDIR", r"C:\Windows"), os.environ.get("LOCALAPPDATA", "")
         return [Path(windows, "Fonts"), *([Path(user, "Microsoft", "Windows", "Fonts")] if user else [])]

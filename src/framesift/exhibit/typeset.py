@@ -45,7 +45,7 @@ class Block:
     def draw(
         self, image: Image.Image, xy: tuple[int, int], fill: str, *, within: int | None = None, centred: bool = False
     ) -> None:
-        """Draw with the top left corner at xy. within: the width in which lines are centred or begin where they should."""
+        """Draw with the top left corner at xy. within: the width in which lines are centred, or begin at their side."""
         left, y = float(xy[0]), float(xy[1])
         for line in self.lines:
             spare = max(0.0, (within or 0) - line.width * self.size)

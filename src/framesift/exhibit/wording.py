@@ -27,7 +27,8 @@ def drawable(text: str) -> str:
     text = regex.sub(r"[\ud800-\udfff]", "", text)
     text = unicodedata.normalize("NFC", _EMOJI.sub("", "\n".join(plain_lines(text))))
     text = _UNSPACED.sub("", text)
-    return " ".join("".join(c for c in text if c.isspace() or c in _JOINERS or _is_seen(c)).split())
+    kept = " ".join("".join(c for c in text if c.isspace() or c in _JOINERS or _is_seen(c)).split())
+    return kept if kept.strip(_JOINERS + " ") else ""
 
 
 def clusters(text: str) -> list[str]:
