@@ -22,8 +22,8 @@ def test_first_hebrew_letter_stands_rightmost() -> None:
 
 
 def test_arabic_letters_join() -> None:
-    alone = {shape(letter).glyphs[0].index for letter in "بيت"}
-    joined = {glyph.index for glyph in shape("بيت").glyphs}
+    alone = {shape(letter).glyphs[0].index for letter in "سلم"}
+    joined = {glyph.index for glyph in shape("سلم").glyphs}
     assert not alone & joined
 
 
@@ -67,9 +67,9 @@ def test_order_of_letters_is_that_of_an_independent_library(text: str) -> None:
 
 
 @pytest.mark.parametrize("script", SENTENCES)
-@pytest.mark.parametrize("width", [4, 7, 12])
+@pytest.mark.parametrize("width", [2, 3, 4])
 def test_lines_hold_the_whole_text(script: str, width: int) -> None:
-    lines = wrap(SENTENCES[script], width, lines=30)
+    lines = wrap(SENTENCES[script], width, lines=60)
     assert "".join("".join(lines).split()) == "".join(drawable(SENTENCES[script]).split())
     assert len(lines) > 1
 
@@ -85,7 +85,7 @@ def test_latin_breaks_between_words() -> None:
 
 
 def test_lines_are_about_equal() -> None:
-    assert wrap("So we went down to the river, all of us.", 19) == ["So we went down to", "the river, all of us."]
+    assert wrap("So we went down to the river, all of us.", 16) == ["So we went down to", "the river, all of us."]
 
 
 def test_long_word_breaks_between_letters() -> None:

@@ -11,7 +11,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -34,6 +34,7 @@ OWN_PACKAGES = (
 # Other packages that carry fonts announce them under these.
 FONT_GROUPS = ("fontpkg.family", "fonts_ttf")
 SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
+REGULAR = 400.0
 # A file with more fonts than this is broken.
 MOST_FACES = 64
 
@@ -70,14 +71,19 @@ class Typeface:
     font: hb.Font
     units: int
     letters: hb.Set
+    weight: float = REGULAR
 
     def covers(self, text: str) -> bool:
         return _covers(self.letters, text)
 
 
-def find(cluster: str, language: str = "") -> Typeface | None:
-    """The first font that has all of a grapheme cluster, else the first that has its base letter, else none."""
-    return _find(cluster, language if language in _REGIONS else "")
+def find(cluster: str, language: str = "", weight: float = REGULAR) -> Typeface | None:
+    """The first font that has all of a grapheme cluster, else the first that has its base letter, else none.
+
+    weight: 400 is regular, 700 bold. Only variable fonts follow it, which those of the packages are but for Chinese.
+    """
+    face = _find(cluster, language if language in _REGIONS else "")
+    return face and _weighted(face, weight)
 
 
 def report(character: str, script: str) -> None:
@@ -98,7 +104,7 @@ def missing() -> tuple[str, ...]:
 def forget() -> None:
     """Look for fonts anew: some were installed, or the environment changed."""
     _missing.clear()
-    for cached in (_find, _ranked, _found, _open, _drawable):
+    for cached in (_find, _weighted, _ranked, _found, _open, _drawable):
         cached.cache_clear()
 
 
@@ -232,8 +238,17 @@ def _load(blob: hb.Blob, index: int) -> Typeface | None:
     tags = set(face.table_tags)
     if not tags & {"glyf", "CFF ", "CFF2"} or tags & {"CBDT", "sbix", "COLR"} or not face.glyph_count or not face.upem:
         return None
+    name = face.get_name(hb.OTNameIdPredefined.FULL_NAME) or ""
+    return Typeface(name, _font(face, REGULAR), face.upem, face.unicodes)
+
+
+def _font(face: hb.Face, weight: float) -> hb.Font:
     font = hb.Font(face)
     if any(axis.tag == "wght" for axis in face.axis_infos):
-        font.set_variations({"wght": 400.0})
-    name = face.get_name(hb.OTNameIdPredefined.FULL_NAME) or ""
-    return Typeface(name, font, face.upem, face.unicodes)
+        font.set_variations({"wght": weight})  # HarfBuzz keeps it within what the font offers
+    return font
+
+
+@cache
+def _weighted(face: Typeface, weight: float) -> Typeface:
+    return face if weight == face.weight else replace(face, font=_font(face.font.face, weight), weight=weight)

@@ -76,7 +76,7 @@ class Paragraph:
 
 
 @lru_cache(maxsize=64)
-def read_paragraph(text: str, most: int) -> Paragraph:
+def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Paragraph:
     """The letters of a text that can be drawn, at most `most`; those that no font has are reported and left out."""
     parts = clusters(drawable(text[: 4 * most]))
     is_whole = len(parts) <= most and len(text) <= 4 * most
@@ -85,7 +85,9 @@ def read_paragraph(text: str, most: int) -> Paragraph:
     language = next((name for some, name in _LANGUAGES if some & set(scripts)), "")
     letters: list[Letter] = []
     left_out = False
-    for part, script, run, face in zip(parts, scripts, _runs(scripts), _faces(parts, scripts, language), strict=True):
+    for part, script, run, face in zip(
+        parts, scripts, _runs(scripts), _faces(parts, scripts, language, weight), strict=True
+    ):
         if face is None:
             fonts.report(part[0], _script_name(part[0], script))
             left_out = True
@@ -121,7 +123,7 @@ def shape_line(letters: Sequence[Letter], language: str) -> Line:
 
 def ellipsis_after(letter: Letter, base: int) -> Letter | None:
     """An ellipsis in the letter's font where that has one. It stands at the end of the paragraph's direction."""
-    face = letter.face if letter.face.covers("…") else fonts.find("…")
+    face = letter.face if letter.face.covers("…") else fonts.find("…", weight=letter.face.weight)
     return Letter("…", "", letter.run, face, base, _advance("…", face)) if face else None
 
 
@@ -168,15 +170,17 @@ def _shape(run: Sequence[Letter], language: str) -> list[tuple[hb.GlyphInfo, hb.
 # scripts and fonts ----------------------------------------------------------------------------------------------------
 
 
-def _faces(parts: Sequence[str], scripts: Sequence[str], language: str) -> list[Typeface | None]:
+def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: float) -> list[Typeface | None]:
     """Each letter's font; a sign takes that of the letter before it, or after it, where that has the sign."""
-    faces = [fonts.find(part, language) if script else None for part, script in zip(parts, scripts, strict=True)]
+    faces = [
+        fonts.find(part, language, weight) if script else None for part, script in zip(parts, scripts, strict=True)
+    ]
     following = _nearest_after(faces)
     before: Typeface | None = None
     for k, (part, script) in enumerate(zip(parts, scripts, strict=True)):
         if not script:
             near = (face for face in (before, following[k]) if face is not None and face.covers(part))
-            faces[k] = next(near, None) or fonts.find(part, language)
+            faces[k] = next(near, None) or fonts.find(part, language, weight)
         before = faces[k] or before
     return faces
 

@@ -9,6 +9,7 @@ import uharfbuzz as hb
 from PIL import Image
 
 from framesift.exhibit.breaks import breaks
+from framesift.exhibit.fonts import REGULAR
 from framesift.exhibit.shaping import Letter, Line, Paragraph, ellipsis_after, read_paragraph, shape_line
 
 LINE_GAP = 0.14  # ems
@@ -53,13 +54,21 @@ class Block:
             y += (line.height + LINE_GAP) * self.size
 
 
-def lay_out(text: str, width: float, *, sizes: Sequence[float], lines: int, height: float = math.inf) -> Block:
+def lay_out(
+    text: str,
+    width: float,
+    *,
+    sizes: Sequence[float],
+    lines: int,
+    height: float = math.inf,
+    weight: float = REGULAR,
+) -> Block:
     """Set a text in at most `lines` lines of at most `width` pixels, in the first of `sizes` in which all of it fits.
 
     Where it fits in none, the last size is taken and the text ends in an ellipsis. height: the most pixels that all
     lines may take together, though one line is always set. A text that no font can draw gives a block without lines.
     """
-    paragraph = read_paragraph(text, lines * (int(width / sizes[-1]) + 1) * MOST_PER_EM)
+    paragraph = read_paragraph(text, lines * (int(width / sizes[-1]) + 1) * MOST_PER_EM, weight)
     allowed = breaks([x.text for x in paragraph.letters], [x.script for x in paragraph.letters])
     block = Block((), sizes[-1])
     for size in sizes:
