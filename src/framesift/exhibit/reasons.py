@@ -78,7 +78,7 @@ class _Plain:
         return float(self.basis.times_s[index])
 
     def at(self, index: int) -> str:
-        return clock(self.time_s(index))
+        return short_clock(self.time_s(index))
 
 
 class _Gcr(_Plain):
@@ -197,7 +197,13 @@ def _quote(text: str) -> str:
 
 
 def _span(row: Mapping[str, Any]) -> str:
-    return f"{clock(row['start_s'])} – {clock(row['end_s'])}"
+    first, last = short_clock(row["start_s"]), short_clock(row["end_s"])
+    return first if first == last else f"{first} – {last}"
+
+
+def short_clock(time_s: float) -> str:
+    """The time without thousandths where there are none."""
+    return clock(time_s).removesuffix(".000")
 
 
 def _sentence(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from framesift import __version__
 from framesift.exhibit.album import Album
 from framesift.exhibit.build import Exhibit
+from framesift.exhibit.reasons import short_clock
 from framesift.records import Basis, clock
 
 _TOLD_VERSIONS = ("numpy", "av", "pillow", "torch", "transformers")
@@ -132,7 +133,7 @@ def _swaps(exhibit: Exhibit) -> list[dict[str, Any]]:
     rows = []
     for swap in exhibit.selection.trace.get("refine", {}).get("swaps", ()):
         out_s, in_s = float(basis.times_s[swap["out"]]), float(basis.times_s[swap["in"]])
-        note = f"{clock(in_s)} came in for {clock(out_s)}: worth {swap['margin']:.2f} more."
+        note = f"{short_clock(in_s)} came in for {short_clock(out_s)}: worth {swap['margin']:.2f} more."
         rows.append({"out_s": out_s, "in_s": in_s, "margin": swap["margin"], "note": note})
     return rows
 
@@ -157,8 +158,9 @@ def _settings(exhibits: Sequence[Exhibit]) -> list[list[str]]:
     ]
     for exhibit in exhibits:
         selection = exhibit.selection
-        options = ", ".join(f"{name} = {value}" for name, value in selection.trace.get("options", {}).items())
-        rows.append([selection.method, f"budget {selection.budget}" + (f", {options}" if options else "")])
+        rows.append(["method", f"{selection.method}, budget {selection.budget}"])
+        own = "" if len(exhibits) == 1 else f"{selection.method}: "
+        rows += [[own + name, str(value)] for name, value in selection.trace.get("options", {}).items()]
     rows.append(["framesift", __version__])
     rows += [[name, found] for name in _TOLD_VERSIONS if (found := _version(name))]
     rows.append(["Python", platform.python_version()])
