@@ -21,6 +21,9 @@ from framesift.exhibit.wording import clusters, drawable
 LEAST_ASCENT, MOST_ASCENT = 0.76, 1.25
 LEAST_DESCENT, MOST_DESCENT = 0.22, 0.55
 
+# Of a longer text only the beginning is looked at; no band holds as much.
+MOST_CHARACTERS = 20_000
+
 # Whose form of a Chinese character is meant: any kana makes the text Japanese, any hangul Korean.
 _LANGUAGES = (({"Hira", "Kana"}, "ja"), ({"Hang"}, "ko"), ({"Hani", "Bopo"}, "zh"))
 
@@ -78,8 +81,8 @@ class Paragraph:
 @lru_cache(maxsize=64)
 def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Paragraph:
     """The letters of a text that can be drawn, at most `most`; those that no font has are reported and left out."""
-    parts = clusters(drawable(text[: 4 * most]))
-    is_whole = len(parts) <= most and len(text) <= 4 * most
+    parts = clusters(drawable(text[:MOST_CHARACTERS]))
+    is_whole = len(parts) <= most and len(text) <= MOST_CHARACTERS
     parts = parts[:most]
     scripts = [_script(part) for part in parts]
     language = next((name for some, name in _LANGUAGES if some & set(scripts)), "")
