@@ -92,7 +92,7 @@ def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Parag
         parts, scripts, _runs(scripts), _faces(parts, scripts, language, weight), strict=True
     ):
         if face is None:
-            fonts.report(part[0], _script_name(part[0], script))
+            fonts.report(*_named(part, script))
             left_out = True
         elif part != " " or (letters and letters[-1].text != " "):
             letters.append(Letter("".join(filter(face.covers, part)), script, run, face))
@@ -216,9 +216,10 @@ def _script_of(character: str) -> str:
     return script if script and script not in ("Zyyy", "Zinh", "Zzzz") else ""
 
 
-def _script_name(character: str, script: str) -> str:
-    """The script's name as Unicode writes it in the names of its letters."""
+def _named(cluster: str, script: str) -> tuple[str, str]:
+    """A letter of the script, and the script as Unicode calls it in the names of its letters."""
     if not script:
-        return "certain signs"
-    name = unicodedata.name(character, script).split()[0].title()
-    return f"{'Chinese' if name == 'Cjk' else name} letters"
+        return cluster[0], "certain signs"
+    letter = next(c for c in cluster if _script_of(c) == script)
+    name = unicodedata.name(letter, script).split()[0].title()
+    return letter, f"{'Chinese' if name == 'Cjk' else name} letters"
