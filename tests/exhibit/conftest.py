@@ -1,23 +1,19 @@
 from collections.abc import Iterator
 
 import pytest
+from scripts import look_for_fonts_anew
 from showcase import make_video
 
-from framesift.exhibit import fonts, shaping
-
-
-def start_afresh() -> None:
-    fonts.forget()
-    shaping.read_paragraph.cache_clear()
+from framesift.exhibit import fonts
 
 
 @pytest.fixture(autouse=True)
 def packaged_fonts_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing depends on which fonts a machine has."""
     monkeypatch.setattr(fonts, "system_folders", lambda: [])
-    start_afresh()
+    look_for_fonts_anew()
     yield
-    start_afresh()
+    look_for_fonts_anew()
 
 
 @pytest.fixture
@@ -25,7 +21,7 @@ def latin_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a plain install on a machine without fonts."""
     monkeypatch.setattr(fonts, "OWN_PACKAGES", ("fontpkg_arimo",))
     monkeypatch.setattr(fonts, "FONT_GROUPS", ())
-    start_afresh()
+    look_for_fonts_anew()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,8 @@
 import numpy as np
 from PIL import Image
 
-from framesift.exhibit.shaping import Line
+from framesift.exhibit import fonts
+from framesift.exhibit.shaping import Line, read_paragraph
 from framesift.exhibit.typeset import lay_out
 from framesift.vectors import Array
 
@@ -37,5 +38,12 @@ def wrap(text: str, width_em: float, *, lines: int = 3) -> list[str]:
 
 def differs(one: Image.Image, other: Image.Image) -> Array:
     """(H, W) bool: where the pictures are not the same."""
-    pixels = np.asarray(one, dtype=np.int16) - np.asarray(other, dtype=np.int16)
-    return pixels.any(axis=2)
+    return (np.asarray(one) != np.asarray(other)).any(axis=2)
+
+
+def look_for_fonts_anew() -> None:
+    """Forget what was found in this process."""
+    fonts._missing.clear()
+    for cached in (fonts._find, fonts._weighted, fonts._ranked, fonts._found, fonts._open, fonts._drawable):
+        cached.cache_clear()
+    read_paragraph.cache_clear()

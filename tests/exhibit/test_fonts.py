@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts import look_for_fonts_anew
 
 from framesift.exhibit import fonts, shaping
 from framesift.exhibit.typeset import lay_out
@@ -19,7 +20,7 @@ def put(folder: Path, names: dict[str, str], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(fonts, "system_folders", lambda: [folder])
     monkeypatch.setattr(fonts, "FONT_GROUPS", ())
     monkeypatch.setattr(fonts, "OWN_PACKAGES", ())
-    fonts.forget()
+    look_for_fonts_anew()
 
 
 @pytest.mark.parametrize("letter", ["a", "ß", "ế", "Я", "қ", "Ω", "א", "♪", "…", "₽"])
@@ -46,7 +47,7 @@ def test_package_comes_before_the_system(tmp_path: Path, monkeypatch: pytest.Mon
     own = fonts.OWN_PACKAGES
     put(tmp_path, {"NotoSans-Regular.ttf": "fontpkg_noto_sans_thai"}, monkeypatch)
     monkeypatch.setattr(fonts, "OWN_PACKAGES", own)
-    fonts.forget()
+    look_for_fonts_anew()
     face = fonts.find("a")
     assert face is not None and face.name == "Arimo Regular"
 
@@ -82,7 +83,7 @@ def test_broken_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "Ccc.otf").write_bytes(b"\x00\x01\x00\x00" + b"\xff" * 400)
     (tmp_path / "Ddd.ttc").write_bytes(b"ttcf" + b"\xff" * 400)
     (tmp_path / "Eee.ttf").mkdir()
-    fonts.forget()
+    look_for_fonts_anew()
     face = fonts.find("a")
     assert face is not None and face.name == "Arimo Regular"
     assert fonts.find("ก") is None
@@ -92,7 +93,7 @@ def test_no_system_font_is_opened_for_letters_of_a_package(tmp_path: Path, monke
     own = fonts.OWN_PACKAGES
     put(tmp_path, {f"Font{k}.ttf": "fontpkg_noto_sans_thai" for k in range(5)}, monkeypatch)
     monkeypatch.setattr(fonts, "OWN_PACKAGES", own)
-    fonts.forget()
+    look_for_fonts_anew()
     fonts.find("a")
     assert fonts._open.cache_info().currsize == 1
 

@@ -141,6 +141,7 @@ def test_sizes_are_tried_from_the_first() -> None:
         ("Vive 🇫🇷 la", "Vive la"),
         ("ok 👍🏽", "ok"),
         ("I ❤️ you", "I you"),
+        ("cool 🕶 ok", "cool ok"),
         ("♪ la la ♪ ©", "♪ la la ♪ ©"),
         ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 England", "England"),
         ("<i>so</i> {\\an8}it\\Nis", "so it is"),

@@ -51,7 +51,7 @@ _UNUSUAL = (
     *("rotated", "display", "kufi", "nastaliq", "demi"),
 )
 # Fonts of pictures, of blanks and of boxes cover letters that they do not draw.
-_NO_LETTERS = ("emoji", "lastresort", "blank", "symbol", "wingdings", "webdings", "barcode", "icons")
+_NO_LETTERS = ("emoji", "lastresort", "blank", "wingdings", "webdings", "barcode", "icons")
 # One code for a Chinese and a Japanese character: these words in a font's name tell whose form it draws.
 _REGIONS = {
     "ja": ("cjkjp", "sansjp", "hiragino", "yugoth", "meiryo", "msgothic", "ipa", "takao", "vlgothic"),
@@ -99,13 +99,6 @@ def report(character: str, script: str) -> None:
 def missing() -> tuple[str, ...]:
     """The sentences of all scripts that were left out so far."""
     return tuple(_missing.values())
-
-
-def forget() -> None:
-    """Look for fonts anew: some were installed, or the environment changed."""
-    _missing.clear()
-    for cached in (_find, _weighted, _ranked, _found, _open, _drawable):
-        cached.cache_clear()
 
 
 def is_invisible(character: str) -> bool:

@@ -21,6 +21,9 @@ from framesift.exhibit.wording import clusters, drawable
 LEAST_ASCENT, MOST_ASCENT = 0.76, 1.25
 LEAST_DESCENT, MOST_DESCENT = 0.22, 0.55
 
+# Of a longer text only the beginning is looked at; no band holds as much.
+MOST_CHARACTERS = 20_000
+
 # Whose form of a Chinese character is meant: any kana makes the text Japanese, any hangul Korean.
 _LANGUAGES = (({"Hira", "Kana"}, "ja"), ({"Hang"}, "ko"), ({"Hani", "Bopo"}, "zh"))
 
@@ -78,8 +81,8 @@ class Paragraph:
 @lru_cache(maxsize=64)
 def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Paragraph:
     """The letters of a text that can be drawn, at most `most`; those that no font has are reported and left out."""
-    parts = clusters(drawable(text[: 4 * most]))
-    is_whole = len(parts) <= most and len(text) <= 4 * most
+    parts = clusters(drawable(text[:MOST_CHARACTERS]))
+    is_whole = len(parts) <= most and len(text) <= MOST_CHARACTERS
     parts = parts[:most]
     scripts = [_script(part) for part in parts]
     language = next((name for some, name in _LANGUAGES if some & set(scripts)), "")
@@ -89,7 +92,7 @@ def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Parag
         parts, scripts, _runs(scripts), _faces(parts, scripts, language, weight), strict=True
     ):
         if face is None:
-            fonts.report(part[0], _script_name(part[0], script))
+            fonts.report(*_named(part, script))
             left_out = True
         elif part != " " or (letters and letters[-1].text != " "):
             letters.append(Letter("".join(filter(face.covers, part)), script, run, face))
@@ -213,9 +216,10 @@ def _script_of(character: str) -> str:
     return script if script and script not in ("Zyyy", "Zinh", "Zzzz") else ""
 
 
-def _script_name(character: str, script: str) -> str:
-    """The script's name as Unicode writes it in the names of its letters."""
+def _named(cluster: str, script: str) -> tuple[str, str]:
+    """A letter of the script, and the script as Unicode calls it in the names of its letters."""
     if not script:
-        return "certain signs"
-    name = unicodedata.name(character, script).split()[0].title()
-    return f"{'Chinese' if name == 'Cjk' else name} letters"
+        return cluster[0], "certain signs"
+    letter = next(c for c in cluster if _script_of(c) == script)
+    name = unicodedata.name(letter, script).split()[0].title()
+    return letter, f"{'Chinese' if name == 'Cjk' else name} letters"

@@ -10,7 +10,7 @@ from framesift.media.captions.markup import plain_lines
 MOST_MARKS = 8
 
 # A picture, its variants, and what a joiner ties to it. Signs such as © and ♥ stay unless a selector makes them one.
-_PICTURE = r"(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f|\p{Extended_Pictographic}(?=\p{Emoji_Modifier}))"
+_PICTURE = r"(?:[\p{Emoji_Presentation}\U0001f300-\U0001faff]|\p{Extended_Pictographic}(?=[\ufe0f\p{Emoji_Modifier}]))"
 _VARIANT = r"[\p{Emoji_Modifier}\ufe0f\u20e3\U000e0020-\U000e007f]*"
 _TIED = rf"(?:\u200d\p{{Extended_Pictographic}}{_VARIANT})*"
 _EMOJI = regex.compile(
