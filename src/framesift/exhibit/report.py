@@ -247,10 +247,7 @@ class _Page:
         """Swaps and stretches left out, in words: what the timeline shows, for those who read rather than look."""
         out = []
         for lane, name in zip(self.lanes, self.names, strict=True):
-            swaps = [
-                (f"{_clock(s['out_s'])} → {_clock(s['in_s'])}", f"{s['note']} (margin {s['margin']:.3f})")
-                for s in lane["swaps"]
-            ]
+            swaps = [(f"{_clock(s['out_s'])} → {_clock(s['in_s'])}", s["note"]) for s in lane["swaps"]]
             left = [(f"{_clock(o['start_s'])} – {_clock(o['end_s'])}", o["note"]) for o in lane["omitted"]]
             named = f", <bdi>{_text(name)}</bdi>" if len(self.lanes) > 1 else ""
             for title, rows in (("Swaps", swaps), ("Stretches left out", left)):
