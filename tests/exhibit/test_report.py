@@ -178,13 +178,6 @@ def test_without_script_each_frame_still_tells_why():
         assert all(sentence in story for sentence in frame["why"]) and frame["clock"] in story
 
 
-def test_relevance_is_put_among_the_candidates():
-    view = make_view(frames=1)
-    view["curve"]["relevance"] = [k / 300 for k in range(300)]
-    view["lanes"][0]["frames"][0]["relevance"] = 270 / 300
-    assert "better than 90\u00a0% of the candidate frames" in render_report(view)
-
-
 def test_numbers_that_are_none_become_gaps():
     view = make_view(candidates=3)
     view["curve"]["relevance"] = [0.1, math.nan, math.inf]

@@ -10,7 +10,6 @@ import html
 import json
 import math
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -28,6 +27,7 @@ ROLE_SENTENCES = {
 # Each imports only from those before it, so that joined in this order they are one script.
 SCRIPTS = ("scale.js", "rows.js", "timeline.js", "report.js")
 LONG_QUESTION = 160  # characters: set smaller from here on
+LONG_SETTING = 80  # characters: gets a row of its own
 FEW_FRAMES = 5  # below this the cards are larger
 MANY_FRAMES = 60  # from here on only pictures, times and roles; the rest is one click away
 PICTURE = re.compile(r"data:image/(?:jpeg|png|webp|gif|avif);base64,[A-Za-z0-9+/]+={0,2}")
@@ -59,10 +59,7 @@ def render_report(view: Mapping[str, Any]) -> str:
         lanes="\n".join(page.lane(k) for k in range(len(page.lanes))),
         beneath=page.beneath_timeline(),
         lists=page.lists(),
-        settings="\n".join(
-            f'<div><dt dir="auto">{_text(name)}</dt><dd dir="auto">{_text(value)}</dd></div>'
-            for name, value in view["settings"]
-        ),
+        settings="\n".join(_setting(name, value) for name, value in view["settings"]),
         printed="\n".join(f'<p class="printed" dir="auto">{_text(lane["summary"])}</p>' for lane in page.lanes),
         json=_text(view["json"]),
         data=page.data(),
@@ -77,7 +74,6 @@ class _Page:
         self.view = view
         self.lanes: Sequence[Mapping[str, Any]] = view["lanes"]
         self.names = [_shortened(lane["method"], 60) for lane in self.lanes]
-        self.ranked = sorted(value for value in view["curve"]["relevance"] if _is_finite(value))
         self.written: dict[str, int] = {}
         holders: dict[int, list[int]] = {}
         for k, lane in enumerate(self.lanes):
@@ -193,13 +189,11 @@ class _Page:
             ("Frame number", f"{int(frame['frame']):,}".replace(",", "\u202f")),
         ]
         if _is_finite(frame["relevance"]):
-            facts.append(("Relevance", f"{frame['relevance']:.4f}"))
+            facts.append(("Relevance", f"{frame['relevance']:.4f}".replace("-", "−")))
         if also:
             facts.append(("Also chosen by", f"<bdi>{_text(also)}</bdi>"))
         rows = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-        parts.append(
-            f'<div><h3>In the video</h3><dl class="facts">{rows}</dl>{self._standing(frame["relevance"])}</div>'
-        )
+        parts.append(f'<div><h3>In the video</h3><dl class="facts">{rows}</dl></div>')
         return f'<div class="story">{"".join(parts)}</div>'
 
     def _near(self, near: Mapping[str, Any]) -> str:
@@ -207,13 +201,6 @@ class _Page:
         time = f"<strong><bdi>{_text(_shortened(near['clock'], 40))}</bdi></strong>"
         words = f'<div>{time}<p dir="auto">{_text(near["sentence"])}</p></div>'
         return f"<li>{picture}{words}</li>" if picture else f'<li class="bare">{words}</li>'
-
-    def _standing(self, relevance: float) -> str:
-        if len(self.ranked) < 2 or not _is_finite(relevance):
-            return ""
-        share = bisect_left(self.ranked, relevance) / (len(self.ranked) - 1)
-        percent = math.floor(100 * min(1.0, share))
-        return f'<p class="standing">It fits the question better than {percent}\u00a0% of the candidate frames do.</p>'
 
     def _also(self, place: int, frame: Mapping[str, Any]) -> str:
         others = [self.names[k] for k in self.holders[int(frame["frame"])] if k != place]
@@ -247,10 +234,7 @@ class _Page:
         """Swaps and stretches left out, in words: what the timeline shows, for those who read rather than look."""
         out = []
         for lane, name in zip(self.lanes, self.names, strict=True):
-            swaps = [
-                (f"{_clock(s['out_s'])} → {_clock(s['in_s'])}", f"{s['note']} (margin {s['margin']:.3f})")
-                for s in lane["swaps"]
-            ]
+            swaps = [(f"{_clock(s['out_s'])} → {_clock(s['in_s'])}", s["note"]) for s in lane["swaps"]]
             left = [(f"{_clock(o['start_s'])} – {_clock(o['end_s'])}", o["note"]) for o in lane["omitted"]]
             named = f", <bdi>{_text(name)}</bdi>" if len(self.lanes) > 1 else ""
             for title, rows in (("Swaps", swaps), ("Stretches left out", left)):
@@ -267,7 +251,7 @@ class _Page:
         lanes = [
             {
                 "name": self.names[place],
-                "caption": f"{self.names[place]} · {_frames(len(lane['frames']))}",
+                "caption": f"\u2068{self.names[place]}\u2069 · {_frames(len(lane['frames']))}",
                 "frames": [
                     {"id": f"{place}-{k}"} | {key: frame[key] for key in kept_frame}
                     for k, frame in enumerate(lane["frames"])
@@ -328,6 +312,11 @@ def _role(role: str) -> str:
 
 def _pill(role: str) -> str:
     return f'<span class="role role-{_role(role)}" data-role="{_role(role)}">{_text(role)}</span>'
+
+
+def _setting(name: object, value: object) -> str:
+    wide = ' class="wide"' if len(str(value)) > LONG_SETTING else ""
+    return f'<div{wide}><dt dir="auto">{_text(name)}</dt><dd dir="auto">{_text(value)}</dd></div>'
 
 
 def _clock(time_s: float) -> str:

@@ -64,7 +64,6 @@ export function drawTimeline(element, data) {
   let marked = null;
   const places = new Map(); // where the arrow keys stand in each row, kept over redraws
   const root = html("div", "tl", element);
-  const captions = html("div", "tl-captions", root);
   const svg = svgElement("svg", { class: "tl-svg", role: "group", "aria-label": "Timeline of the video" }, root);
   const now = html("div", "tl-now", root);
   now.setAttribute("aria-hidden", "true");
@@ -72,10 +71,9 @@ export function drawTimeline(element, data) {
   const tip = makeTip(root);
 
   function caption(text, top) {
-    const line = html("div", "tl-caption", captions);
-    line.dir = "auto";
-    line.textContent = text;
-    line.style.top = `${top}px`;
+    const room = Math.floor(plot.width / 6.5);
+    const line = svgElement("text", { class: "tl-caption", x: SIDE, y: top + 15 }, svg);
+    line.textContent = text.length > room ? `${text.slice(0, room - 1)}…` : text;
     return top + CAPTION_HEIGHT;
   }
 
@@ -88,7 +86,6 @@ export function drawTimeline(element, data) {
     const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
     plot = { svg, data: shown, outer, width, x, places, show, hide };
     svg.replaceChildren();
-    captions.replaceChildren();
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
     rows = [];
     let top = 0;
