@@ -149,12 +149,10 @@ class _Gcr(_Plain):
 
     def _context(self, slot: Slot) -> Reason:
         place, row = self.context[slot.index]
-        why = f"Context, picked {_nth(place)}: relevant ({slot.relevance:.3f})"
+        why = f"Context, picked {_nth(place)} by relevance ({slot.relevance:.3f})"
         if row.get("closest") is not None:
-            why += (
-                f", yet unlike what was chosen before it; the nearest, {self.at(row['closest'])}, has a likeness of "
-                f"{row['redundancy']:.2f}"
-            )
+            nearest = f"{row['redundancy']:.2f} to {self.at(row['closest'])}"
+            why += f" less its likeness to what was chosen before it ({nearest})"
         return Reason((f"{why}.", self._after_refine(slot)), self._left_out_around(slot))
 
     def _after_refine(self, slot: Slot) -> str:
