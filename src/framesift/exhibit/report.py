@@ -159,8 +159,10 @@ class _Page:
             f'<span class="words" dir="auto">{_text(_shortened(frame["text"], 300))}</span>' if frame["text"] else ""
         )
         because = f'<span class="because" dir="auto">{_text(frame["why"][0])}</span>' if frame["why"] else ""
+        # The first lane's frames can be linked to from outside: report.html#frame-3.
+        anchor = f' id="frame-{int(frame["number"])}"' if place == 0 else ""
         return (
-            f'<li class="card role-{_role(role)}" data-frame="{place}-{k}">'
+            f'<li class="card role-{_role(role)}" data-frame="{place}-{k}"{anchor}>'
             f'<button type="button" class="open" aria-label="{_text(label)}">'
             f'<span class="shot">{picture}</span>'
             f'<span class="line"><span class="number">{int(frame["number"])}</span>'

@@ -203,3 +203,13 @@ const timeline = drawTimeline(document.querySelector("#timeline .well"), {
   ...data,
   onFrame: (id) => open(id, () => timeline.focus(id)),
 });
+
+// ---- a link to one frame, as report.html#frame-3
+
+function openLinked() {
+  const card = /^#frame-\d+$/.test(location.hash) && find(location.hash.slice(1));
+  if (!card || dialog.open) return;
+  open(card.dataset.frame, () => card.querySelector(".open").focus());
+}
+addEventListener("hashchange", openLinked);
+openLinked();
