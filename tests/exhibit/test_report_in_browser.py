@@ -77,7 +77,7 @@ def test_link_to_a_frame_opens_it(show):
     opened.page.goto(opened.page.url + "#frame-3")
     assert opened.settles(lambda: opened.text("#frame-title").startswith("Frame 3 of 8"))
     opened.page.keyboard.press("Escape")
-    assert opened.focused() == "0-2"
+    assert opened.settles(lambda: opened.focused() == "0-2")
 
 
 def test_marker_opens_its_frame_arrows_turn_pages_escape_gives_the_focus_back(show):
