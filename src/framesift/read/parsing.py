@@ -1,5 +1,6 @@
 """What a reply says: the one option it names, or the frame times it cites. Nothing is ever guessed."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -46,8 +47,8 @@ def cited_times(text: str, times_s: Sequence[float]) -> list[float]:
     named += [float(seconds) for seconds in _SECONDS.findall(_CLOCK.sub(" ", text))]
     cited = {times_s[int(k) - 1] for k in _FRAME.findall(text) if 1 <= int(k) <= len(times_s)}
     for time_s in named:
-        nearest = min(times_s, key=lambda own, wanted=time_s: abs(own - wanted), default=None)
-        if nearest is not None and abs(nearest - time_s) <= CITED_WITHIN_S:
+        away_s, nearest = min(((abs(own - time_s), own) for own in times_s), default=(math.inf, 0.0))
+        if away_s <= CITED_WITHIN_S:
             cited.add(nearest)
     return sorted(cited)
 
