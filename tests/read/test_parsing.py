@@ -13,8 +13,8 @@ CARS = Question("Which car?", ["A red car", "A blue van", "Plan C was chosen", "
     [
         "B", "b", "(B)", "B.", "B)", "[B]", " B \n", "**B**", "`B`", "B: A blue van", "B. A blue van.", "b) a blue van",
         "The answer is B because the van is parked.", "Answer: B", "The answer is **B**.", "Option B",
-        "B\n\nA blue van", "$\\boxed{B}$", "\\boxed{\\text{B}}", "Ｂ", "（Ｂ）", "Ｂ．", "Ⓑ", "答案是B", "答案：B。", "正解はBです",
-        "Ответ: B",
+        "B\n\nA blue van", "$\\boxed{B}$", "\\boxed{\\text{B}}", "Ｂ", "（Ｂ）", "Ｂ．", "Ⓑ", "答案是B",
+        "答案：B。", "正解はBです", "Ответ: B",
         "A blue van", "a blue van.", "It is a blue van that we see.", "B B", "B, since a red car came later",
         "<think>A? No, C.</think>B", "The correct answer is (B).", "I think it is B.", "B - A blue van",
         "BECAUSE of the sign: B",

@@ -50,7 +50,7 @@ def explain(status: int, message: str, sent: Sent, models: list[str]) -> str:
     if _CONTEXT.search(message):
         return (
             f"{sent.pictures} pictures and the question are longer than the context of {sent.model}: select fewer "
-            "frames (--budget), shrink them (--longest-side), or serve it with a longer context (vLLM: --max-model-len, "
+            "frames (--budget), shrink them (--longest-side), or give it more context (vLLM: --max-model-len, "
             f"llama.cpp: --ctx-size). The server said: {quoted(message)}"
         )
     if status == 404 or _NO_MODEL.search(message):
