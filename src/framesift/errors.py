@@ -27,3 +27,7 @@ class MissingExtra(FramesiftError, ImportError):
 
 class StoreError(FramesiftError):
     """Something kept in the library that can't be used."""
+
+
+class ReaderError(FramesiftError):
+    """A reader that can't be reached, refuses what it is shown, or answers with nothing usable."""

@@ -81,17 +81,21 @@ class Question:
             raise InputError("the question is empty; say what you want to know")
 
     @property
-    def valid_options(self) -> tuple[str, ...]:
-        """The options without their letters; empty ones and "N/A" left out.
+    def choices(self) -> dict[int, str]:
+        """The options by their position, without their letters; empty ones and "N/A" left out.
 
         Letters go only when every option has the one of its own place, so "U.S. Navy" keeps its U.
         """
-        kept = [(k, o.strip()) for k, o in enumerate(self.options) if o.strip().lower() not in _NOT_AN_OPTION]
-        marks = [(k, _LETTER.match(text)) for k, text in kept]
-        if kept and all(mark and ord(mark.group(1).upper()) == ord("A") + k for k, mark in marks):
-            bare = [_LETTER.sub("", text) for _, text in kept]
-            return tuple(text for text in bare if text.lower() not in _NOT_AN_OPTION)
-        return tuple(text for _, text in kept)
+        kept = {k: o.strip() for k, o in enumerate(self.options) if o.strip().lower() not in _NOT_AN_OPTION}
+        marks = {k: _LETTER.match(text) for k, text in kept.items()}
+        if all(mark and ord(mark.group(1).upper()) == ord("A") + k for k, mark in marks.items()):
+            kept = {k: _LETTER.sub("", text) for k, text in kept.items()}
+        return {k: text for k, text in kept.items() if text.lower() not in _NOT_AN_OPTION}
+
+    @property
+    def valid_options(self) -> tuple[str, ...]:
+        """The options that can be chosen, in their order."""
+        return tuple(self.choices.values())
 
     @property
     def query_text(self) -> str:
@@ -381,7 +385,8 @@ class Selection:
 class Answer:
     """What a reader made of the evidence.
 
-    With options: `choice` (the option's position) when the reply names exactly one, else None and `parsed` False.
+    With options: `choice` (the option's position) and `text` (its words) when the reply names exactly one, else None
+    and `parsed` False. Without: `text` is the free answer. `raw`: the reply as it came, which is nobody's instruction.
     """
 
     text: str
@@ -389,12 +394,20 @@ class Answer:
     raw: str = ""
     parsed: bool = True
     times_s: tuple[float, ...] = ()  # of the frames that were shown
-    tokens: int | None = None
+    tokens: int | None = None  # prompt and reply together
     seconds: float | None = None
+    frames: tuple[int, ...] = ()  # the numbers of the frames that were shown, in the video, from 0
+    reader: str = ""
+    text_mode: str = ""
+    note: str = ""  # one sentence for the user: what was wrong with the reply, or how far to trust it
 
     @property
     def letter(self) -> str | None:
         return None if self.choice is None else chr(ord("A") + self.choice)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only."""
+        return {"letter": self.letter, **asdict(self)}
 
 
 def _known(record: type[T], data: Mapping[str, Any]) -> T:

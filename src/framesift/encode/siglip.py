@@ -173,7 +173,7 @@ class TwoTowers:
         processor = getattr(transformers, f"{self._family.processor}Pil", None)  # its name in transformers 5
         self._processor = (processor or getattr(transformers, self._family.processor)).from_pretrained(folder, **local)
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-        with _no_progress_bar(transformers):
+        with no_progress_bar(transformers):
             model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
         self._model = model.to(device=self._device, dtype=_precision(torch, self._device)).eval()
         settings = model.config
@@ -270,7 +270,7 @@ def _batch_size(torch: Any, device: str, vision: Any, side: int) -> int:
 
 
 @contextmanager
-def _no_progress_bar(transformers: Any) -> Iterator[None]:
+def no_progress_bar(transformers: Any) -> Iterator[None]:
     """Loading takes a moment and has no business on the user's screen."""
     logging = transformers.utils.logging
     shown = logging.is_progress_bar_enabled()

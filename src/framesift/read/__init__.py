@@ -1,0 +1,1 @@
+"""Readers: models that look at an exhibit and answer the question."""

@@ -1,0 +1,167 @@
+"""A real HTTP server that checks every byte of a request as a strict server would, and fails when told to."""
+
+import base64
+import io
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from PIL import Image
+
+BODY_KEYS = {"model", "messages", "max_tokens", "temperature"}
+# 10 ms: the package waits as long as the server says, and a test should not wait at all.
+AT_ONCE = {"retry-after-ms": "10"}
+
+
+class StrictServer(ThreadingHTTPServer):
+    """`replies`: what comes next, each (status, body, headers); then always `words`. `requests`: what came."""
+
+    daemon_threads = True
+
+    def __init__(self, models=("reader-7b",), owner="vllm", words="B"):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.models, self.owner, self.words = models, owner, words
+        self.key = None
+        self.body_keys = BODY_KEYS
+        self.takes_ids = owner == "vllm"
+        self.replies, self.requests, self.at_once, self.most_at_once = [], [], 0, 0
+        self.hold = None  # a barrier that requests wait at
+        self.lock = threading.Lock()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, *_):
+        """A client that has stopped waiting is part of a test, not news."""
+
+    def refuse(self, status, message, *, times=1, **more):
+        error = {"message": message, "type": "BadRequestError", "param": None, "code": status} | more
+        self.replies += [(status, {"error": error}, AT_ONCE)] * times
+
+    def reply(self, words, finish="stop"):
+        self.replies.append((200, completion(words, finish), {}))
+
+    def pictures(self, request=-1):
+        return [decode(part["image_url"]["url"]) for part in self.parts(request) if part["type"] == "image_url"]
+
+    def texts(self, request=-1):
+        return [part["text"] for part in self.parts(request) if part["type"] == "text"]
+
+    def parts(self, request=-1):
+        return self.requests[request]["messages"][0]["content"]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        if self.path != "/v1/models":
+            return self._send(404, {"detail": "Not Found"})
+        if self.server.models is None:
+            return self._send(404, {"detail": "Not Found"})
+        cards = [
+            {"id": name, "object": "model", "created": 0, "owned_by": self.server.owner} for name in self.server.models
+        ]
+        return self._send(200, {"object": "list", "data": cards})
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        problem = self._problem(body)
+        if problem:
+            return self._send(*problem)
+        server = self.server
+        with server.lock:
+            server.requests.append(json.loads(body))
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+            status, reply, headers = server.replies.pop(0) if server.replies else (200, completion(server.words), {})
+        if server.hold:
+            server.hold.wait(timeout=10)
+        with server.lock:
+            server.at_once -= 1
+        return self._send(status, reply, headers)
+
+    def _problem(self, body):
+        """Why a strict server would refuse this request, as (status, body), or None."""
+        server = self.server
+        if self.path != "/v1/chat/completions":
+            return 404, {"detail": "Not Found"}
+        if server.key and self.headers.get("Authorization") != f"Bearer {server.key}":
+            return 401, {"error": {"message": "Unauthorized", "type": "Unauthorized", "code": 401}}
+        if self.headers["Content-Type"] != "application/json":
+            return bad("content type")
+        data = json.loads(body)
+        if set(data) != server.body_keys:
+            return bad(f"keys {sorted(data)}")
+        if server.models and data["model"] not in server.models:
+            return 404, {"error": {"message": f"The model `{data['model']}` does not exist.", "type": "NotFoundError"}}
+        messages = data["messages"]
+        if len(messages) != 1 or set(messages[0]) != {"role", "content"} or messages[0]["role"] != "user":
+            return bad("messages")
+        for part in messages[0]["content"]:
+            problem = part_problem(part, takes_ids=server.takes_ids)
+            if problem:
+                return bad(problem)
+        return None
+
+    def _send(self, status, body, headers=()):
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+
+def part_problem(part, *, takes_ids):
+    if part["type"] == "text":
+        return None if set(part) == {"type", "text"} and part["text"].strip() else "text part"
+    if part["type"] != "image_url":
+        return f"part type {part['type']}"
+    if set(part) - {"uuid"} != {"type", "image_url"} or set(part["image_url"]) != {"url"}:
+        return "image part"
+    if "uuid" in part and not takes_ids:
+        return "unknown key 'uuid'"
+    if "uuid" in part and len(part["uuid"]) != 32:
+        return "uuid"
+    try:
+        picture = decode(part["image_url"]["url"])
+    except ValueError as error:
+        return str(error)
+    return None if (picture.format, picture.mode) == ("JPEG", "RGB") else "picture format"
+
+
+def decode(url):
+    head, _, data = url.partition(",")
+    if head != "data:image/jpeg;base64":
+        raise ValueError(f"data URL {head[:40]}")
+    picture = Image.open(io.BytesIO(base64.b64decode(data, validate=True)))
+    picture.load()
+    return picture
+
+
+def bad(what):
+    return 400, {"error": {"message": f"strict server: {what}", "type": "BadRequestError", "code": 400}}
+
+
+def completion(words, finish="stop"):
+    message = {"role": "assistant", "content": words}
+    return {
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": "reader-7b",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+        "usage": {"prompt_tokens": 900, "completion_tokens": 1, "total_tokens": 901},
+    }  # fmt: skip
