@@ -159,6 +159,6 @@ def exhibit_of(args: argparse.Namespace, selection: Selection, found: "Found") -
 
 def print_question(question: Question) -> None:
     print(f"Question: {printable(question.text)}")
-    for k, option in enumerate(question.valid_options):
+    for k, option in question.choices.items():
         print(f"  {chr(ord('A') + k)}. {printable(option)}")
     print()
