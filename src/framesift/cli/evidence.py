@@ -221,7 +221,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    from framesift.cli import _parser
+    """What `framesift select` does, on a video made on the spot; then the one reader that needs no model."""
+    from framesift.cli import main
     from framesift.demo import QUESTION, sample_video
     from framesift.select.registry import check_budget, get_selector
 
@@ -232,12 +233,12 @@ def _demo(args: argparse.Namespace) -> int:
         print("The sample video is made once and kept; so is its index.", file=sys.stderr)
     video = sample_video(progress=bar)
     bar.close()
-    command = ["select", str(video), "--question", QUESTION.text]
+    command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
     command += [part for option in QUESTION.options for part in ("--option", option)]
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
     if not args.json:
         print(f"$ framesift {shlex.join(command)}\n")
-    return _select(_parser().parse_args([*command, "--json"] if args.json else command))
+    return main([*command, "--json"] if args.json else command)
 
 
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
