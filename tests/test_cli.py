@@ -30,15 +30,19 @@ def short_demo(monkeypatch):
         monkeypatch.setitem(scene.__dict__, "seconds", min(scene.seconds, 20))
 
 
-def test_demo_finds_the_rocket_and_the_words(short_demo, capsys):
+def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     assert main(["demo", "--budget", "8"]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert "The launch was put off because of the wind" in out
-    assert "encoder offline" in out
+    assert "encoder offline" in err
+    assert f"Report: {tmp_path / 'framesift-demo' / 'report.html'}" in out
+    assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
+    assert main(["demo", "--budget", "8"]) == 0  # a second time is no error
 
 
-def test_demo_as_json_is_a_selection(short_demo, capsys):
-    assert main(["demo", "--json", "--budget", "6", "--method", "uniform"]) == 0
+def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
+    assert main(["demo", "--json", "--budget", "6", "--method", "uniform", "--out", str(tmp_path / "d")]) == 0
     assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6
 
 

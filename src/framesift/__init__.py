@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from framesift.api import select, select_many
     from framesift.errors import BudgetError, FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+    from framesift.exhibit.build import Exhibit, events_for, exhibit
     from framesift.library.build import index
     from framesift.library.events import find_events
     from framesift.media.subtitles import read_events
+    from framesift.questions import parse_question, read_questions
     from framesift.records import (
         Answer,
+        Basis,
         Event,
         Evidence,
         Question,
@@ -41,15 +44,21 @@ _HOME = {
     "Evidence": "records",
     "Slot": "records",
     "Selection": "records",
+    "Basis": "records",
     "Answer": "records",
     "VisualDemand": "records",
     "UnitRows": "vectors",
     "index": "library.build",
     "read_events": "media.subtitles",
     "find_events": "library.events",
+    "parse_question": "questions",
+    "read_questions": "questions",
     "select_frames": "select.registry",
     "select": "api",
     "select_many": "api",
+    "exhibit": "exhibit.build",
+    "Exhibit": "exhibit.build",
+    "events_for": "exhibit.build",
     "selectors": "select.registry",
     "Selector": "select.registry",
     "visual_demand": "select.demand",
@@ -64,9 +73,11 @@ _HOME = {
 
 __all__ = [
     "Answer",
+    "Basis",
     "BudgetError",
     "Event",
     "Evidence",
+    "Exhibit",
     "FramesiftError",
     "GCRConfig",
     "InputError",
@@ -83,9 +94,13 @@ __all__ = [
     "VideoInfo",
     "VisualDemand",
     "__version__",
+    "events_for",
+    "exhibit",
     "find_events",
     "index",
+    "parse_question",
     "read_events",
+    "read_questions",
     "select",
     "select_frames",
     "select_many",

@@ -17,10 +17,10 @@ from PIL import Image
 
 from framesift.errors import MissingExtra
 from framesift.library.store import Store
-from framesift.records import Event, Question
+from framesift.records import Event, Question, clock
 
 WIDTH, HEIGHT, FPS = 640, 360, 10
-VERSION = 1  # part of the file's name: a sample made by other rules is another file
+VERSION = 2  # part of the file's name: a sample made by other rules is another file
 
 QUESTION = Question(
     "What stands on the launch pad, and why was the start put off?",
@@ -57,7 +57,7 @@ SCENES = (
 
 
 def sample_events() -> list[Event]:
-    """What is said in the sample video."""
+    """What is said in the sample video; also in the .srt file beside it."""
     events, start = [], 0.0
     for scene in SCENES:
         events += [Event(start + at, start + at + length, words) for at, length, words in scene.said]
@@ -74,10 +74,19 @@ def sample_video(folder: Path | None = None, *, progress: Callable[[Path, int, i
         temporary = path.with_name(f".{os.getpid()}-{path.name}")
         try:
             _write(temporary, lambda done, total: progress(path, done, total) if progress else None)
+            path.with_suffix(".srt").write_text(_as_srt(sample_events()), encoding="utf-8")
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     return path
+
+
+def _as_srt(events: list[Event]) -> str:
+    def at(time_s: float) -> str:
+        return f"0{clock(time_s)}".replace(".", ",")
+
+    cues = (f"{k}\n{at(e.start_s)} --> {at(e.end_s)}\n{e.text}\n" for k, e in enumerate(events, 1))
+    return "\n".join(cues)
 
 
 def _write(path: Path, progress: Callable[[int, int], None]) -> None:

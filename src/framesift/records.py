@@ -337,7 +337,7 @@ class Selection:
     def __str__(self) -> str:
         lines = [repr(self)]
         for slot in self.slots:
-            words = " ".join(slot.event.text.split()) if slot.event else ""
+            words = printable(slot.event.text) if slot.event else ""
             words = words if len(words) <= 60 else words[:59] + "…"
             lines.append(f"{clock(slot.time_s):>12}  {slot.role:<8} {slot.relevance:>7.3f}  {words}".rstrip())
         return "\n".join(lines)
@@ -414,6 +414,11 @@ def _known(record: type[T], data: Mapping[str, Any]) -> T:
     """The record from those of the data's keys that it knows."""
     names = {f.name for f in fields(record)}  # type: ignore[arg-type]  # every record is a dataclass
     return record(**{name: value for name, value in data.items() if name in names})
+
+
+def printable(text: str) -> str:
+    """Text from a file on one line, without what would steer a terminal or turn its direction."""
+    return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in "\u200c\u200d")
 
 
 def clock(time_s: float) -> str:

@@ -21,8 +21,8 @@ def test_a_reply_without_an_option_is_shown_as_it_came():
 def test_cited_frames_are_linked():
     free = fs.Question("When?")
     answer = settle(free, "At [0:00:07.000].", note="weak", **FACTS)
-    lines = answer_lines(answer, free, link=lambda time_s: f"report.html#t{time_s:g}")
-    assert lines[:3] == ["At [0:00:07.000].", "  0:00:07.000  report.html#t7", "note: weak"]
+    lines = answer_lines(answer, free, report="report.html")
+    assert lines[:3] == ["At [0:00:07.000].", "  0:00:07.000  report.html#frame-2", "note: weak"]
 
 
 def test_an_empty_free_answer_says_so():

@@ -3,18 +3,20 @@
 import os
 import random
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from PIL import Image
 
+from framesift import __version__
 from framesift.errors import InputError, OptionError
 from framesift.exhibit.overlay import render
+from framesift.library.fingerprint import fingerprint
 from framesift.media.video import fetch, frame_numbers, probe
-from framesift.records import Event, Question, Selection, Slot, VideoInfo
+from framesift.records import Event, Question, Selection, Slot, VideoInfo, clock
 
 Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
@@ -71,12 +73,14 @@ class Exhibit:
 
     def pictures(self) -> Iterator[Image.Image]:
         """Each frame's picture as a reader sees it, in the order of `frames`, decoded in one pass."""
-        bare = self.bare_pictures(self.selection.times_s)
-        for frame, (_, picture), text in zip(self.frames, bare, self._texts, strict=True):
-            if self.overlay == "blank":
-                yield render(picture, text, blank=True)
-            else:
-                yield render(picture, frame.text)
+        for place, (_, picture) in enumerate(self.bare_pictures(self.selection.times_s)):
+            yield self.draw(place, picture)
+
+    def draw(self, place: int, picture: Image.Image) -> Image.Image:
+        """The bare picture of the frame at this place, with what this overlay puts on it."""
+        if self.overlay == "blank":
+            return render(picture, self._texts[place], blank=True)
+        return render(picture, self.frames[place].text)
 
     def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
         """The video's own pictures at these candidates' times, ascending, each once, nothing drawn on them."""
@@ -95,6 +99,52 @@ class Exhibit:
     def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> "Exhibit":
         """The same frames with another overlay; nothing is decoded twice that is still kept."""
         return replace(self, overlay=_checked_overlay(overlay), seed=self.seed if seed is None else seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The selection with the video, each slot's frame number and words: what `selection.json` holds."""
+        data = self.selection.to_dict()
+        for slot, frame in zip(data["slots"], self.frames, strict=True):
+            slot |= {"clock": clock(frame.slot.time_s), "frame": frame.number, "text": frame.text}
+        info = self.info
+        video = {"name": self.video.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
+        video |= {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.video)}
+        return {
+            "schema": data["schema"],
+            "framesift": __version__,
+            "video": video,
+            "overlay": {"mode": self.overlay, "seed": self.seed, "size": self.size},
+            **data,
+        }
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        as_zip: bool = False,
+        with_video: bool = False,
+        formats: Sequence[str] = (),
+        row: Mapping[str, Any] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Path:
+        """Write frames/, selection.json, sheet.jpg and report.html, and give back the folder (or the zip file).
+
+        force: replace an exhibit that is there. with_video: put the video beside the report, which then plays it.
+        formats: hand-over files to add, of `handover.FORMATS`; row: what the question's own file says of it, which
+        those keep. Nothing appears under the name until all of it is written.
+        """
+        from framesift.exhibit.export import save
+
+        return save(
+            self,
+            folder,
+            force=force,
+            as_zip=as_zip,
+            with_video=with_video,
+            formats=formats,
+            row=row or {},
+            progress=progress,
+        )
 
     @property
     def _texts(self) -> list[str]:

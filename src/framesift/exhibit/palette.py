@@ -7,3 +7,11 @@ ROLE_COLOURS = {
     "context": "#64748b",
     "refined": "#7e22ce",
 }
+
+# The same hues for a dark page, where the ones above are too dim; near-black text on each has at least 7 : 1.
+ROLE_COLOURS_DARK = {
+    "ground": "#fb923c",
+    "visual": "#8ab4ff",
+    "context": "#a9b4c4",
+    "refined": "#d2a8ff",
+}

@@ -1,22 +1,21 @@
 """An answer in words, for the command line and the report."""
 
-from collections.abc import Callable
-
 from framesift.read.parsing import cited_times, printable
 from framesift.records import Answer, Question, clock
 
 REPLY_WORDS = 200  # of a reply that names no option, the most that is shown
 
 
-def answer_lines(answer: Answer, question: Question, *, link: Callable[[float], str] | None = None) -> list[str]:
+def answer_lines(answer: Answer, question: Question, *, report: str = "") -> list[str]:
     """What to print: the option or the free answer, the frames it cites, any note, and what it cost.
 
-    link: where a cited time can be looked at, from the time in seconds; such as the report's anchor for that frame.
+    report: the address of the exhibit's report, where each cited frame is linked to.
     """
     if not question.choices:
         lines = [answer.text or "no answer: the reply is empty"]
         for time_s in cited_times(answer.text, answer.times_s):
-            lines.append(f"  {clock(time_s)}  {link(time_s)}" if link else f"  {clock(time_s)}")
+            place = answer.times_s.index(time_s) + 1
+            lines.append(f"  {clock(time_s)}  {report}#frame-{place}" if report else f"  {clock(time_s)}")
     elif answer.choice is not None:
         lines = [f"{answer.letter}. {answer.text}"]
     else:

@@ -1,0 +1,48 @@
+"""The command line: parse, call the public API, show progress, print. One module per group of commands.
+
+Exit codes: 0 done, 2 bad usage or input, 1 anything else (one of several videos failed, say).
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from framesift import __version__
+from framesift.errors import FramesiftError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
+    try:
+        code: int = args.run(args)
+        return code
+    except FramesiftError as error:
+        print(f"framesift: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("framesift: stopped; what was done so far is kept", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        sys.stderr.close()
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    from framesift.cli import evidence, library
+    from framesift.cli.shared import Run
+
+    parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
+    parser.add_argument("--version", action="version", version=f"framesift {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
+        command.set_defaults(run=run)
+        return command
+
+    evidence.add_commands(add)
+    library.add_commands(add)
+    return parser

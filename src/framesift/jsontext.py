@@ -1,0 +1,21 @@
+"""JSON for people and programs alike."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def json_text(value: Any) -> str:
+    """JSON for people and programs: indented, but a list of plain values stays on one line."""
+    return _written(value, "\n") + "\n"
+
+
+def _written(value: Any, newline: str) -> str:
+    if isinstance(value, Mapping) and value:
+        inner = newline + "  "
+        rows = (f"{json.dumps(str(k), ensure_ascii=False)}: {_written(v, inner)}" for k, v in value.items())
+        return "{" + inner + ("," + inner).join(rows) + newline + "}"
+    if isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value):
+        inner = newline + "  "
+        return "[" + inner + ("," + inner).join(_written(item, inner) for item in value) + newline + "]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

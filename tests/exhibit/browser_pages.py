@@ -1,0 +1,69 @@
+"""A headless Chromium that opens pages from disk and writes down what they asked for and complained about."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@contextmanager
+def open_browser() -> Iterator[Any]:
+    """The system's own Chromium; the test is skipped where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright comes with framesift[dev]")
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip(f"no Chromium on this machine (looked for {', '.join(NAMES)})")
+    # Chromium's sandbox refuses to run as root.
+    as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=as_root)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """One page: `requests` lists what it fetched besides its own pictures, `complaints` its console and errors."""
+
+    def __init__(self, browser: Any, file: Path, **context: Any) -> None:
+        self.context = browser.new_context(**context)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(5000)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self._note(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(file.as_uri())
+
+    def _note(self, url: str) -> None:
+        if not url.startswith("data:"):
+            self.requests.append(url)
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).first.text_content())
+
+    def focused(self) -> str:
+        """The frame whose card or marker has the focus, else the focused element's id."""
+        return str(
+            self.page.evaluate(
+                "document.activeElement.closest('[data-frame]')?.dataset.frame ?? document.activeElement.id"
+            )
+        )
+
+    def settles(self, true: Callable[[], bool]) -> bool:
+        """Whether it becomes true within five seconds. Playwright's own waiting needs eval, which the page forbids."""
+        for _ in range(250):
+            if true():
+                return True
+            self.page.wait_for_timeout(20)
+        return False
+
+    def spills(self) -> bool:
+        """Whether the page can be scrolled sideways."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
