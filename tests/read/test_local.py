@@ -11,7 +11,7 @@ import pytest
 import tiny_readers
 
 import framesift as fs
-from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.read import local
 from framesift.read.base import ask
 from framesift.read.frames import LlavaFrames, QwenFrames
@@ -95,6 +95,23 @@ def test_logits_name_one_of_the_letters(reader, exhibit, question):
 def test_a_reply_cut_off_says_so(reader, exhibit):
     answer = reader(max_tokens=2).answer(exhibit, fs.Question("What happens?"))
     assert answer.note == "the reply was cut off after 2 tokens: raise --max-tokens"
+
+
+def test_more_tokens_than_the_model_reads_are_refused(reader, exhibit):
+    with pytest.raises(ReaderError, match=r"5 frames make \d+ tokens and local:.* reads 4096: select fewer frames"):
+        reader().answer(exhibit, fs.Question("word " * 1000))
+
+
+def test_a_full_gpu_is_one_sentence(reader, exhibit, question, monkeypatch):
+    import torch
+
+    def full(*_, **__):
+        raise torch.OutOfMemoryError
+
+    made = reader()
+    monkeypatch.setattr(made._model, "generate", full)
+    with pytest.raises(ReaderError, match="5 frames do not fit into the GPU's memory"):
+        made.answer(exhibit, question)
 
 
 def test_a_video_has_one_line_of_times_and_pictures_have_one_each(reader, exhibit, question):

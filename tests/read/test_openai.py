@@ -313,6 +313,10 @@ def test_an_address_without_host_or_path_is_refused(address):
         OpenAIReader(address)
 
 
+def test_a_password_in_the_address_is_not_shown():
+    assert "hush" not in repr(OpenAIReader("http://me:hush@localhost:8000/v1#any"))
+
+
 @pytest.mark.parametrize("options", [{"quality": 0}, {"quality": 100}, {"longest_side": 1}])
 def test_picture_options_are_checked(options):
     with pytest.raises(OptionError, match="expected"):

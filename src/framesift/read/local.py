@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from framesift.encode.base import is_installed, need, pick_device
 from framesift.encode.siglip import has_weights, no_progress_bar
-from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.read import failures, llava_next_layout
 from framesift.read.base import LOCAL, settle
 from framesift.read.frames import FramesAs, LlavaFrames, QwenFrames, Shown
@@ -88,12 +88,16 @@ class LocalReader:
         inputs = self.prepare(prompt, exhibit.selection.times_s)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         asked = inputs["input_ids"].shape[1]
-        with self._one_at_a_time, self._torch.inference_mode():
-            if self.score == "logits" and question.choices:
-                reply, made = self._likeliest_letter(inputs, question), 1
-            else:
-                reply, made = self._write(inputs, limit)
-        cut = made >= limit and self.score == "generate"
+        self._check_length(asked + limit, len(prompt.pictures))
+        by_logits = self.score == "logits" and bool(question.choices)
+        try:
+            with self._one_at_a_time, self._torch.inference_mode():
+                reply, made = self._likeliest_letter(inputs, question) if by_logits else self._write(inputs, limit)
+        except self._torch.OutOfMemoryError as error:
+            raise ReaderError(
+                f"{len(prompt.pictures)} frames do not fit into the GPU's memory with {self.name}: select fewer "
+                "(--budget), make them smaller (frame_max_pixels), or spread the model with device_map='auto'"
+            ) from error
         answer = settle(
             question,
             reply,
@@ -104,7 +108,7 @@ class LocalReader:
             reader=self.name,
             text_mode=text_mode,
         )
-        if cut and not (question.choices and answer.parsed):
+        if made >= limit and not by_logits and not (question.choices and answer.parsed):
             return replace(answer, note=failures.cut_off(limit))
         return answer
 
@@ -154,20 +158,30 @@ class LocalReader:
         made = self._model.generate(**inputs, **self._greedy(limit))[0][inputs["input_ids"].shape[1] :]
         return self._tokenizer.decode(made, skip_special_tokens=True), len(made)
 
-    def _likeliest_letter(self, inputs: dict[str, Any], question: Question) -> str:
+    def _likeliest_letter(self, inputs: dict[str, Any], question: Question) -> tuple[str, int]:
         out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
         letters = [chr(ord("A") + k) for k in question.choices]
         numbers = [self._tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
         if any(len(number) != 1 for number in numbers):
             raise FramesiftError(f"{self.name} writes a letter in several tokens: use score='generate'")
         scores = out.logits[0][0][[number[0] for number in numbers]]
-        return letters[int(scores.argmax())]
+        return letters[int(scores.argmax())], 1
 
     def _greedy(self, limit: int) -> dict[str, Any]:
         end = self._tokenizer.convert_tokens_to_ids("<|im_end|>")
         # The sampling settings that come with a checkpoint are put aside, or transformers warns that they are unused.
         plain = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         return plain | {"max_new_tokens": limit, "eos_token_id": end, "pad_token_id": end}
+
+    def _check_length(self, tokens: int, pictures: int) -> None:
+        """Beyond what a model was made for it writes nonsense, and no error tells."""
+        config = self._model.config
+        most = getattr(config.get_text_config(), "max_position_embeddings", tokens)
+        if tokens > most:
+            raise ReaderError(
+                f"{pictures} frames make {tokens} tokens and {self.name} reads {most}: select fewer frames (--budget), "
+                "or show them as one video (frames_as='video')"
+            )
 
     def _takes(self, name: str) -> bool:
         return name in inspect.signature(self._model.forward).parameters

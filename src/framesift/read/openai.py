@@ -38,7 +38,7 @@ FREE_TOKENS = 512
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OpenAIReader:
     """Asks a model behind `address`, "http://host:8000/v1" or "http://host:8000/v1#model".
 
@@ -87,6 +87,9 @@ class OpenAIReader:
     @property
     def name(self) -> str:
         return f"{self._server}#{self.model}"
+
+    def __repr__(self) -> str:
+        return f"OpenAIReader({self.name!r})"  # an address may hold a password
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
