@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from framesift.api import select, select_many
-    from framesift.errors import BudgetError, FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+    from framesift.errors import (
+        BudgetError,
+        FramesiftError,
+        InputError,
+        MissingExtra,
+        OptionError,
+        ReaderError,
+        UnknownName,
+    )
     from framesift.exhibit.build import Exhibit, events_for, exhibit
     from framesift.library.build import index
     from framesift.library.events import find_events
     from framesift.media.subtitles import read_events
     from framesift.questions import parse_question, read_questions
+    from framesift.read.base import ask, ask_many, readers
     from framesift.records import (
         Answer,
         Basis,
@@ -59,6 +68,9 @@ _HOME = {
     "exhibit": "exhibit.build",
     "Exhibit": "exhibit.build",
     "events_for": "exhibit.build",
+    "ask": "read.base",
+    "ask_many": "read.base",
+    "readers": "read.base",
     "selectors": "select.registry",
     "Selector": "select.registry",
     "visual_demand": "select.demand",
@@ -69,6 +81,7 @@ _HOME = {
     "OptionError": "errors",
     "UnknownName": "errors",
     "MissingExtra": "errors",
+    "ReaderError": "errors",
 }
 
 __all__ = [
@@ -84,6 +97,7 @@ __all__ = [
     "MissingExtra",
     "OptionError",
     "Question",
+    "ReaderError",
     "Selection",
     "Selector",
     "Slot",
@@ -94,6 +108,8 @@ __all__ = [
     "VideoInfo",
     "VisualDemand",
     "__version__",
+    "ask",
+    "ask_many",
     "events_for",
     "exhibit",
     "find_events",
@@ -101,6 +117,7 @@ __all__ = [
     "parse_question",
     "read_events",
     "read_questions",
+    "readers",
     "select",
     "select_frames",
     "select_many",
