@@ -105,7 +105,7 @@ def small_evidence():
 
 
 def test_unknown_selector_lists_the_known():
-    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; known are gcr, uniform, topk, mmr"):
+    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; known are gcr, uniform, topk, mmr, "):
         fs.select_frames(small_evidence(), budget=2, method="best")
 
 

@@ -1,9 +1,10 @@
-"""The Selection of a selector that gives all its frames one role."""
+"""The Selection of a selector that gives its frames one role, and what may be added to it."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from framesift.records import Evidence, Role, Selection, Slot
+from framesift.records import Event, Evidence, Role, Selection, Slot
 
 
 def selection_of(
@@ -16,8 +17,23 @@ def selection_of(
         "candidates": len(evidence),
         "duration_s": evidence.duration_s,
         "options": dict(options),
+        "looked_at": len(evidence),
         "picked": picked,
     }
     if len(evidence) < budget:
         trace["note"] = f"the video has {len(evidence)} candidates for a budget of {budget}: all are taken"
     return Selection(slots, method, budget, trace)
+
+
+def with_trace(selection: Selection, **detail: Any) -> Selection:
+    """The same selection, with more said of how it came about (JSON values only)."""
+    return replace(selection, trace={**selection.trace, **detail})
+
+
+def with_events(selection: Selection, events: Mapping[int, Event]) -> Selection:
+    """The same selection; the frames named in `events` are ground slots that carry their event."""
+    slots = tuple(
+        replace(slot, role="ground", event=events[slot.index]) if slot.index in events else slot
+        for slot in selection.slots
+    )
+    return replace(selection, slots=slots)
