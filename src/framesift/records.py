@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from framesift.errors import InputError
-from framesift.vectors import Array, UnitRows, row_products, unit_rows
+from framesift.sources import FrameSource, Objects
+from framesift.vectors import Array, UnitRows, ascending_times, finite_scores, row_products, unit_query, unit_rows
 
 Role = Literal["ground", "visual", "context", "refined"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -132,7 +133,7 @@ class VideoIndex:
         vectors = UnitRows(self.frames)
         object.__setattr__(self, "vectors", vectors)
         object.__setattr__(self, "frames", vectors.rows)
-        object.__setattr__(self, "times_s", _checked_times(self.times_s, self.info.duration_s, len(vectors)))
+        object.__setattr__(self, "times_s", ascending_times(self.times_s, self.info.duration_s, len(vectors)))
 
     def __len__(self) -> int:
         return len(self.times_s)
@@ -153,6 +154,9 @@ class Evidence:
     From these come relevance (N,), the cosine of each frame with the query, and event_relevance (E,). Bring
     `scores` or `event_scores` to put other numbers in their place. `prepared` and
     `prepared_events` share what was computed from the same vectors for an earlier question (`VideoIndex.vectors`).
+
+    source: the frames themselves, for selectors that look at pictures, and objects, what those look for. Where there
+    are no arrays at all, `Evidence.from_source` serves selectors that ask for the scores of few frames.
     """
 
     times_s: Array
@@ -166,6 +170,8 @@ class Evidence:
     event_scores: InitVar[ArrayLike | None] = None
     prepared: InitVar[UnitRows | None] = None
     prepared_events: InitVar[UnitRows | None] = None
+    source: FrameSource | None = None
+    objects: Objects | None = None
     vectors: UnitRows = field(init=False)
     relevance: Array = field(init=False)
     event_relevance: Array = field(init=False)
@@ -184,16 +190,52 @@ class Evidence:
         vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
         set_field("vectors", vectors)
         set_field("frames", vectors.rows)
-        set_field("times_s", _checked_times(self.times_s, self.duration_s, len(vectors)))
+        set_field("times_s", ascending_times(self.times_s, self.duration_s, len(vectors)))
         set_field("duration_s", float(self.duration_s))
-        set_field("query", _checked_query(self.query, vectors.dim))
+        set_field("query", unit_query(self.query, vectors.dim))
         if not 0.0 <= self.visual_demand <= 1.0:
             raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (words) to 1 (pictures)")
         if scores is None:
             set_field("relevance", vectors.products(self.query[None])[:, 0])
         else:
-            set_field("relevance", _checked_scores(scores, len(vectors), "scores"))
+            set_field("relevance", finite_scores(scores, len(vectors), "scores"))
         self._keep_events_inside(event_scores, prepared_events)
+
+    @classmethod
+    def from_source(
+        cls,
+        source: FrameSource,
+        times_s: ArrayLike,
+        duration_s: float,
+        *,
+        events: Sequence[Event] = (),
+        event_scores: ArrayLike | None = None,
+        visual_demand: float = 0.5,
+        objects: Objects | None = None,
+    ) -> "Evidence":
+        """Evidence without vectors: nothing is scored until a selector asks for it."""
+        evidence = object.__new__(cls)
+        times = ascending_times(times_s, duration_s, np.size(times_s))
+        known = {"source": source, "times_s": times, "duration_s": float(duration_s), "events": events}
+        known |= {"event_features": None, "visual_demand": visual_demand, "objects": objects}
+        evidence.__dict__.update(known)
+        evidence._keep_events_inside(event_scores, None)
+        return evidence
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the relevance of every frame is at hand."""
+        return "relevance" in self.__dict__
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("frames", "query", "vectors", "relevance"):
+                raise InputError(
+                    f"this evidence has a source and no {name}: choose a selector that looks at few frames, such as "
+                    "focus, or bring the arrays"
+                )
+            raise AttributeError(f"Evidence has no attribute {name!r}")
 
     def _keep_events_inside(self, own_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
         """Clip events to the video, drop those wholly outside, and keep their vectors and scores in step."""
@@ -208,7 +250,7 @@ class Evidence:
         if features is not None and (prepared is None or features is not prepared.rows):
             features = unit_rows(features, "event_features", dim=self.vectors.dim) if count else None
         if own_scores is not None:
-            scores = _checked_scores(own_scores, count, "event_scores")
+            scores = finite_scores(own_scores, count, "event_scores")
         else:
             scores = np.zeros(0) if features is None else row_products(features, self.query[None])[:, 0]
         times = np.array([(event.start_s, event.end_s) for event in events]).reshape(count, 2)
@@ -234,7 +276,8 @@ class Evidence:
         return len(self.times_s)
 
     def __repr__(self) -> str:
-        return f"Evidence({len(self)} frames × {self.vectors.dim}, {len(self.events)} events, {self.duration_s:.1f} s)"
+        size = f" × {self.vectors.dim}" if self.is_scored else " behind a source"
+        return f"Evidence({len(self)} frames{size}, {len(self.events)} events, {self.duration_s:.1f} s)"
 
 
 @dataclass(frozen=True)
@@ -351,53 +394,3 @@ def clock(time_s: float) -> str:
     millis = round(abs(time_s) * 1000)
     sign = "-" if time_s < 0 and millis else ""
     return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
-
-
-def _checked_times(values: ArrayLike, duration_s: float, count: int) -> Array:
-    """(N,) float64, ascending, inside [0, duration]; the last may overrun by one step and is clipped."""
-    try:
-        times = np.array(values, dtype=np.float64)
-        duration_s = float(duration_s)
-    except (TypeError, ValueError):
-        raise InputError("times_s and duration_s can't be read as numbers; expected seconds") from None
-    if count == 0:
-        raise InputError("there is no frame to choose from; expected at least one candidate")
-    if times.shape != (count,):
-        raise InputError(f"times_s has shape {times.shape} for {count} frames; expected ({count},)")
-    if not (math.isfinite(duration_s) and duration_s > 0):
-        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds")
-    if not np.isfinite(times).all():
-        raise InputError(f"times_s[{int(np.flatnonzero(~np.isfinite(times))[0])}] is not finite; expected seconds")
-    step = np.diff(times)
-    if (step <= 0).any():
-        k = int(np.flatnonzero(step <= 0)[0])
-        raise InputError(f"times_s[{k + 1}] = {times[k + 1]} does not come after {times[k]}; expected ascending times")
-    if times[-1] > duration_s:
-        allowed = float(np.median(step)) if len(step) else 1.0
-        if times[-1] - duration_s <= allowed and (count == 1 or duration_s > times[-2]):
-            times[-1] = duration_s
-    for k in (0, count - 1):
-        if not 0 <= times[k] <= duration_s:
-            raise InputError(f"times_s[{k}] = {times[k]} lies outside the video; expected 0 to {duration_s} s")
-    times.flags.writeable = False
-    return times
-
-
-def _checked_query(values: ArrayLike, dim: int) -> Array:
-    query = np.asarray(values)
-    if query.ndim != 1:
-        raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
-    unit: Array = unit_rows(query[None], "query", dim=dim)[0].astype(np.float64)
-    return unit
-
-
-def _checked_scores(values: ArrayLike, count: int, name: str) -> Array:
-    try:
-        scores = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} can't be read as numbers; expected {count} scores") from None
-    if scores.shape != (count,):
-        raise InputError(f"{name} has shape {scores.shape}; expected ({count},)")
-    if not np.isfinite(scores).all():
-        raise InputError(f"{name}[{int(np.flatnonzero(~np.isfinite(scores))[0])}] is not finite")
-    return scores

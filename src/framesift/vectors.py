@@ -5,6 +5,7 @@ could decide a selection is computed again in float64. Numbers closer than `TIE`
 so that ties are ties on every machine, whatever order its BLAS adds in.
 """
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -170,6 +171,58 @@ class Shots:
         angles = np.arccos(cosines.astype(np.float64).clip(-1.0, 1.0))
         limits: Array = np.cos(np.maximum(angles - self.reach, 0.0))
         return limits
+
+
+def ascending_times(values: ArrayLike, duration_s: float, count: int) -> Array:
+    """(N,) float64, ascending, inside [0, duration]; the last may overrun by one step and is clipped."""
+    try:
+        times = np.array(values, dtype=np.float64)
+        duration_s = float(duration_s)
+    except (TypeError, ValueError):
+        raise InputError("times_s and duration_s can't be read as numbers; expected seconds") from None
+    if count == 0:
+        raise InputError("there is no frame to choose from; expected at least one candidate")
+    if times.shape != (count,):
+        raise InputError(f"times_s has shape {times.shape} for {count} frames; expected ({count},)")
+    if not (math.isfinite(duration_s) and duration_s > 0):
+        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds")
+    if not np.isfinite(times).all():
+        raise InputError(f"times_s[{int(np.flatnonzero(~np.isfinite(times))[0])}] is not finite; expected seconds")
+    step = np.diff(times)
+    if (step <= 0).any():
+        k = int(np.flatnonzero(step <= 0)[0])
+        raise InputError(f"times_s[{k + 1}] = {times[k + 1]} does not come after {times[k]}; expected ascending times")
+    if times[-1] > duration_s:
+        allowed = float(np.median(step)) if len(step) else 1.0
+        if times[-1] - duration_s <= allowed and (count == 1 or duration_s > times[-2]):
+            times[-1] = duration_s
+    for k in (0, count - 1):
+        if not 0 <= times[k] <= duration_s:
+            raise InputError(f"times_s[{k}] = {times[k]} lies outside the video; expected 0 to {duration_s} s")
+    times.flags.writeable = False
+    return times
+
+
+def unit_query(values: ArrayLike, dim: int) -> Array:
+    """(D,) float64 of unit length."""
+    query = np.asarray(values)
+    if query.ndim != 1:
+        raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
+    unit: Array = unit_rows(query[None], "query", dim=dim)[0].astype(np.float64)
+    return unit
+
+
+def finite_scores(values: ArrayLike, count: int, name: str) -> Array:
+    """(count,) float64, a copy."""
+    try:
+        scores = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} can't be read as numbers; expected {count} scores") from None
+    if scores.shape != (count,):
+        raise InputError(f"{name} has shape {scores.shape}; expected ({count},)")
+    if not np.isfinite(scores).all():
+        raise InputError(f"{name}[{int(np.flatnonzero(~np.isfinite(scores))[0])}] is not finite")
+    return scores
 
 
 def _as_floats(values: ArrayLike, name: str) -> Array:

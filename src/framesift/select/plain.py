@@ -5,19 +5,28 @@ from dataclasses import replace
 from typing import Any
 
 from framesift.records import Event, Evidence, Role, Selection, Slot
+from framesift.select.looking import Look
 
 
 def selection_of(
-    evidence: Evidence, budget: int, method: str, chosen: Iterable[int], role: Role, options: Mapping[str, object]
+    evidence: Evidence,
+    budget: int,
+    method: str,
+    chosen: Iterable[int],
+    role: Role,
+    options: Mapping[str, object],
+    *,
+    look: Look | None = None,
 ) -> Selection:
-    """chosen: frame indices in the order they were picked, which the trace keeps."""
+    """chosen: frame indices in the order they were picked, which the trace keeps. look: of a selector that used one."""
     picked = [int(index) for index in chosen]
-    slots = tuple(Slot(i, float(evidence.times_s[i]), role, float(evidence.relevance[i])) for i in picked)
+    relevance = (lambda index: float(evidence.relevance[index])) if look is None else look.relevance
+    slots = tuple(Slot(i, float(evidence.times_s[i]), role, relevance(i)) for i in picked)
     trace: dict[str, Any] = {
         "candidates": len(evidence),
         "duration_s": evidence.duration_s,
         "options": dict(options),
-        "looked_at": len(evidence),
+        "looked_at": len(evidence) if look is None else look.looked_at,
         "picked": picked,
     }
     if len(evidence) < budget:

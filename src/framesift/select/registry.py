@@ -38,6 +38,7 @@ BUILT_IN = (
     "wfs_sb",
     "text",
     "vsi_lite",
+    "focus",
 )
 
 
