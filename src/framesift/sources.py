@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 from numpy.typing import ArrayLike
 
+from framesift.errors import InputError
 from framesift.vectors import Array
 
 RelationKind = Literal["spatial", "attribute", "temporal", "causal"]
@@ -31,6 +32,14 @@ class Objects:
     targets: tuple[str, ...]
     cues: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "targets", tuple(self.targets))
+        object.__setattr__(self, "cues", tuple(self.cues))
+        object.__setattr__(self, "relations", tuple(Relation(*relation) for relation in self.relations))
+        for relation in self.relations:
+            if relation.kind not in RELATION_KINDS:
+                raise InputError(f"a relation is {relation.kind!r}; expected one of {', '.join(RELATION_KINDS)}")
 
     @property
     def phrases(self) -> tuple[str, ...]:

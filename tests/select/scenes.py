@@ -25,7 +25,7 @@ class Scenes:
 
 
 class ColourDetector:
-    """Finds a colour wherever a block of 8 × 8 pixels holds it, as surely as it is strong."""
+    """Finds a colour wherever a quarter of a frame holds it, as surely as it is strong."""
 
     name = "colours"
     seen = 0
@@ -35,10 +35,10 @@ class ColourDetector:
         for picture in pictures:
             self.seen += 1
             boxes = []
-            for top in range(0, picture.shape[0], 8):
-                for left in range(0, picture.shape[1], 8):
+            for top in range(0, picture.shape[0], 45):
+                for left in range(0, picture.shape[1], 80):
                     boxes += [
-                        Box(phrase, picture[top, left, COLOURS[phrase]] / 255, left, top, left + 8, top + 8)
+                        Box(phrase, picture[top, left, COLOURS[phrase]] / 255, left, top, left + 80, top + 45)
                         for phrase in phrases
                         if phrase in COLOURS and picture[top, left, COLOURS[phrase]] > 0
                     ]

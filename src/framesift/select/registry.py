@@ -39,6 +39,11 @@ BUILT_IN = (
     "text",
     "vsi_lite",
     "focus",
+    "t_star",
+    "vsi",
+    "logic_in_frames",
+    "q_gate",
+    "tspo",
 )
 
 
