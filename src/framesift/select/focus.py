@@ -130,6 +130,4 @@ def _score(look: Look, indices: list[int]) -> dict[int, float]:
     return dict(zip(indices, look.scores(indices).tolist(), strict=True))
 
 
-SELECTOR = Selector.of(
-    "focus", focus, "score few frames, then more where the best may be", paper="Zhu et al., 2025 (FOCUS)"
-)
+SELECTOR = Selector.of("focus", focus, "score few frames, then more where the best may be", paper="Zhu et al., 2025")

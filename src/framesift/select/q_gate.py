@@ -1,6 +1,6 @@
 """Q-Gate: objects, relevance and subtitles as three streams, weighted by what the question asks for.
 
-"Where to Focus: Query-Modulated Multimodal Keyframe Selection for Long Video Understanding", 2026.
+Wang et al., "Where to Focus: Query-Modulated Multimodal Keyframe Selection for Long Video Understanding", 2026.
 """
 
 from collections.abc import Sequence
@@ -79,6 +79,6 @@ SELECTOR = Selector.of(
     "q-gate",
     q_gate,
     "objects, relevance and subtitles, weighted by the question",
-    paper="Q-Gate, 2026",
+    paper="Wang et al., 2026",
     needs=("pictures", "detector", "objects", "events"),
 )

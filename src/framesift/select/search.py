@@ -51,14 +51,16 @@ class Search:
         """Look at min(1000, 0.1 N) frames, though never at fewer than the budget, a grid at a time."""
         allowed = min(self._count, max(budget, math.ceil(min(MOST_LOOKS, LOOK_SHARE * self._count))))
         weights = object_weights(objects)
+        scores: dict[int, float] = {}
         while len(self.found) < allowed:
             chance = self.chance()
             chance[list(self.found)] = 0.0
             batch = sorted(draw(self._rng, chance, min(self._side**2, allowed - len(self.found))))
-            self.found |= find_objects(self._look, detector, batch, objects.phrases, side=self._side)
+            new = find_objects(self._look, detector, batch, objects.phrases, side=self._side)
+            self.found |= new
+            scores |= {index: strongest(boxes, weights) for index, boxes in new.items()}
             bonus = self._bonus(self.found)
-            scores = {i: strongest(boxes, weights) + bonus.get(i, 0.0) for i, boxes in self.found.items()}
-            self.seen = interpolate(scores, self._count)
+            self.seen = interpolate({i: score + bonus.get(i, 0.0) for i, score in scores.items()}, self._count)
 
     def chance(self) -> Array:
         """(N,) how likely each frame is to be drawn next, up to a factor: uniform while nothing stands out."""
@@ -77,12 +79,13 @@ def interpolate(scores: Mapping[int, float], count: int) -> Array:
     it promises nothing that was not seen; before the first and after the last point it is level.
     """
     places = np.array(sorted(scores))
+    values = np.array([scores[place] for place in places.tolist()])
     spread = np.zeros(count)
     for k in range(-REACH, REACH + 1):
         near = places + k
         inside = (near >= 0) & (near < count)
-        values = np.array([scores[place] for place in places[inside].tolist()]) / (abs(k) + 1)
-        np.maximum.at(spread, near[inside], values)
+        # No two places are the same, so neither are their neighbours at one distance.
+        spread[near[inside]] = np.maximum(spread[near[inside]], values[inside] / (abs(k) + 1))
     known = spread[places]
     if len(places) == 1:
         level: Array = np.maximum(spread, known[0])

@@ -47,5 +47,9 @@ def draw(rng: np.random.Generator, weights: Array, size: int) -> list[int]:
     """
     with np.errstate(divide="ignore"):
         keys = np.log(np.asarray(weights, dtype=np.float64)) + gumbel(rng, len(weights))
-    order: list[int] = np.argsort(-keys, kind="stable")[:size].tolist()
+    if size == len(keys):
+        leading = np.arange(size)
+    else:  # only the leading keys need an order; those equal to the last of them come along
+        leading = np.flatnonzero(keys >= np.partition(keys, len(keys) - size)[len(keys) - size])
+    order: list[int] = leading[np.argsort(-keys[leading], kind="stable")][:size].tolist()
     return order

@@ -1,6 +1,7 @@
 """VSI-lite: VSI's fusion of subtitles and pictures, with relevance in place of its object detector.
 
-"VSI: Visual-Subtitle Integration for Keyframe Selection to Enhance Long Video Understanding", CVPR 2026 Findings.
+He et al., "VSI: Visual-Subtitle Integration for Keyframe Selection to Enhance Long Video Understanding", CVPR 2026
+Findings.
 `vsi` is the whole method; this is its half that needs no detector, and it is named so.
 """
 
@@ -71,6 +72,6 @@ SELECTOR = Selector.of(
     "vsi-lite",
     vsi_lite,
     "relevance and subtitles fused, VSI without its detector",
-    paper="VSI, CVPR 2026 Findings",
+    paper="He et al., CVPR 2026 Findings",
     needs=("events",),
 )

@@ -1,6 +1,6 @@
 """WFS-SB: cut the video where relevance swings, spend the budget where segments matter, stay diverse inside them.
 
-"Wavelet-based Frame Selection by Detecting Semantic Boundary for Long Video Understanding", CVPR 2026.
+Chen et al., "Wavelet-based Frame Selection by Detecting Semantic Boundary for Long Video Understanding", CVPR 2026.
 The wavelet is PyWavelets', the peaks are SciPy's: both are what the field uses.
 """
 
@@ -132,6 +132,6 @@ SELECTOR = Selector.of(
     "wfs-sb",
     wfs_sb,
     "segments between the swings of relevance, diverse frames in each",
-    paper="WFS-SB, CVPR 2026",
+    paper="Chen et al., CVPR 2026",
     needs=("vectors", "peers"),
 )
