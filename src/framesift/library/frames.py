@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift.errors import InputError
+from framesift.library.build import PICTURE_MARGIN
 from framesift.media.video import fetch
 from framesift.vectors import Array
 
@@ -37,7 +38,8 @@ class VideoFrames:
             raise InputError("these frames have no encoder to score them with: pass encoder= and query=")
         query = np.asarray(self._query, dtype=np.float64)
         out = np.empty(len(indices))
-        side = getattr(self._encoder, "picture_side", None)
+        wanted = getattr(self._encoder, "picture_side", None)
+        side = None if wanted is None else PICTURE_MARGIN * wanted
         for start in range(0, len(indices), batch := int(getattr(self._encoder, "batch_size", 16))):
             part = indices[start : start + batch]
             rows = self._encoder.encode_images(self._decode(part, short_side=side))
