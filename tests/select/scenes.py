@@ -46,14 +46,25 @@ class ColourDetector:
         return found
 
 
-def scenes(count, seed=0):
-    """Evidence with a source of `count` frames; red comes in a few long stretches, green and blue now and then."""
+def scenes(count, seed=0, kind="random"):
+    """Evidence with a source of `count` frames.
+
+    random: red in a few long stretches, green and blue now and then. smooth: all three swell and fade. spiky: red in
+    single frames. constant: the same everywhere. empty: nothing to be found.
+    """
     rng = np.random.default_rng([seed, count])
     levels = np.zeros((count, 3))
-    for start in rng.integers(0, count, 1 + count // 100):
-        levels[start : start + 12, 0] = rng.integers(100, 256)
-    levels[rng.random(count) < 0.1, 1] = 200
-    levels[rng.random(count) < 0.1, 2] = 150
+    if kind == "random":
+        for start in rng.integers(0, count, 1 + count // 100):
+            levels[start : start + 12, 0] = rng.integers(100, 256)
+        levels[rng.random(count) < 0.1, 1] = 200
+        levels[rng.random(count) < 0.1, 2] = 150
+    elif kind == "smooth":
+        levels += 127 * (1 + np.sin(np.arange(count)[:, None] / 40 + rng.uniform(0, 6, 3)))
+    elif kind == "spiky":
+        levels[rng.integers(0, count, 1 + count // 20), 0] = 250
+    elif kind == "constant":
+        levels += (200, 100, 0)
     lines = [fs.Event(k, k + 4.0, f"line {k}") for k in range(0, count - 4, 9)]
     source = Scenes(levels, rng.uniform(0, 0.3, count))
     return fs.Evidence(

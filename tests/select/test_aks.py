@@ -24,8 +24,9 @@ def literal(scores, budget, t1=0.8, t2=-100.0, depth=5):
         if part and level < deepest:
             values = [scaled[i] for i in part]
             best = sorted(values, reverse=True)[:budget]
-            deviation = mean([(v - mean(values)) ** 2 for v in values]) ** 0.5
-            if not (above(mean(best) - mean(values), t1) and above(deviation, t2)):
+            middle = mean(values)
+            deviation = mean([(v - middle) ** 2 for v in values]) ** 0.5
+            if not (above(mean(best) - middle, t1) and above(deviation, t2)):
                 half = len(part) // 2
                 visit(part[:half], level + 1)
                 visit(part[half:], level + 1)

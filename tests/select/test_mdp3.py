@@ -96,9 +96,10 @@ def test_relevance_weight_is_lambda(weight):
     assert picked(evidence(frames, query), 4, "mdp3", relevance_weight=weight) == expected
 
 
-def test_as_described_on_a_long_video():
-    frames, query = made("shots", LONG)
-    assert picked(evidence(frames, query), 2, "mdp3") == literal(frames, query, 2)
+@pytest.mark.parametrize("style", ["noise", "shots", "whole", "constant"])
+def test_as_described_on_a_long_video(style):
+    frames, query = made(style, LONG)
+    assert picked(evidence(frames, query), 6, "mdp3") == literal(frames, query, 6)
 
 
 def test_duplicates_are_taken_when_nothing_else_is_left():

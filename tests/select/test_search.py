@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from bisect import bisect_right
 
 import numpy as np
 import pytest
@@ -29,9 +30,10 @@ def drawn(rng, weights, size):
 
 def spline(scores, count):
     """Fritsch and Carlson's monotone cubic through the visited frames, never below what neighbours spread."""
-    spread = [
-        max((s / (abs(i - j) + 1) for j, s in scores.items() if abs(i - j) <= 5), default=0.0) for i in range(count)
-    ]
+    spread = [0.0] * count
+    for j, score in scores.items():
+        for i in range(max(0, j - 5), min(count, j + 6)):
+            spread[i] = max(spread[i], score / (abs(i - j) + 1))
     x = sorted(scores)
     y = [spread[i] for i in x]
     if len(x) == 1:
@@ -56,7 +58,7 @@ def spline(scores, count):
     out = []
     for i in range(count):
         place = min(max(i, x[0]), x[-1])
-        k = min(max(j for j in range(len(x)) if x[j] <= place), len(x) - 2)
+        k = min(bisect_right(x, place) - 1, len(x) - 2)
         t = (place - x[k]) / h[k]
         value = (1 + 2 * t) * (1 - t) ** 2 * y[k] + t * (1 - t) ** 2 * h[k] * slopes[k]
         value += t * t * (3 - 2 * t) * y[k + 1] + t * t * (t - 1) * h[k] * slopes[k + 1]
@@ -90,11 +92,16 @@ def literal(evidence, budget, *, grid, seed=0, text=None, gain=0.0):
     return sorted(drawn(rng, chances(), min(budget, n))), len(visited)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("count", "budget"), [(1, 1), (2, 4), (9, 3), (40, 8), (300, 8), (1500, 16)])
+EVERY = [(kind, count, 4) for kind in ("random", "smooth", "spiky", "constant", "empty") for count in range(1, 11)]
+EVERY += [(kind, 300, 8) for kind in ("random", "smooth", "spiky", "constant", "empty")]
+EVERY += [("random", 1500, 16), ("random", 10_000, 16), ("spiky", 10_000, 16)]
+
+
+@pytest.mark.parametrize(("kind", "count", "budget"), EVERY)
 @pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-frames"])
-def test_loops_as_described(method, count, budget, seed):
-    evidence = scenes(count, seed)
+def test_loops_as_described(method, kind, count, budget):
+    seed = count
+    evidence = scenes(count, seed, kind)
     own = {
         "t-star": {"grid": 8},
         "vsi": {"grid": 4, "text": literal_said(evidence)},
@@ -120,16 +127,17 @@ def test_a_thousand_frames_at_most_are_looked_at():
 
 
 @pytest.mark.parametrize("weights", [None, (1, 0, 0), (0.2, 0.3, 0.5)])
-@pytest.mark.parametrize(("count", "budget"), [(1, 1), (7, 3), (60, 10), (300, 20)])
-def test_q_gate_as_described(count, budget, weights):
-    evidence = scenes(count)
+@pytest.mark.parametrize(("kind", "count", "budget"), [case for case in EVERY if case[1] != 1500])
+def test_q_gate_as_described(kind, count, budget, weights):
+    evidence = scenes(count, kind=kind)
     levels = evidence.source.levels / 255
     objects = [max(WEIGHTS[p] * level[COLOURS[p]] for p in WEIGHTS) for level in levels]
     gate = (0.25, 0.25, 0.5) if weights is None else weights
     fused = [0.0] * count
     for weight, stream in zip(gate, (objects, evidence.relevance.tolist(), literal_said(evidence)), strict=True):
         powers = [math.exp(s / 0.5) for s in min_max(stream)]
-        fused = [f + weight * p / sum(powers) for f, p in zip(fused, powers, strict=True)]
+        total = math.fsum(powers)
+        fused = [f + weight * p / total for f, p in zip(fused, powers, strict=True)]
     expected = sorted(range(count), key=lambda i: (-round(fused[i] * count, 10), i))[:budget]
     selection = fs.select_frames(evidence, budget=budget, method="q-gate", detector=ColourDetector(), weights=weights)
     assert selection.trace["picked"] == expected

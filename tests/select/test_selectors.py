@@ -164,6 +164,14 @@ def test_numpy_whole_numbers_are_budgets():
         ("uniform", {"step": 2}, "uniform has no option 'step'; it knows convention = 'centres'"),
         ("topk", {"k": 2}, "topk has no option 'k'; it knows none"),
         ("mmr", {"weight": 2.0}, "weight is 2.0; expected a number from 0 to 1"),
+        ("aks", {"depth": -1}, "depth is -1; expected a whole number of at least 0"),
+        ("aks", {"t1": "high"}, "t1 is 'high'; expected a finite number"),
+        ("bolt", {"alpha": 0}, "alpha is 0; expected a number above 0"),
+        ("q-frame", {"logs": 1}, "logs is 1; expected True or False"),
+        ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
+        ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
+        ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
+        ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
     ],
 )
 def test_options_are_checked(method, options, message):

@@ -45,8 +45,10 @@ def take_turns(
     while waiting and len(carried) < size:
         again = []
         for e in waiting:
+            if len(carried) == size:
+                break
             rank = np.where(free[lo[e] : hi[e]], ranking.rank[lo[e] : hi[e]], len(free))
-            if len(carried) == size or rank.min() == len(free):
+            if rank.min() == len(free):
                 continue
             index = int(ranking.order[rank.min()])
             carried[index], free[index] = e, False

@@ -4,6 +4,8 @@ He et al., "VSI: Visual-Subtitle Integration for Keyframe Selection to Enhance L
 Findings.
 """
 
+import numpy as np
+
 from framesift.records import Evidence, Selection
 from framesift.select.grids import check_detector, check_objects, detector_name
 from framesift.select.ground import min_max
@@ -14,7 +16,7 @@ from framesift.select.search import Search
 from framesift.select.values import check_number, check_whole
 from framesift.select.vsi_lite import lines_of, subtitle_scores
 from framesift.sources import Detector
-from framesift.vectors import Array
+from framesift.vectors import TIE, Array
 
 
 def vsi(
@@ -43,7 +45,10 @@ def vsi(
     text = weight * min_max(said)
 
     def blend(seen: Array) -> Array:
-        return (1 - weight) * min_max(seen) + text
+        low, high = float(seen.min()), float(seen.max())
+        # As min_max, less its care for ties: a draw has none, and this runs once a grid.
+        scaled = (seen - low) / (high - low) if high - low > TIE else np.zeros(len(seen))
+        return (1 - weight) * scaled + text
 
     look = Look(evidence)
     search = Search(look, len(evidence), side=grid, seed=seed, blend=blend)

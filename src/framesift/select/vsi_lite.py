@@ -48,18 +48,19 @@ def subtitle_scores(evidence: Evidence, *, reach_s: float) -> tuple[Array, Array
     cosine = evidence.event_relevance
     strength = np.where(cosine > DROPPED, cosine + np.maximum(cosine - DOUBLED, 0.0), 0.0)
     start_s, end_s = evidence.event_times_s.T
+    first = np.searchsorted(evidence.times_s, start_s - reach_s, side="left").tolist()
+    after = np.searchsorted(evidence.times_s, end_s + reach_s, side="right").tolist()
+    middle, half = (start_s + end_s) / 2, (end_s - start_s) / 2 + reach_s
+    # A line without length and reach speaks for the frame at its moment alone.
+    fall = np.where(half > 0, -2.0 / np.where(half > 0, half, 1.0) ** 2, 0.0)
     said, line = np.zeros(len(evidence)), np.full(len(evidence), -1)
     for e in np.lexsort((np.arange(len(strength)), start_s)).tolist():
-        if strength[e] == 0:
+        if strength[e] == 0 or first[e] == after[e]:
             continue
-        lo = np.searchsorted(evidence.times_s, start_s[e] - reach_s, side="left")
-        hi = np.searchsorted(evidence.times_s, end_s[e] + reach_s, side="right")
-        half = (end_s[e] - start_s[e]) / 2 + reach_s
-        away = evidence.times_s[lo:hi] - (start_s[e] + end_s[e]) / 2
-        # A line without length and reach speaks for the frame at its moment alone.
-        here = strength[e] * np.exp(-2.0 * (away / half) ** 2) if half > 0 else np.full(hi - lo, strength[e])
-        more = here > said[lo:hi]
-        said[lo:hi][more], line[lo:hi][more] = here[more], e
+        reach = slice(first[e], after[e])
+        here = strength[e] * np.exp(fall[e] * (evidence.times_s[reach] - middle[e]) ** 2)
+        more = here > said[reach]
+        said[reach][more], line[reach][more] = here[more], e
     return said, line
 
 
