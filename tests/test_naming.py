@@ -63,6 +63,11 @@ def test_weights_of_the_streams_are_asked_for():
     assert AskedNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
 
 
+def test_one_text_in_place_of_phrases_is_refused():
+    with pytest.raises(fs.InputError, match="expected lists of phrases"):
+        fs.Objects("red car")
+
+
 def test_an_unknown_relation_is_refused():
     with pytest.raises(fs.InputError, match="'beside'; expected one of spatial, attribute, temporal, causal"):
         fs.Objects(("a",), relations=(("a", "beside", "b"),))

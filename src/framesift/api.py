@@ -135,7 +135,7 @@ def _loaded(options: dict[str, object]) -> dict[str, object]:
 
     rooms = {"detector": "framesift.encode.detect", "network": "framesift.encode.temporal"}
     named = {name: value for name, value in options.items() if name in rooms and isinstance(value, str | os.PathLike)}
-    return options | {name: import_module(rooms[name]).load(value) for name, value in named.items()}
+    return options | {name: import_module(rooms[name]).load(os.fspath(value)) for name, value in named.items()}
 
 
 def _scores_of_events(

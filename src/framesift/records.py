@@ -193,8 +193,7 @@ class Evidence:
         set_field("times_s", ascending_times(self.times_s, self.duration_s, len(vectors)))
         set_field("duration_s", float(self.duration_s))
         set_field("query", unit_query(self.query, vectors.dim))
-        if not 0.0 <= self.visual_demand <= 1.0:
-            raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (words) to 1 (pictures)")
+        self._check_demand()
         if scores is None:
             set_field("relevance", vectors.products(self.query[None])[:, 0])
         else:
@@ -219,6 +218,7 @@ class Evidence:
         known = {"source": source, "times_s": times, "duration_s": float(duration_s), "events": events}
         known |= {"event_features": None, "visual_demand": visual_demand, "objects": objects}
         evidence.__dict__.update(known)
+        evidence._check_demand()
         evidence._keep_events_inside(event_scores, None)
         return evidence
 
@@ -236,6 +236,10 @@ class Evidence:
                     "focus, or bring the arrays"
                 )
             raise AttributeError(f"Evidence has no attribute {name!r}")
+
+    def _check_demand(self) -> None:
+        if not 0.0 <= self.visual_demand <= 1.0:
+            raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (words) to 1 (pictures)")
 
     def _keep_events_inside(self, own_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
         """Clip events to the video, drop those wholly outside, and keep their vectors and scores in step."""

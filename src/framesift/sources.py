@@ -34,6 +34,8 @@ class Objects:
     relations: tuple[Relation, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.targets, str) or isinstance(self.cues, str):
+            raise InputError("targets and cues are texts each; expected lists of phrases, as in ('red car',)")
         object.__setattr__(self, "targets", tuple(self.targets))
         object.__setattr__(self, "cues", tuple(self.cues))
         object.__setattr__(self, "relations", tuple(Relation(*relation) for relation in self.relations))

@@ -69,3 +69,21 @@ def test_an_indexed_video_is_searched_by_one_call(clip, candidates):
     asked = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "t-star", "detector": Anything()}
     (selection,) = fs.select_many(index, ["Where is the red car?"], **asked)
     assert len(selection) == 4 and selection.trace["objects"] == ["red car"]
+
+
+def test_a_detector_may_be_named(clip, candidates, monkeypatch):
+    from framesift.encode import detect
+
+    class Nothing:
+        name = "nothing"
+
+        def detect(self, pictures, phrases):
+            return [[] for _ in pictures]
+
+    asked = []
+    monkeypatch.setattr(detect, "load", lambda name: asked.append(name) or Nothing())
+    times = [time_s for time_s, _ in candidates]
+    index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, np.ones((len(times), 2)), "none")
+    options = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "vsi", "detector": "owlv2"}
+    (selection,) = fs.select_many(index, ["Where is the red car?"], **options)
+    assert asked == ["owlv2"] and selection.trace["options"]["detector"] == "nothing"

@@ -7,6 +7,7 @@ Boxes are computed here from the models' raw outputs, because transformers' own 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,9 @@ FAMILIES = {
 }
 
 
+@cache
 def load(name: str, *, device: str = "auto", threshold: float | None = None) -> "WordDetector":
-    """A detector by one of our names, by folder or by hub name, from what is on this machine.
+    """A detector by one of our names, by folder or by hub name, from what is on this machine; loaded once.
 
     threshold: the least confidence of a box; by default the family's own.
     """
