@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from framesift.select.config import GCRConfig
     from framesift.select.demand import visual_demand
     from framesift.select.registry import Selector, select_frames, selectors
+    from framesift.sources import Box, Detector, FrameSource, Objects, Relation
     from framesift.vectors import UnitRows
 
 __version__ = "0.1.0"
@@ -57,6 +58,11 @@ _HOME = {
     "Answer": "records",
     "VisualDemand": "records",
     "UnitRows": "vectors",
+    "FrameSource": "sources",
+    "Objects": "sources",
+    "Relation": "sources",
+    "Box": "sources",
+    "Detector": "sources",
     "index": "library.build",
     "read_events": "media.subtitles",
     "find_events": "library.events",
@@ -87,17 +93,22 @@ _HOME = {
 __all__ = [
     "Answer",
     "Basis",
+    "Box",
     "BudgetError",
+    "Detector",
     "Event",
     "Evidence",
     "Exhibit",
+    "FrameSource",
     "FramesiftError",
     "GCRConfig",
     "InputError",
     "MissingExtra",
+    "Objects",
     "OptionError",
     "Question",
     "ReaderError",
+    "Relation",
     "Selection",
     "Selector",
     "Slot",

@@ -181,13 +181,17 @@ def _doctor(args: argparse.Namespace) -> int:
 
 def _selectors(args: argparse.Namespace) -> int:
     from framesift.select import selectors
+    from framesift.select.registry import NEEDS
 
     known = selectors().values()
     if args.json:
-        print_json([{"name": s.name, "summary": s.summary, "options": dict(s.options)} for s in known])
+        fields = ("name", "summary", "paper", "needs", "options")
+        print_json([{field: getattr(selector, field) for field in fields} for selector in known])
         return 0
     for selector in known:
-        print(f"{selector.name:<10} {selector.summary}")
+        print(f"{selector.name:<16} {selector.summary}" + (f" ({selector.paper})" if selector.paper else ""))
+        if selector.needs:
+            print(f"{'':<16}   needs {', '.join(NEEDS.get(need, need) for need in selector.needs)}")
         for name, default in selector.options.items():
-            print(f"{'':<10}   {name} = {default!r}")
+            print(f"{'':<16}   {name} = {default!r}")
     return 0
