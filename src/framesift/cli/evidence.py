@@ -242,16 +242,16 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
-    """A line per method: how many frames, how relevant, the largest gap, and how many it shares with the first."""
+    """A line per method: frames chosen and looked at, relevance, largest gap, words, and those the first has too."""
     first = set(exhibits[0].selection.indices)
-    print(
-        f"{'method':<12} {'frames':>6} {'relevance':>10} {'largest gap':>12} {'with text':>10}  shared with the first"
-    )
+    head = f"{'frames':>6} {'looked at':>10} {'relevance':>10} {'largest gap':>12} {'with text':>10}"
+    print(f"{'method':<16} {head}  as {exhibits[0].selection.method}")
     for exhibit in exhibits:
         selection = exhibit.selection
         bounds = [0.0, *selection.times_s, exhibit.info.duration_s]
         gap = max(after - before for before, after in itertools.pairwise(bounds))
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)
-        shared = len(first & set(selection.indices))
-        print(f"{selection.method:<12} {len(selection):>6} {mean:>10.3f} {gap:>10.1f} s {texts:>10}  {shared}")
+        looked_at = selection.trace.get("looked_at", "")
+        line = f"{len(selection):>6} {looked_at:>10} {mean:>10.3f} {gap:>10.1f} s {texts:>10}"
+        print(f"{selection.method:<16} {line}  {len(first & set(selection.indices))}")

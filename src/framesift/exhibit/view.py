@@ -56,6 +56,9 @@ def _lane(exhibit: Exhibit, album: Album) -> dict[str, Any]:
     selection = exhibit.selection
     trace = selection.trace
     notes = [trace["note"]] if "note" in trace else []
+    looked_at, candidates = trace.get("looked_at"), trace.get("candidates")
+    if looked_at is not None and looked_at != candidates:
+        notes.append(f"{selection.method} looked at {looked_at} of {candidates} candidates.")
     if "refine" in trace:
         notes.append(_refine_note(trace["refine"]))
     return {
