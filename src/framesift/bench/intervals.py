@@ -6,6 +6,7 @@ Arrays only. A share's interval is Wilson's with the effective number of questio
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +58,10 @@ def difference_interval(
         return Interval(mean, -1.0, 1.0)
     weights = _draws(len(sizes), draws, seed)
     means = (weights @ sums) / (weights @ sizes)
-    # Resampling C videos shows (C − 1) / C of the variance.
-    means = mean + (means - mean) * math.sqrt(len(sizes) / (len(sizes) - 1))
+    # Few videos: resampling C of them shows (C − 1) / C of the variance, and a percentile knows no Student's t.
+    freedom = len(sizes) - 1
+    wider = math.sqrt(1 + 1 / freedom) * _quantile(level, freedom) / NormalDist().inv_cdf((1 + level) / 2)
+    means = mean + (means - mean) * wider
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(mean, float(low), float(high))
 
@@ -78,7 +81,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     for k in range(fewer + 1):
         tail += term
         term = term * (total - k) // (k + 1)
-    return min(1.0, float(2 * tail / 2**total)) if total < 1000 else min(1.0, _ratio(2 * tail, total))
+    return min(1.0, float(2 * tail / 2**total))
 
 
 def holm(p_values: list[float]) -> list[float]:
@@ -117,12 +120,6 @@ def _quantile(level: float, freedom: int) -> float:
     except ImportError:
         raise MissingExtra("intervals need scipy: pip install 'framesift[bench]'") from None
     return float(stdtrit(freedom, (1 + level) / 2))
-
-
-def _ratio(number: int, power: int) -> float:
-    """number / 2**power where both are beyond a float."""
-    shift = max(0, number.bit_length() - 64)
-    return math.ldexp(float(number >> shift), shift - power)
 
 
 @lru_cache(maxsize=8)

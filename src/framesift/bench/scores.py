@@ -1,8 +1,8 @@
 """Accuracies with their intervals, and pairs of methods on the questions that both answered."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from framesift.bench.intervals import DRAWS, SEED, Interval, difference_interval, holm, mcnemar, share_interval
@@ -90,7 +90,7 @@ class Pair:
         """+0.4 (−0.9 … 1.7), not distinguishable"""
         value, low, high = (100 * part for part in self.difference)
         word = "distinguishable" if self.distinguishable else "not distinguishable"
-        return f"{signed(value)} ({_minus(low)} … {_minus(high)}), {word}"
+        return f"{signed(value)} ({minus(low)} … {minus(high)}), {word}"
 
 
 def by_setting(rows: Iterable[Result]) -> dict[Setting, list[Result]]:
@@ -153,10 +153,9 @@ def compare(
     dropped = len(one) + len(other) - 2 * len(shared)
     if not shared:
         raise InputError(f"{names[0]} and {names[1]} have no question in common; expected answers to the same ones")
-    mixed = {(one[key].data, other[key].data) for key in shared if one[key].data and other[key].data}
     hits = [(one[key].correct, other[key].correct) for key in shared]
     if any(one[key].truth != other[key].truth for key in shared):
-        raise InputError(f"{names[0]} and {names[1]} were scored on different answers ({mixed}); expected one data set")
+        raise InputError(f"{names[0]} and {names[1]} were scored on different answers; expected one data set")
     videos = [f"{one[key].dataset}/{one[key].video_id}" for key in shared]
     only_first, only_second = sum(a and not b for a, b in hits), sum(b and not a for a, b in hits)
     p = mcnemar(only_first, only_second)
@@ -164,7 +163,7 @@ def compare(
     return Pair(*names, interval, len(shared), dropped, only_first, only_second, p, p)
 
 
-def compare_all(rows: dict[str, Sequence[Result]], *, against: str | None = None) -> list[Pair]:
+def compare_all(rows: Mapping[str, Sequence[Result]], *, against: str | None = None) -> list[Pair]:
     """Every pair of the named rows, or each against one of them, with p adjusted for all of these together."""
     if against is not None and against not in rows:
         raise InputError(f"there is no {against!r} to compare with; known are {', '.join(rows)}")
@@ -176,8 +175,6 @@ def compare_all(rows: dict[str, Sequence[Result]], *, against: str | None = None
 
 def adjusted(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs with Holm's p over all of them."""
-    from dataclasses import replace
-
     return [replace(pair, p_holm=p) for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True)]
 
 
@@ -189,11 +186,11 @@ def ordered_groups(names: Iterable[str]) -> list[str]:
 
 def signed(value: float, digits: int = 1) -> str:
     """+0.4, −0.9 and 0.0, with a true minus."""
-    text = _minus(value, digits)
+    text = minus(value, digits)
     return text if text.startswith("−") or float(text) == 0 else f"+{text}"
 
 
-def _minus(value: float, digits: int = 1) -> str:
+def minus(value: float, digits: int = 1) -> str:
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
