@@ -11,6 +11,7 @@ RUN = Run(
     command="framesift bench longvideobench --data LVB --methods gcr,uniform",
     dataset="longvideobench",
     data="0123456789abcdef",
+    annotation="fedcba9876543210",
     encoder="siglip",
     versions={"framesift": "0.1", "python": "3.11"},
     prompts={"longvideobench": "Answer with the option's letter."},
@@ -37,7 +38,7 @@ def row(item="q0", **said):
         "truth": 1,
         "choice": 1,
         "parsed": True,
-        "data": RUN.data,
+        "annotation": RUN.annotation,
         "run": RUN.id,
     }
     return Result(**{**default, **said})

@@ -10,7 +10,14 @@ from framesift.bench.report import make_tables, write_report
 from framesift.bench.results import Results
 from framesift.errors import InputError
 
-PROVENANCE = (RUN.command, RUN.data, RUN.encoder, "Answer with the option's letter.", "python 3.11", "2 videos missing")
+PROVENANCE = (
+    RUN.command,
+    "120 questions, fingerprint ",
+    RUN.encoder,
+    "Answer with the option's letter.",
+    "python 3.11",
+    "2 videos missing",
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +58,7 @@ def test_every_plot_is_svg_and_png_and_says_what_made_it(report):
     svgs = [path for path in report.files if path.suffix == ".svg"]
     assert {path.name.split("-")[0] for path in svgs} == {"budgets", "sensitivity", "categories"}
     for path in svgs:
-        assert RUN.data in path.read_text()
+        assert "120 questions, fingerprint " in path.read_text()
         assert RUN.command in Image.open(path.with_suffix(".png")).text["Description"]
 
 
@@ -100,6 +107,19 @@ def test_no_result_is_an_error(tmp_path):
 def test_lines_that_could_not_be_read_are_told(tmp_path):
     write_report(Results(answers(n=4), {}, unreadable=3), tmp_path, with_plots=False)
     assert "3 lines of the results could not be read" in (tmp_path / "report.md").read_text()
+
+
+def test_the_fingerprint_is_that_of_the_data_set():
+    dataset = Dataset("longvideobench", tuple(item(f"q{k}") for k in range(3)), RUN.annotation)
+    assert f"data: longvideobench, 3 questions, fingerprint {dataset.fingerprint}" in describe(answers(n=3), [RUN])
+
+
+def test_frames_of_two_encoders_are_told_apart(tmp_path):
+    dataset = Dataset("longvideobench", (item("q0", moments_s=(0.0,)),), "hash")
+    rows = [*answers(n=1), *answers(n=1, encoder="offline")]
+    made = write_report(results(rows), tmp_path, datasets=[dataset], with_plots=False)
+    names = [line[0].text for line in made.tables[-1].rows]
+    assert names == ["gcr, 8 frames, encoder siglip", "gcr, 8 frames, encoder offline"]
 
 
 def test_rows_of_an_unknown_run_are_told():

@@ -114,7 +114,12 @@ def test_settings_are_compared_with_the_defaults():
 
 def test_categories_have_a_column_for_each_method():
     made = layouts.categories_table([*answers(), *answers("uniform")])
-    assert made.columns == ("Category", "n", "gcr", "uniform") and column(made, "n") == ["60", "60"]
+    assert made.columns == ("Category", "n", "gcr", "uniform") and column(made, "n") == ["60", "60", "–"]
+
+
+def test_the_mean_of_categories_weighs_each_the_same():
+    rows = [row(f"a{k}", categories=("a",)) for k in range(9)] + [row("b", categories=("b",), choice=0)]
+    assert layouts.categories_table(rows).rows[-1][2].text == "50.00"
 
 
 def test_task_types_join_into_families():

@@ -53,7 +53,7 @@ def test_longvideobench_has_753_videos_and_17_categories(lvb):
 @needs_annotations
 def test_longvideobench_moments_lie_in_their_videos_but_for_one_that_is_reported(lvb):
     assert all(item.moments_s and item.moments_s[-1] <= item.duration_s + 1 for item in lvb.items)
-    assert lvb.notes == ("1 moments lie outside their video and were left out (Z-1lgAXOEc8_0)",)
+    assert lvb.notes == ("left out: 1 moment outside the video (Z-1lgAXOEc8_0)",)
 
 
 @needs_annotations
@@ -153,7 +153,7 @@ def test_videomme_without_as_many_subtitles_as_published_is_not_missing_any(tmp_
         write(tmp_path / "data" / f"{video}.mp4", "")
     some = load_dataset("videomme", tmp_path).with_files()
     assert [item.subtitles is None for item in some.items] == [False, True]
-    assert some.notes == ("1 videos have no subtitles, as published; their questions are asked without",)
+    assert some.notes == ("1 video without subtitles, as published; their questions are asked without",)
 
 
 def test_videomme_without_its_subtitle_folder_is_missing_it(tmp_path):
@@ -193,7 +193,7 @@ def test_egoschema_asks_what_has_a_public_answer_and_counts_the_rest(tmp_path):
     write(tmp_path / "subset_answers.json", {"b": 3})
     some = load_dataset("egoschema", tmp_path)
     assert [(item.id, item.answer, item.duration_s) for item in some.items] == [("b", 3, 180.0)]
-    assert some.notes == ("1 questions have no public answer and were left out",)
+    assert some.notes == ("left out: 1 question without a public answer",)
 
 
 def test_egoschema_in_parquet(tmp_path):
@@ -222,7 +222,7 @@ def test_lvbench_parts_the_options_from_the_question_and_reads_the_time(tmp_path
     assert found.question.text == "What year appears?" and found.question.options == ("1636", "1366", "1363", "1633")
     assert (found.answer, found.categories) == (3, ("key information retrieval", "reasoning"))
     assert found.scenes[0].spans == ((15.0, 79.0),)
-    assert some.items[1].scenes == () and some.notes == ("1 time references can't be read (13)",)
+    assert some.items[1].scenes == () and some.notes == ("unreadable: 1 time reference (13)",)
 
 
 def own_row(**said):

@@ -80,7 +80,7 @@ def test_missing_files_are_refused_with_their_number_and_names(tmp_path):
     with pytest.raises(InputError) as refused:
         load_dataset("longvideobench", tmp_path).with_files()
     assert "1 video missing for 2 questions" in str(refused.value)
-    assert "1 subtitle file missing for 1 questions" in str(refused.value)
+    assert "1 subtitle file missing for 1 question (" in str(refused.value)
     assert "a.mp4" in str(refused.value) and "b_en.json" in str(refused.value)
 
 

@@ -114,8 +114,7 @@ class Dataset:
     @property
     def fingerprint(self) -> str:
         """16 hex digits for the annotation's content and the questions chosen from it."""
-        ids = json.dumps([self.name, self.annotation, sorted(item.id for item in self.items)])
-        return hashlib.sha256(ids.encode()).hexdigest()[:16]
+        return fingerprint(self.name, self.annotation, (item.id for item in self.items))
 
     @property
     def groups(self) -> dict[str, int]:
@@ -180,14 +179,13 @@ class Dataset:
     def describe_missing(self) -> str:
         """How many files of each kind are missing, for how many questions, and the names of the first ones."""
         parts = []
-        for kind, word in (("video", "videos"), ("subtitles", "subtitle files")):
+        for kind, noun in (("video", "video"), ("subtitles", "subtitle file")):
             files = [missing for missing in self.missing if missing.kind == kind]
             if files:
                 asked = sum(len(missing.item_ids) for missing in files)
                 names = ", ".join(str(missing.path) for missing in files[:NAMED_MISSING])
                 more = ", …" if len(files) > NAMED_MISSING else ""
-                what = word if len(files) > 1 else word.removesuffix("s")
-                parts.append(f"{len(files)} {what} missing for {asked} questions ({names}{more})")
+                parts.append(f"{counted(len(files), noun)} missing for {counted(asked, 'question')} ({names}{more})")
         return "; ".join(parts)
 
     def _by_id(self, ids: list[str]) -> list[Item]:
@@ -219,6 +217,17 @@ class Dataset:
             if ids:
                 missing.append(replace(file, item_ids=ids))
         return replace(self, items=items, missing=tuple(missing))
+
+
+def counted(count: int, noun: str) -> str:
+    """1 video, 2 videos."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def fingerprint(name: str, annotation: str, ids: Iterable[str]) -> str:
+    """16 hex digits for these questions of a data set, in whatever order they come."""
+    text = json.dumps([name, annotation, sorted(ids)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:

@@ -41,6 +41,7 @@ TEXT_MODE_TITLES = {
     "aligned": "Aligned subtitle overlay",
 }
 WITHOUT = "without"  # the option that leaves a stage of GCR out
+MEAN = "Mean of categories"  # what MLVU reports as M-Avg
 STAGES = ("ground", "cover", "refine")
 VISUAL_ONLY = "none"
 INTERVALS = (
@@ -175,6 +176,12 @@ def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table
         most = max((cell.n for cell in cells if cell is not None), default=0)
         line = [word(name), Cell.count(most)]
         lines.append(line + [EMPTY if cell is None else Cell.percent(cell.accuracy) for cell in cells])
+    if len(names) > 1:
+        means = [[found[name].accuracy.value for name in names if name in found] for found in scores.values()]
+        cells_of_means = [
+            Cell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
+        ]
+        lines.append([word(MEAN), EMPTY, *cells_of_means])
     said = ("Small categories have wide intervals: read none of their differences without one.", *notes)
     return _table("categories", "Accuracy (%) by category", ("Category", "n", *variants), lines, (), said)
 

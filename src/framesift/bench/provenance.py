@@ -2,9 +2,11 @@
 
 import platform
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from framesift.bench.items import fingerprint
 from framesift.bench.results import Result, Run
 
 PACKAGES = ("framesift", "numpy", "torch", "transformers", "av", "pillow", "openai")
@@ -26,7 +28,7 @@ def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
     wanted = {row.run for row in rows}
     made = [run for run in runs if run.id in wanted]
     lines = [f"command: {text}" for text in _once(run.command for run in made)]
-    lines += [f"data: {text}" for text in _once(f"{row.dataset} {row.data}".strip() for row in rows)]
+    lines += [f"data: {text}" for text in _data(rows)]
     lines += [f"encoder: {text}" for text in _once(_encoder(row, made) for row in rows)]
     texts = {name: text for run in made for name, text in run.prompts.items()}
     prompts = _once(row.prompt for row in rows)
@@ -38,6 +40,17 @@ def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
     if unknown:
         lines.append(f"{unknown} of {len(rows)} rows do not say which run made them")
     return tuple(lines)
+
+
+def _data(rows: Sequence[Result]) -> list[str]:
+    """Each data set's questions with the fingerprint that `Dataset.fingerprint` gives the same ones."""
+    ids: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows:
+        ids[row.dataset, row.annotation].add(row.item_id)
+    return [
+        f"{name}, {len(found)} questions, fingerprint {fingerprint(name, annotation, found)}"
+        for (name, annotation), found in ids.items()
+    ]
 
 
 def _encoder(row: Result, runs: Sequence[Run]) -> str:

@@ -24,6 +24,8 @@ Key = TypeVar("Key")
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # What must be equal for two rows to stand in one comparison, beside what the comparison is over.
 _SIDE = ("dataset", "reader", "prompt", "encoder", "events", "fps", "seed")
+# What decides which frames are chosen, beside method and budget.
+_SELECTION = ("encoder", "events", "fps", "seed")
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,12 @@ def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[Table
     for dataset in datasets:
         rows = [row for row in results.rows if row.dataset == dataset.name and row.times_s and not row.error]
         summaries: dict[str, EvidenceSummary] = {}
-        for (variant, budget), found in _grouped(rows, lambda row: (row.variant, row.budget)).items():
-            # The same frames shown in another way, or to another reader, are the same evidence.
-            times = {row.item_id: row.times_s for row in found}
-            _, summary = score_selections(dataset.items, times)
-            summaries[f"{variant}, {budget} frames"] = summary
+        # The same frames shown in another way, or to another reader, are the same evidence.
+        sides = [name for name in _SELECTION if len({getattr(row, name) for row in rows}) > 1]
+        for found in _grouped(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
+            _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in found})
+            told = [f"{name} {value}" for name, value in zip(sides, _values(found[0], sides), strict=True)]
+            summaries[", ".join([found[0].variant, f"{found[0].budget} frames", *told])] = summary
         if summaries:
             table = layouts.evidence_table(summaries, describe(rows, results.runs.values()))
             made.append(replace(table, name=_slug(f"evidence {dataset.name}"), title=f"{table.title}: {dataset.name}"))
@@ -150,7 +153,7 @@ def _save_plot(figure: "Figure", target: Path, name: str, rows: Sequence[Result]
 
 def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Result]]]:
     """Rows that may be compared with each other, with a title that says what they share."""
-    for key, found in _grouped(rows, lambda row: tuple(str(getattr(row, name)) for name in (*_SIDE, *over))).items():
+    for key, found in _grouped(rows, lambda row: _values(row, (*_SIDE, *over))).items():
         yield _place(found[0], over, rows, key), found
 
 
@@ -163,6 +166,10 @@ def _place(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[
         if len({str(getattr(other, name)) for other in rows if other.dataset == row.dataset}) > 1:
             parts.append(f"{name} {value}")
     return ", ".join(part for part in parts if part)
+
+
+def _values(row: Result, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(getattr(row, name)) for name in names)
 
 
 def _grouped(rows: Iterable[Result], name: Callable[[Result], Key]) -> dict[Key, list[Result]]:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from framesift.bench.items import Dataset, Item
 from framesift.errors import FramesiftError, InputError
 
 RESULT_SCHEMA = "framesift.result/1"
@@ -32,14 +33,16 @@ log = logging.getLogger(__name__)
 class Run:
     """What made a number of rows: enough to make them again.
 
-    data: `Dataset.fingerprint`. prompts: the full text of each prompt by the name rows give it. missing: files not
-    there, as sentences; skipped: questions not asked for that reason. items: questions that were to be asked.
+    data: `Dataset.fingerprint`; annotation: `Dataset.annotation`. prompts: the full text of each prompt by the name
+    rows give it. missing: files not there, as sentences; skipped: questions not asked for that reason. items: questions
+    that were to be asked.
     """
 
     id: str
     command: str = ""
     dataset: str = ""
     data: str = ""
+    annotation: str = ""
     encoder: str = ""
     encoder_fingerprint: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -98,10 +101,25 @@ class Result:
     peak_memory_bytes: int | None = None
     peak_gpu_memory_bytes: int | None = None
     tokens: int | None = None
-    data: str = ""
+    annotation: str = ""
     run: str = ""
     finished_s: float = 0.0
     error: str = ""
+
+    @classmethod
+    def of(cls, item: Item, *, method: str, budget: int, **said: Any) -> "Result":
+        """A row for this question, with what is known of it filled in."""
+        known: dict[str, Any] = {
+            "dataset": item.dataset,
+            "item_id": item.id,
+            "video_id": item.video_id,
+            "group": item.group,
+            "published_group": item.published_group,
+            "categories": item.categories,
+            "truth": item.answer,
+            "duration_s": item.duration_s,
+        }
+        return cls(method=method, budget=budget, **{**known, **said})
 
     @property
     def key(self) -> str:
@@ -160,7 +178,7 @@ class ResultWriter:
 
     def add(self, row: Result) -> Result:
         """Keep a row, with this run's id and the time of now; returns it as kept."""
-        kept = replace(row, run=self.run.id, data=row.data or self.run.data, finished_s=time.time())
+        kept = replace(row, run=self.run.id, annotation=row.annotation or self.run.annotation, finished_s=time.time())
         self._add(kept.to_dict())
         return kept
 
@@ -184,9 +202,14 @@ class ResultWriter:
             raise FramesiftError(f"{self.path} can't be written ({error.strerror or error})") from error
 
 
-def new_run(**said: Any) -> Run:
-    """A Run with an id and a starting time of its own."""
-    return Run(id=secrets.token_hex(8), started_s=time.time(), **said)
+def new_run(dataset: Dataset | None = None, **said: Any) -> Run:
+    """A Run with an id and a starting time of its own, and what the data set says of itself."""
+    told: dict[str, Any] = {"id": secrets.token_hex(8), "started_s": time.time()}
+    if dataset is not None:
+        told |= {"dataset": dataset.name, "data": dataset.fingerprint, "annotation": dataset.annotation}
+        told |= {"items": len(dataset), "skipped": len(dataset.skipped), "notes": dataset.notes}
+        told["missing"] = (dataset.describe_missing(),) if dataset.missing else ()
+    return Run(**{**told, **said})
 
 
 def read_results(*paths: str | os.PathLike[str]) -> Results:

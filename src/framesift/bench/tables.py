@@ -87,7 +87,8 @@ class Table:
         count = len(self.columns)
         lines = [f"% {' '.join(note.split())}" for note in self.notes]
         lines += [r"\begin{table*}[t]", r"  \centering", f"  \\caption{{{_latex_text(self.title)}}}"]
-        lines += [f"  \\label{{tab:{self.name}}}", f"  \\begin{{tabular}}{{l{'c' * (count - 1)}}}", r"    \toprule"]
+        lines += [f"  \\label{{tab:{self.name}}}", r"  \resizebox{\textwidth}{!}{%"]
+        lines += [f"  \\begin{{tabular}}{{l{'c' * (count - 1)}}}", r"    \toprule"]
         if self.head:
             spans = [
                 f"\\multicolumn{{{n}}}{{c}}{{\\textbf{{{_latex_text(label)}}}}}" if n > 1 or label else ""
@@ -100,7 +101,7 @@ class Table:
             if k in self.rules and k:
                 lines.append(r"    \midrule")
             lines.append("    " + " & ".join(_latex_cell(cell) for cell in row) + r" \\")
-        lines += [r"    \bottomrule", r"  \end{tabular}"]
+        lines += [r"    \bottomrule", r"  \end{tabular}}"]
         lines += [f"  \\\\{{\\scriptsize {_latex_text(note)}}}" for note in self.notes]
         return "\n".join([*lines, r"\end{table*}"]) + "\n"
 

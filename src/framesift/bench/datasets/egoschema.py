@@ -19,7 +19,7 @@ from framesift.bench.datasets.annotations import (
     read_rows,
     without_letters,
 )
-from framesift.bench.items import Dataset, Item, find_missing
+from framesift.bench.items import Dataset, Item, counted, find_missing
 from framesift.errors import InputError
 
 NAME = "egoschema"
@@ -47,7 +47,7 @@ def load(folder: Path) -> Dataset:
     if not items:
         raise InputError(f"{answers_path} answers none of the questions in {path}; get both from the same release")
     hidden = len(rows) - len(items)
-    notes = (f"{hidden} questions have no public answer and were left out",) if hidden else ()
+    notes = (f"left out: {counted(hidden, 'question')} without a public answer",) if hidden else ()
     annotation = joined_hash([digest, json.dumps(answers, sort_keys=True)])
     return Dataset(NAME, items, annotation, find_missing(items), notes)
 

@@ -20,7 +20,7 @@ from framesift.bench.datasets.annotations import (
     seconds_of,
     without_letters,
 )
-from framesift.bench.items import Dataset, Item, Scene, find_missing
+from framesift.bench.items import Dataset, Item, Scene, counted, find_missing
 from framesift.errors import InputError
 
 NAME = "lvbench"
@@ -37,7 +37,7 @@ def load(folder: Path) -> Dataset:
     for k, row in enumerate(rows, 1):
         place = f"{path}, line {k}"
         items += [_item(row, asked, root, place, unread) for asked in field_of(row, "qa", place)]
-    notes = (f"{len(unread)} time references can't be read ({', '.join(unread[:5])})",) if unread else ()
+    notes = (f"unreadable: {counted(len(unread), 'time reference')} ({', '.join(unread[:5])})",) if unread else ()
     return Dataset(NAME, tuple(items), annotation, find_missing(items), notes)
 
 

@@ -18,7 +18,7 @@ from framesift.bench.datasets.annotations import (
     root_of,
     without_letters,
 )
-from framesift.bench.items import Dataset, Item, find_missing
+from framesift.bench.items import Dataset, Item, counted, find_missing
 from framesift.errors import InputError
 
 NAME = "videomme"
@@ -53,7 +53,7 @@ def load(folder: Path) -> Dataset:
     if not 0 < len(bare) <= WITHOUT_SUBTITLES:
         return Dataset(NAME, items, annotation, missing)
     items = tuple(replace(item, subtitles=None) if item.subtitles in bare else item for item in items)
-    note = f"{len(bare)} videos have no subtitles, as published; their questions are asked without"
+    note = f"{counted(len(bare), 'video')} without subtitles, as published; their questions are asked without"
     return Dataset(NAME, items, annotation, tuple(m for m in missing if m.kind == "video"), (note,))
 
 
