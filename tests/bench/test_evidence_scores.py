@@ -74,6 +74,12 @@ def test_a_scene_left_out_costs_recall_and_balance():
     assert found.scenes_hit == 0.5 and found.unified == pytest.approx((0.5 * 0.5**0.5) ** (1 / 3))
 
 
+def test_a_long_scene_is_due_no_more_than_an_equal_part():
+    # Two frames each: less than nine tenths for the long scene, but half; the best spread is the equal one.
+    found = score_times(item(scenes=scenes([(0, 90)], [(100, 110)])), [1.0, 50.0, 101.0, 109.0])
+    assert found.unified == pytest.approx(1.0)
+
+
 spans = st.tuples(st.integers(0, 60), st.integers(1, 15)).map(lambda s: (s[0], s[0] + s[1]))
 
 

@@ -113,6 +113,13 @@ def test_many_pairs_are_adjusted_for_each_other():
     assert pairs[2].p_holm == pytest.approx(3 * pairs[2].p)
 
 
+def test_what_only_the_unadjusted_p_would_pass_is_not_distinguishable():
+    ours = answers(n=200, accuracy=0.9)
+    named = {"gcr": ours, **{name: flipped(ours, 6) for name in "abc"}}
+    pair = compare_all(named, against="gcr")[0]
+    assert pair.p < 0.05 < pair.p_holm and pair.difference.high < 0 and not pair.distinguishable
+
+
 def test_every_pair_is_compared_once():
     ours = answers(n=20)
     assert len(compare_all(dict.fromkeys("abcd", ours))) == 6
