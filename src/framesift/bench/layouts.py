@@ -46,7 +46,8 @@ STAGES = ("ground", "cover", "refine")
 VISUAL_ONLY = "none"
 INTERVALS = (
     "In brackets: 95 % intervals clustered by video. Overall weighs every question the same. An unparsed reply counts "
-    "as wrong; a question that ended in an error does not count and is under Errors."
+    "as wrong; a question that ended in an error does not count and is under Errors. Bold is the largest number, which "
+    "need not be distinguishable from the next."
 )
 PAIRED = (
     "Paired differences in percentage points, on the questions both answered (those only one did: Not shared), with "
@@ -59,7 +60,7 @@ _SIDE = ("encoder", "events", "fps", "seed", "prompt")
 def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
     """Table 1: a line per reader, method, text mode and budget; each data set's groups and overall."""
     settings = by_setting(row for row in rows if row.reader)
-    datasets = [name for name in (*DATASET_TITLES, "") if any(s.dataset == name for s in settings)]
+    datasets = [name for name in DATASET_TITLES if any(s.dataset == name for s in settings)]
     datasets += sorted({s.dataset for s in settings} - set(datasets))
     groups = {name: _groups(settings, name) for name in datasets}
     lines = _lines(settings)
@@ -69,16 +70,11 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
     for line in lines:
         first = next(iter(line.values()))
         cells = [word(_strategy(first, told)), word(first.text_mode), Cell.count(first.budget)]
-        totals = [0, 0, 0]
         for name in datasets:
             found = score_groups(settings[line[name]]) if name in line else {}
             cells += [Cell.percent(found[g].accuracy) if g in found else EMPTY for g in groups[name]]
-            if OVERALL in found:
-                whole = found[OVERALL]
-                totals = [a + b for a, b in zip(totals, (whole.n, whole.unparsed, whole.errors), strict=True)]
-            elif name in line:
-                totals[2] += sum(bool(row.error) for row in settings[line[name]])
-        blocks[first.reader, first.budget].append(cells + [Cell.count(total) for total in totals])
+        cells += _admitted([row for setting in line.values() for row in settings[setting]])
+        blocks[first.reader, first.budget].append(cells)
     made: list[list[Cell]] = []
     rules = set()
     for block in blocks.values():
