@@ -1,0 +1,132 @@
+"""Annotation files of any common kind as rows, each with what is needed to say where an error is."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from framesift.errors import InputError, MissingExtra
+from framesift.records import Question
+
+Row = Mapping[str, Any]
+_LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
+
+
+def find_annotation(folder: Path, names: Sequence[str], dataset: str) -> Path:
+    """The first of these files (patterns below the folder) that is there; a file given in place of it is taken."""
+    if folder.is_file():
+        return folder
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder; expected {dataset}'s own, with {names[0]} in it")
+    for name in names:
+        found = sorted(folder.glob(name))
+        if found:
+            return found[0]
+    raise InputError(f"{folder} holds none of {', '.join(names)}; expected {dataset} as it is published")
+
+
+def root_of(folder: Path) -> Path:
+    """The data set's folder, also when its annotation file was named."""
+    return folder.parent if folder.is_file() else folder
+
+
+def read_rows(path: Path) -> tuple[list[Row], str]:
+    """The rows of a JSON, JSON Lines, CSV or Parquet file, and a hash of its content."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} can't be read ({error.strerror or error}); expected an annotation file") from None
+    kind = path.suffix.lower()
+    try:
+        if kind == ".parquet":
+            rows = _from_parquet(path)
+        elif kind == ".jsonl":
+            rows = [json.loads(line) for line in data.decode("utf-8-sig").split("\n") if line.strip()]
+        elif kind in (".csv", ".tsv"):
+            dialect = "excel-tab" if kind == ".tsv" else "excel"
+            rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), dialect=dialect))
+        else:
+            value = json.loads(data.decode("utf-8-sig"))
+            rows = list(value.values()) if isinstance(value, dict) else value
+    except (UnicodeDecodeError, json.JSONDecodeError, csv.Error, RecursionError) as error:
+        raise InputError(f"{path} can't be read as {kind or 'JSON'} ({error}); get it again") from None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(f"{path} holds no list of questions; expected one object for each")
+    return rows, hashlib.sha256(data).hexdigest()[:16]
+
+
+def joined_hash(hashes: Iterable[str]) -> str:
+    """One hash for an annotation in several files."""
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
+
+
+def field_of(row: Row, name: str, place: str) -> Any:
+    if name not in row or row[name] is None:
+        raise InputError(f"{place} has no {name!r}; it has {', '.join(map(str, row))}")
+    return row[name]
+
+
+def without_letters(options: Iterable[object]) -> tuple[str, ...]:
+    """The options without "A. ", "(B) " …, if every one has the letter of its own place; else as they are."""
+    texts = [str(option) for option in options]
+    marks = [_LETTER.match(text) for text in texts]
+    if all(mark and ord(mark.group(1).upper()) == ord("A") + k for k, mark in enumerate(marks)):
+        return tuple(_LETTER.sub("", text) for text in texts)
+    return tuple(texts)
+
+
+def position_of(answer: object, options: Sequence[str], place: str) -> int:
+    """The right option's position: from a position (from 0), a letter, or the option's own text."""
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        if 0 <= answer < len(options):
+            return answer
+        raise InputError(f"{place}: the answer is {answer}; expected a position from 0 to {len(options) - 1}")
+    text = str(answer).strip()
+    same = [k for k, option in enumerate(options) if option.strip().lower() == text.lower()]
+    mark = re.fullmatch(r"[(\[]?([A-Za-z])[)\].:]?", text)
+    letter = ord(mark.group(1).upper()) - ord("A") if mark else -1
+    by_letter = [letter] if 0 <= letter < len(options) else []
+    found = set(same) | set(by_letter)
+    if len(found) != 1:
+        why = "is none of its options" if not found else "fits more than one option"
+        raise InputError(f"{place}: the answer {text[:40]!r} {why}; expected a letter, a position or an option's text")
+    return found.pop()
+
+
+def question_of(text: object, options: Sequence[str], place: str) -> Question:
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"{place} has no question; expected a text")
+    return Question(text, tuple(options))
+
+
+def first_file(candidates: Iterable[Path]) -> Path:
+    """The first of these paths that is a file, else the first: the one to name as missing."""
+    paths = list(candidates)
+    return next((path for path in paths if path.is_file()), paths[0])
+
+
+def seconds_of(clock: str, place: str) -> float:
+    """Seconds of 1:02:03, 02:03 or 3.5."""
+    try:
+        parts = [float(part) for part in clock.strip().split(":")]
+    except ValueError:
+        parts = []
+    if not 1 <= len(parts) <= 3:
+        raise InputError(f"{place}: the time is {clock!r}; expected h:mm:ss, mm:ss or seconds")
+    return sum(part * 60.0**power for power, part in enumerate(reversed(parts)))
+
+
+def _from_parquet(path: Path) -> list[Row]:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra(f"{path.name} needs pyarrow: pip install 'framesift[bench]'") from None
+    try:
+        rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} can't be read as Parquet ({error}); get it again") from None
+    return rows

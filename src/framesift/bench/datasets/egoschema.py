@@ -1,0 +1,84 @@
+"""EgoSchema: DIR/questions.json with `q_uid`, `question`, `option 0` … `option 4`; DIR/subset_answers.json with the 500
+public answers by q_uid; DIR/videos/{q_uid}.mp4, three minutes each. Or the Parquet form: Subset/*.parquet with
+`question_idx`, `video_idx`, `question`, `option`, `answer`, and videos/{video_idx}.mp4.
+
+The other answers are not public; their questions are left out and counted. There are no subtitles and no groups.
+"""
+
+import json
+from pathlib import Path
+
+from framesift.bench.datasets.annotations import (
+    Row,
+    field_of,
+    find_annotation,
+    first_file,
+    joined_hash,
+    position_of,
+    question_of,
+    read_rows,
+    without_letters,
+)
+from framesift.bench.items import Dataset, Item, counted, find_missing
+from framesift.errors import InputError
+
+NAME = "egoschema"
+DURATION_S = 180.0
+
+
+def load(folder: Path) -> Dataset:
+    path = find_annotation(folder, ["questions.json", "*/questions.json", "Subset/*.parquet"], "EgoSchema")
+    rows, digest = read_rows(path)
+    if path.suffix == ".parquet":
+        root = path.parent.parent
+        items = tuple(_from_parquet(row, root, f"{path}, question {k}") for k, row in enumerate(rows, 1))
+        return Dataset(NAME, items, digest, find_missing(items))
+    answers_path = path.parent / "subset_answers.json"
+    try:
+        text = answers_path.read_text(encoding="utf-8-sig")
+        answers = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{answers_path} can't be read ({error}); it holds EgoSchema's public answers") from None
+    items = tuple(
+        _item(row, path.parent, answers[row["q_uid"]], f"{path}, question {k}")
+        for k, row in enumerate(rows, 1)
+        if row.get("q_uid") in answers
+    )
+    if not items:
+        raise InputError(f"{answers_path} answers none of the questions in {path}; get both from the same release")
+    hidden = len(rows) - len(items)
+    notes = (f"left out: {counted(hidden, 'question')} without a public answer",) if hidden else ()
+    annotation = joined_hash([digest, json.dumps(answers, sort_keys=True)])
+    return Dataset(NAME, items, annotation, find_missing(items), notes)
+
+
+def _item(row: Row, root: Path, answer: object, place: str) -> Item:
+    options = tuple(str(field_of(row, f"option {k}", place)) for k in range(5))
+    name = str(row["q_uid"])
+    return _made(name, name, root, question=(row.get("question"), options), answer=answer, place=place)
+
+
+def _from_parquet(row: Row, root: Path, place: str) -> Item:
+    options = without_letters(field_of(row, "option", place))
+    answer = field_of(row, "answer", place)
+    name, video = str(field_of(row, "question_idx", place)), str(field_of(row, "video_idx", place))
+    number = int(answer) if str(answer).isdigit() else answer
+    return _made(name, video, root, question=(row.get("question"), options), answer=number, place=place)
+
+
+def _made(
+    name: str, video: str, root: Path, *, question: tuple[object, tuple[str, ...]], answer: object, place: str
+) -> Item:
+    text, options = question
+    folders = ("videos", "videos/videos", "good_clips_git")
+    return Item(
+        dataset=NAME,
+        id=name,
+        video_id=video,
+        video=first_file(root / folder / f"{video}.mp4" for folder in folders),
+        question=question_of(text, options, place),
+        answer=position_of(answer, options, place),
+        group="Subset",
+        published_group="subset",
+        duration_s=DURATION_S,
+    )

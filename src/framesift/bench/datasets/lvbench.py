@@ -1,0 +1,85 @@
+"""LVBench: DIR/video_info.meta.jsonl (or data/ before it), one line a video: `key`, `type`, and `qa` with `uid`,
+`question` (its options in it, a line each: "(A) …"), `answer` (a letter), `question_type` (a list), `time_reference`.
+Videos are found as all_videos/, videos/ or video/ {key}.mp4. There are no subtitles.
+
+`time_reference`, "mm:ss-mm:ss", is taken as one scene. A question of several types counts in each, as in the original.
+"""
+
+import re
+from pathlib import Path
+
+from framesift.bench.datasets.annotations import (
+    Row,
+    field_of,
+    find_annotation,
+    first_file,
+    position_of,
+    question_of,
+    read_rows,
+    root_of,
+    seconds_of,
+    without_letters,
+)
+from framesift.bench.items import Dataset, Item, Scene, counted, find_missing
+from framesift.errors import InputError
+
+NAME = "lvbench"
+_SPAN = re.compile(r"^\s*([\d:.]+)\s*(?:[-–~]\s*([\d:.]+))?\s*$")
+_OPTION = re.compile(r"^\s*\(?[A-H][).]\s*\S")
+
+
+def load(folder: Path) -> Dataset:
+    path = find_annotation(folder, ["video_info.meta.jsonl", "data/video_info.meta.jsonl"], "LVBench")
+    rows, annotation = read_rows(path)
+    root = root_of(folder)
+    items: list[Item] = []
+    unread: list[str] = []
+    for k, row in enumerate(rows, 1):
+        place = f"{path}, line {k}"
+        items += [_item(row, asked, root, place, unread) for asked in field_of(row, "qa", place)]
+    notes = (f"unreadable: {counted(len(unread), 'time reference')} ({', '.join(unread[:5])})",) if unread else ()
+    return Dataset(NAME, tuple(items), annotation, find_missing(items), notes)
+
+
+def _item(video: Row, asked: Row, root: Path, place: str, unread: list[str]) -> Item:
+    key = str(field_of(video, "key", place))
+    name = str(field_of(asked, "uid", place))
+    place = f"{place}, question {name}"
+    stem, options = _parted(str(field_of(asked, "question", place)), place)
+    types = field_of(asked, "question_type", place)
+    kind = str(video.get("type") or "")
+    folders = ("all_videos", "videos", "video")
+    return Item(
+        dataset=NAME,
+        id=name,
+        video_id=key,
+        video=first_file(root / folder / f"{key}.mp4" for folder in folders),
+        question=question_of(stem, options, place),
+        answer=position_of(str(field_of(asked, "answer", place)), options, place),
+        group=kind,
+        published_group=kind,
+        categories=tuple(map(str, types)) if isinstance(types, list) else (str(types),),
+        scenes=_scenes(str(asked.get("time_reference") or ""), name, unread),
+    )
+
+
+def _parted(text: str, place: str) -> tuple[str, tuple[str, ...]]:
+    lines = text.splitlines()
+    first = next((k for k, line in enumerate(lines) if _OPTION.match(line)), len(lines))
+    options = without_letters(line for line in lines[first:] if line.strip())
+    if len(options) < 2 or not (stem := "\n".join(lines[:first]).strip()):
+        raise InputError(f"{place} is {text[:60]!r}; expected a question and a line for each option")
+    return stem, options
+
+
+def _scenes(reference: str, name: str, unread: list[str]) -> tuple[Scene, ...]:
+    if not reference.strip():
+        return ()
+    span = _SPAN.match(reference)
+    if span:
+        start_s = seconds_of(span.group(1), name)
+        end_s = seconds_of(span.group(2), name) if span.group(2) else start_s
+        if end_s >= start_s:
+            return (Scene(((start_s, end_s),)),)
+    unread.append(name)
+    return ()

@@ -1,0 +1,76 @@
+"""Anyone's own questions: JSON Lines (or JSON, CSV), one object each.
+
+    {"video": "clips/a.mp4", "subtitles": "clips/a.srt", "question": "…", "options": ["…", "…"], "answer": "B",
+     "group": "indoor", "id": "a-1", "category": "counting", "duration_s": 93.5, "moments": [12.0, [40, 44.5]]}
+
+Needed: video, question, options, answer (a letter, a position from 0, or the option's text). subtitles is a file or a
+list of {"start_s", "end_s", "text"}. A number in moments is an instant, a pair a scene. Paths are relative to the file.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from framesift.bench.datasets.annotations import (
+    Row,
+    field_of,
+    position_of,
+    question_of,
+    read_rows,
+    without_letters,
+)
+from framesift.bench.items import Dataset, Item, Scene, find_missing
+from framesift.errors import InputError
+from framesift.records import Event
+
+
+def load(path: Path) -> Dataset:
+    rows, annotation = read_rows(path)
+    items = tuple(_item(row, path, k) for k, row in enumerate(rows, 1))
+    return Dataset(path.stem, items, annotation, find_missing(items))
+
+
+def _item(row: Row, path: Path, number: int) -> Item:
+    place = f"{path}, question {number}"
+    published = field_of(row, "options", place)
+    parts = published.split("|") if isinstance(published, str) else published
+    options = without_letters(str(option).strip() for option in parts)
+    video = str(field_of(row, "video", place))
+    moments, scenes = _moments(row.get("moments") or (), place)
+    category = row.get("category") or ()
+    group = str(row.get("group") or "")
+    return Item(
+        dataset=path.stem,
+        id=str(row.get("id") or f"{path.stem}-{number}"),
+        video_id=video,
+        video=path.parent / video,
+        question=question_of(row.get("question"), options, place),
+        answer=position_of(field_of(row, "answer", place), options, place),
+        group=group,
+        published_group=group,
+        categories=tuple(map(str, category)) if isinstance(category, list | tuple) else (str(category),),
+        duration_s=float(row["duration_s"]) if row.get("duration_s") else None,
+        subtitles=_subtitles(row.get("subtitles"), path.parent, place),
+        moments_s=moments,
+        scenes=scenes,
+    )
+
+
+def _subtitles(value: Any, root: Path, place: str) -> Path | tuple[Event, ...] | None:
+    if not value:
+        return None
+    if isinstance(value, str):
+        return root / value
+    try:
+        return tuple(Event(float(e["start_s"]), float(e["end_s"]), str(e["text"])) for e in value)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{place} has subtitles that can't be read ({error}); expected a file or events") from None
+
+
+def _moments(values: Any, place: str) -> tuple[tuple[float, ...], tuple[Scene, ...]]:
+    try:
+        instants = tuple(float(value) for value in values if not isinstance(value, list | tuple | Mapping))
+        scenes = tuple(Scene(((float(a), float(b)),)) for a, b in (v for v in values if isinstance(v, list | tuple)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place} has moments that can't be read ({error}); expected seconds, or pairs") from None
+    return instants, scenes

@@ -1,0 +1,222 @@
+"""How good a selection is by annotated moments alone, with no reader: anyone's frames can be scored.
+
+Key frame rate, scene hit rate and the unified score are those of KFS-Bench (Li et al., WACV 2026), written from its
+definitions: the geometric mean of the rate of frames inside a scene, of the recall of scenes that got their fair share
+of these, and of how well the frames are spread over the scenes.
+"""
+
+import csv
+import math
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from framesift.bench.datasets.annotations import read_rows, seconds_of
+from framesift.bench.intervals import Interval, mean_interval, share_interval
+from framesift.bench.items import Item, Scene
+from framesift.errors import InputError
+from framesift.vectors import Array
+
+NEAR_S = 2.0
+# KFS-Bench: its ends are whole seconds and the last of them belongs to the scene.
+SCENE_END_S = 1.0
+# KFS-Bench: a fair spread lies between equal shares (0) and shares by length (1), in steps of a tenth.
+_FAIR_POWERS = np.arange(11) / 10
+# KFS-Bench: no question counts for less in the mean of the unified score, which is geometric.
+_LEAST_UNIFIED = 0.01
+
+
+@dataclass(frozen=True)
+class EvidenceScore:
+    """One question's frames against its moments. None: the annotation does not allow to say.
+
+    near: a frame lies within 2 s of a true moment or scene. moments_near: the share of true moments and scenes that
+    have one. inside: the share of frames inside a true scene. scenes_hit: the share of scenes with a frame inside.
+    """
+
+    item_id: str
+    video_id: str
+    group: str
+    frames: int
+    near: bool
+    moments_near: float
+    inside: float | None = None
+    scenes_hit: float | None = None
+    unified: float | None = None
+
+
+@dataclass(frozen=True)
+class EvidenceSummary:
+    """Means over questions, with intervals that draw whole videos; n and n_scenes: questions they are over."""
+
+    n: int
+    n_scenes: int
+    unscored: int  # questions without any annotated moment
+    frames: float
+    near: Interval | None
+    moments_near: Interval | None
+    inside: Interval | None
+    scenes_hit: Interval | None
+    unified: float | None
+
+
+def score_times(item: Item, times_s: Sequence[float], *, near_s: float = NEAR_S) -> EvidenceScore | None:
+    """The frames at these times against the question's moments and scenes; None when it has neither."""
+    targets = [((moment, moment),) for moment in item.moments_s] + [scene.spans for scene in item.scenes]
+    if not targets:
+        return None
+    times = np.asarray(times_s, dtype=np.float64)
+    if not np.isfinite(times).all():
+        raise InputError(f"{item.id} has a frame at no finite time; expected seconds")
+    found = [bool(_within(times, spans, near_s).any()) for spans in targets]
+    inside = scenes_hit = unified = None
+    if item.scenes:
+        inside, scenes_hit, unified = _scene_scores(times, item.scenes)
+    return EvidenceScore(
+        item_id=item.id,
+        video_id=item.video_id,
+        group=item.group,
+        frames=len(times),
+        near=any(found),
+        moments_near=sum(found) / len(found),
+        inside=inside,
+        scenes_hit=scenes_hit,
+        unified=unified,
+    )
+
+
+def score_selections(
+    items: Iterable[Item], times_s: Mapping[str, Sequence[float]], *, near_s: float = NEAR_S
+) -> tuple[list[EvidenceScore], EvidenceSummary]:
+    """Every question whose frames are given by id, and their means."""
+    scores: list[EvidenceScore] = []
+    unscored = 0
+    for item in items:
+        if item.id in times_s:
+            found = score_times(item, times_s[item.id], near_s=near_s)
+            unscored += found is None
+            scores += [] if found is None else [found]
+    return scores, summarise(scores, unscored)
+
+
+def summarise(scores: Sequence[EvidenceScore], unscored: int = 0) -> EvidenceSummary:
+    """Means over questions; the unified score's is geometric, as KFS-Bench's."""
+    videos = [score.video_id for score in scores]
+    with_scenes = [score for score in scores if score.inside is not None]
+    unified = [max(_LEAST_UNIFIED, score.unified) for score in with_scenes if score.unified is not None]
+    return EvidenceSummary(
+        n=len(scores),
+        n_scenes=len(with_scenes),
+        unscored=unscored,
+        frames=sum(score.frames for score in scores) / len(scores) if scores else 0.0,
+        near=share_interval([score.near for score in scores], videos) if scores else None,
+        moments_near=mean_interval([score.moments_near for score in scores], videos) if scores else None,
+        inside=_mean([(score.inside, score.video_id) for score in with_scenes]),
+        scenes_hit=_mean([(score.scenes_hit, score.video_id) for score in with_scenes]),
+        unified=math.exp(sum(map(math.log, unified)) / len(unified)) if unified else None,
+    )
+
+
+def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Scene, ...]]:
+    """Scenes by question from a CSV of KFS-Bench's form: id, scene_id, start, end, and a row for each stretch."""
+    file = Path(path)
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} can't be read ({error}); expected a CSV of scenes") from None
+    if not rows or not {"id", "scene_id", "start", "end"} <= set(rows[0]):
+        columns = ", ".join(map(str, rows[0])) if rows else "no row"
+        raise InputError(f"{path} has {columns}; expected the columns id, scene_id, start, end")
+    spans: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    for k, row in enumerate(rows, 2):
+        place = f"{path}, line {k}"
+        span = seconds_of(row["start"] or "", place), seconds_of(row["end"] or "", place) + SCENE_END_S
+        spans[row["id"]][row["scene_id"]].append(span)
+    return {name: tuple(Scene(tuple(found)) for found in scenes.values()) for name, scenes in spans.items()}
+
+
+def read_selections(
+    path: str | os.PathLike[str], items: Sequence[Item], *, fps: float | Mapping[str, float] | None = None
+) -> dict[str, list[float]]:
+    """Anyone's frames by question, in seconds, from the files of this field.
+
+    A JSON list or JSON Lines with an id (`id`, `question_id`, `q_uid`, `uid`) and `times_s` or `frame_timestamps` in
+    seconds, or native frame numbers as `keyframe_indices` or `frame_idx`. Numbers become times by the row's `fps`, else
+    by `fps` (one rate, or one by video id), else by the video file itself, which is right for any frame rate.
+    """
+    rows, _ = read_rows(Path(path))
+    by_id = {item.id: item for item in items}
+    found: dict[str, list[float]] = {}
+    for k, row in enumerate(rows, 1):
+        name = next((str(row[key]) for key in _IDS if row.get(key) is not None), None)
+        if name is None:
+            raise InputError(f"{path}, entry {k} has no id; expected one of {', '.join(_IDS)}")
+        if name not in by_id:
+            continue
+        times = next((row[key] for key in _TIMES if row.get(key) is not None), None)
+        numbers = next((row[key] for key in _NUMBERS if row.get(key) is not None), None)
+        if times is None and numbers is None:
+            raise InputError(f"{path}, entry {k} has no frames; expected one of {', '.join(_TIMES + _NUMBERS)}")
+        if times is None and numbers is not None:
+            rate = row.get("fps") or (fps.get(by_id[name].video_id) if isinstance(fps, Mapping) else fps)
+            times = frame_times(by_id[name].video, [int(number) for number in numbers], fps=rate)
+        found[name] = [float(time) for time in times or ()]
+    if not found:
+        raise InputError(f"none of the {len(rows)} entries of {path} is a question that was chosen")
+    return found
+
+
+def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: float | None = None) -> list[float]:
+    """When the frames with these numbers, from 0 and in order of presentation, are shown."""
+    if any(number < 0 for number in numbers):
+        raise InputError(f"{video}: a frame number is {min(numbers)}; expected numbers from 0")
+    if fps is not None:
+        if not 0 < fps < math.inf:
+            raise InputError(f"fps is {fps}; expected frames per second")
+        return [number / fps for number in numbers]
+    from framesift.media.timeline import read_timeline
+
+    timeline = read_timeline(video)
+    if numbers and max(numbers) >= len(timeline):
+        raise InputError(f"{video} has {len(timeline)} frames; frame {max(numbers)} was asked for")
+    return [timeline.time_s(int(timeline.shown[number])) for number in numbers]
+
+
+_IDS = ("id", "question_id", "q_uid", "uid")
+_TIMES = ("times_s", "frame_timestamps")
+_NUMBERS = ("keyframe_indices", "frame_idx")
+
+
+def _within(times: Array, spans: Sequence[tuple[float, float]], slack_s: float = 0.0) -> Array:
+    """(n,) whether each time lies in one of the spans, ends included."""
+    ends = np.asarray(spans, dtype=np.float64)
+    inside = (times[:, None] >= ends[:, 0] - slack_s) & (times[:, None] <= ends[:, 1] + slack_s)
+    return np.asarray(inside.any(axis=1))
+
+
+def _scene_scores(times: Array, scenes: Sequence[Scene]) -> tuple[float, float, float]:
+    """Key frame rate, scene hit rate and unified score."""
+    inside = np.array([_within(times, scene.spans) for scene in scenes])  # (scenes, frames)
+    counts = inside.sum(axis=1)
+    hits = int(inside.any(axis=0).sum())
+    rate = hits / len(times) if len(times) else 0.0
+    lengths = np.array([scene.length_s for scene in scenes])
+    share = lengths / lengths.sum() if lengths.sum() > 0 else np.full(len(scenes), 1 / len(scenes))
+    due = np.floor(np.minimum(share, 1 / len(scenes)) * hits).clip(min=1)
+    recall = float((counts >= due).mean())
+    spread = 0.0
+    if hits:
+        fair = np.power.outer(lengths, _FAIR_POWERS)
+        norms = np.linalg.norm(counts) * np.linalg.norm(fair, axis=0)
+        spread = float(np.divide(counts @ fair, norms, out=np.zeros(len(norms)), where=norms > 0).max())
+    return rate, float((counts > 0).mean()), (rate * recall * spread) ** (1 / 3)
+
+
+def _mean(values: Sequence[tuple[float | None, str]]) -> Interval | None:
+    known = [(value, video) for value, video in values if value is not None]
+    return mean_interval(*zip(*known, strict=True)) if known else None

@@ -1,0 +1,336 @@
+"""The paper's tables from rows: which settings become lines, which groups columns, and what each table admits to."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from framesift.bench.evidence_scores import EvidenceSummary
+from framesift.bench.intervals import Interval
+from framesift.bench.results import Result
+from framesift.bench.scores import (
+    OVERALL,
+    Pair,
+    Score,
+    Setting,
+    adjusted,
+    by_setting,
+    compare,
+    compare_all,
+    ordered_groups,
+    score,
+    score_categories,
+    score_groups,
+    signed,
+)
+from framesift.bench.tables import EMPTY, Cell, Table, bold_best, word
+
+DATASET_TITLES = {
+    "longvideobench": "LongVideoBench",
+    "videomme": "Video-MME",
+    "mlvu": "MLVU",
+    "egoschema": "EgoSchema",
+    "lvbench": "LVBench",
+}
+TEXT_MODE_TITLES = {
+    "none": "Visual-only",
+    "blank": "Blank subtitle band",
+    "prompt": "Global subtitle prompt",
+    "tagged": "Frame-tagged subtitle prompt",
+    "shuffled": "Shuffled subtitle overlay",
+    "aligned": "Aligned subtitle overlay",
+}
+WITHOUT = "without"  # the option that leaves a stage of GCR out
+MEAN = "Mean of categories"  # what MLVU reports as M-Avg
+STAGES = ("ground", "cover", "refine")
+VISUAL_ONLY = "none"
+INTERVALS = (
+    "In brackets: 95 % intervals clustered by video. Overall weighs every question the same. An unparsed reply counts "
+    "as wrong; a question that ended in an error does not count and is under Errors. Bold is the largest number, which "
+    "need not be distinguishable from the next."
+)
+PAIRED = (
+    "Paired differences in percentage points, on the questions both answered (those only one did: Not shared), with "
+    "95 % intervals from a bootstrap over videos; p by McNemar's exact test, Holm-adjusted over the table's lines. "
+    "Distinguishable: the interval is without 0 and the adjusted p below 0.05."
+)
+_SIDE = ("encoder", "events", "fps", "seed", "prompt")
+
+
+def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+    """Table 1: a line per reader, method, text mode and budget; each data set's groups and overall."""
+    settings = by_setting(row for row in rows if row.reader)
+    datasets = [name for name in DATASET_TITLES if any(s.dataset == name for s in settings)]
+    datasets += sorted({s.dataset for s in settings} - set(datasets))
+    groups = {name: _groups(settings, name) for name in datasets}
+    lines = _lines(settings)
+    told = _telling([setting for line in lines for setting in line.values()])
+    width = sum(len(groups[name]) for name in datasets)
+    blocks: dict[tuple[str, int], list[list[Cell]]] = defaultdict(list)
+    for line in lines:
+        first = next(iter(line.values()))
+        cells = [word(_strategy(first, told)), word(first.text_mode), Cell.count(first.budget)]
+        for name in datasets:
+            found = score_groups(settings[line[name]]) if name in line else {}
+            cells += [Cell.percent(found[g].accuracy) if g in found else EMPTY for g in groups[name]]
+        cells += _admitted([row for setting in line.values() for row in settings[setting]])
+        blocks[first.reader, first.budget].append(cells)
+    made: list[list[Cell]] = []
+    rules = set()
+    for block in blocks.values():
+        rules.add(len(made))
+        made += bold_best(block, range(3, 3 + width)) if len(block) > 1 else block
+    head = (("", 1), ("", 1), ("", 1), *((_title(n), len(groups[n])) for n in datasets), ("", 1), ("", 1), ("", 1))
+    columns = ("Reader and method", "Text", "Frames", *(g for n in datasets for g in groups[n]))
+    return _table(
+        "main", "Accuracy (%) by length of video", (*columns, "n", "Unparsed", "Errors"), made, head, notes, rules
+    )
+
+
+def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+    """Table 2: uniform, GCR without each stage, and GCR; each budget's groups. Rows of one data set and one reader."""
+    settings = by_setting(row for row in rows if row.reader)
+    budgets = sorted({s.budget for s in settings})
+    groups = _groups(settings, next(iter(settings)).dataset) if settings else []
+    variants = sorted({s.variant for s in settings}, key=_stage_rank)
+    by_place = {(s.variant, s.budget): found for s, found in settings.items()}
+    lines = []
+    for variant in variants:
+        cells = [word(_stage_title(variant))]
+        for budget in budgets:
+            found = score_groups(by_place.get((variant, budget), []))
+            cells += [Cell.percent(found[g].accuracy) if g in found else EMPTY for g in groups]
+        lines.append(cells + _admitted([r for b in budgets for r in by_place.get((variant, b), [])]))
+    made = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
+    head = (("", 1), *((f"{budget} frames", len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
+    columns = ("Variant", *(group for _ in budgets for group in groups), "n", "Unparsed", "Errors")
+    return _table("stages", "Contribution of each stage, accuracy (%)", columns, made, head, notes)
+
+
+def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+    """Table 3: the ways to show text, with the gain over visual-only. Rows of one data set, reader, method, budget."""
+    modes = _by(rows, lambda row: row.text_mode)
+    ranked = sorted(
+        modes, key=lambda mode: (list(TEXT_MODE_TITLES).index(mode) if mode in TEXT_MODE_TITLES else 9, mode)
+    )
+    gains: dict[str, Pair] = {}
+    if VISUAL_ONLY in modes and any(row.is_answer for row in modes[VISUAL_ONLY]):
+        others = [mode for mode in ranked if mode != VISUAL_ONLY and any(row.is_answer for row in modes[mode])]
+        pairs = [compare(modes[mode], modes[VISUAL_ONLY], names=(mode, VISUAL_ONLY)) for mode in others]
+        gains = {pair.first: pair for pair in adjusted(pairs)}
+    lines = []
+    for mode in ranked:
+        whole = score(modes[mode])
+        pair = gains.get(mode)
+        gain = [EMPTY] * 4 if pair is None else _pair_cells(pair)
+        accuracy = EMPTY if whole is None else Cell.percent(whole.accuracy)
+        lines.append([word(TEXT_MODE_TITLES.get(mode, mode)), accuracy, *gain, *_admitted(modes[mode])])
+    made = bold_best(lines, [1])
+    columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", "n", "Unparsed", "Errors")
+    return _table("text-modes", "Ways to show the text", columns, made, (), (PAIRED, *notes))
+
+
+def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+    """Table 4: seconds per question in the paper's two parts, frames looked at, memory and accuracy, by method."""
+    lines = []
+    for variant, found in _by([row for row in rows if not row.error], lambda row: row.variant).items():
+        prepare = _mean(row.seconds.get("decode", 0.0) + row.seconds.get("features", 0.0) for row in found)
+        choose = _mean(row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in found)
+        whole = score(found)
+        lines.append(
+            [
+                word(variant),
+                Cell.plain(prepare),
+                Cell.plain(choose),
+                Cell.plain(prepare + choose),
+                _memory([row.peak_gpu_memory_bytes for row in found]),
+                _memory([row.peak_memory_bytes for row in found]),
+                Cell.plain(_mean(float(row.looked_at) for row in found), 1),
+                Cell.plain(_mean(float(row.candidates) for row in found), 1),
+                EMPTY if whole is None else Cell.percent(whole.accuracy),
+                Cell.count(len(found)),
+            ]
+        )
+    head = (("", 1), ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), ("", 1), ("", 1))
+    columns = ("Method", "D.+Feat.", "Score+Sel.", "Total", "GPU", "CPU", "Looked at", "Of", "Acc. (%)", "n")
+    said = (
+        "D.+Feat.: decoding and encoding, each video's whole time shared out over its questions. Score+Sel.: from the "
+        "question's words to the chosen frames. Times are of one machine: compare within the table only.",
+        *notes,
+    )
+    return _table("efficiency", "Cost of selection", columns, lines, head, said)
+
+
+def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+    """Figure 4 as numbers: each category's accuracy by method. Rows of one data set, reader and budget."""
+    variants = by_variant([row for row in rows if row.reader])
+    scores = {variant: score_categories(found) for variant, found in variants.items()}
+    names = sorted({name for found in scores.values() for name in found})
+    lines = []
+    for name in names:
+        cells: list[Score | None] = [scores[variant].get(name) for variant in variants]
+        most = max((cell.n for cell in cells if cell is not None), default=0)
+        line = [word(name), Cell.count(most)]
+        lines.append(line + [EMPTY if cell is None else Cell.percent(cell.accuracy) for cell in cells])
+    if len(names) > 1:
+        means = [[found[name].accuracy.value for name in names if name in found] for found in scores.values()]
+        cells_of_means = [
+            Cell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
+        ]
+        lines.append([word(MEAN), EMPTY, *cells_of_means])
+    said = ("Small categories have wide intervals: read none of their differences without one.", *notes)
+    return _table("categories", "Accuracy (%) by category", ("Category", "n", *variants), lines, (), said)
+
+
+def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: str | None = None) -> Table:
+    """Every pair of methods, or each against one. Rows of one data set, reader and budget."""
+    variants = {k: v for k, v in by_variant(rows).items() if any(row.is_answer for row in v)}
+    pairs = compare_all(variants, against=against) if len(variants) > 1 else []
+    lines = [
+        [word(pair.first), word(pair.second), *_pair_cells(pair), Cell.count(pair.n), Cell.plain(pair.p, 4)]
+        for pair in pairs
+    ]
+    columns = ("Method", "against", "Difference (pp)", "p (Holm)", "Verdict", "Not shared", "n", "p")
+    return _table("pairs", "Paired differences", columns, lines, (), (PAIRED, *notes))
+
+
+def sensitivity_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+    """Figure 5 as numbers: each setting of a method's options against its defaults."""
+    table = pairs_table(rows, notes, against=next(row.variant for row in rows if not row.options))
+    return replace(table, name="sensitivity", title="Settings against the defaults")
+
+
+def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str] = ()) -> Table:
+    """Evidence scores without a reader, a line per selection."""
+    lines = [
+        [
+            word(name),
+            *(_share(part) for part in (found.near, found.moments_near, found.inside, found.scenes_hit)),
+            EMPTY if found.unified is None else Cell.plain(100 * found.unified, 2),
+            Cell.plain(found.frames, 1),
+            Cell.count(found.n),
+            Cell.count(found.n_scenes),
+            Cell.count(found.unscored),
+        ]
+        for name, found in summaries.items()
+    ]
+    columns = ("Selection", "Near", "Moments near", "In scene", "Scene hits", "Unified", "Frames", "n", "n scenes")
+    said = (
+        "In percent. Near: questions with a frame within 2 s of a true moment; Moments near: true moments with one; In "
+        "scene: frames inside a true scene; Scene hits: scenes with a frame; Unified: KFS-Bench's score (its geometric "
+        "mean). Unannotated: questions without a moment, not in n.",
+        *notes,
+    )
+    return _table("evidence", "Evidence without a reader", (*columns, "Unannotated"), lines, (), said)
+
+
+def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
+    """Rows by method and options, and by text mode where there are several."""
+    several = len({row.text_mode for row in rows}) > 1
+    return _by(rows, lambda row: f"{row.variant} [{row.text_mode}]" if several else row.variant)
+
+
+def _lines(settings: Iterable[Setting]) -> list[dict[str, Setting]]:
+    """Settings that differ by data set alone share a line; a prompt of its own for each data set does not part them."""
+    lines: dict[tuple[Any, ...], dict[str, Setting]] = {}
+    for setting in settings:
+        said = {k: v for k, v in asdict(setting).items() if k not in ("dataset", "prompt")}
+        place = 0
+        while setting.dataset in lines.setdefault((*said.values(), place), {}):
+            place += 1
+        lines[(*said.values(), place)][setting.dataset] = setting
+    ranked = sorted(lines.items(), key=lambda pair: (pair[1][next(iter(pair[1]))].reader, pair[0][2]))
+    return [line for _, line in ranked]
+
+
+def _telling(settings: Sequence[Setting]) -> list[str]:
+    """The side conditions that differ between settings of one data set, and so must stand in the label."""
+    told = []
+    for name in _SIDE:
+        values: dict[str, set[object]] = defaultdict(set)
+        for setting in settings:
+            values[setting.dataset].add(getattr(setting, name))
+        if any(len(found) > 1 for found in values.values()):
+            told.append(name)
+    return told
+
+
+def _strategy(setting: Setting, told: Sequence[str]) -> str:
+    side = ", ".join(f"{name} {getattr(setting, name)}" for name in told)
+    return f"{setting.reader} + {setting.variant}" + (f" ({side})" if side else "")
+
+
+def _groups(settings: Mapping[Setting, Sequence[Result]], dataset: str) -> list[str]:
+    found = {row.group for s, rows in settings.items() if s.dataset == dataset for row in rows if row.group}
+    return [*ordered_groups(found), OVERALL] if len(found) > 1 else [OVERALL]
+
+
+def _stage_rank(variant: str) -> tuple[int, str]:
+    order = ["uniform", *(f"gcr {WITHOUT}={stage}" for stage in STAGES)]
+    return (order.index(variant) if variant in order else len(order) + (variant == "gcr"), variant)
+
+
+def _stage_title(variant: str) -> str:
+    titles = {f"gcr {WITHOUT}={stage}": f"w/o {stage.capitalize()}" for stage in STAGES}
+    return {"uniform": "Uniform baseline", "gcr": "Full GCR", **titles}.get(variant, variant)
+
+
+def _pair_cells(pair: Pair) -> list[Cell]:
+    value, low, high = (100 * part for part in pair.difference)
+    verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
+    gain = Cell(signed(value, 2), value, low, high)
+    return [gain, Cell.plain(pair.p_holm, 4), word(verdict), Cell.count(pair.dropped)]
+
+
+def _admitted(rows: Sequence[Result]) -> list[Cell]:
+    """n, unparsed, errors."""
+    answers = [row for row in rows if row.is_answer]
+    counts = len(answers), sum(not row.parsed for row in answers), sum(bool(row.error) for row in rows)
+    return [Cell.count(count) for count in counts]
+
+
+def _by(rows: Iterable[Result], name: Any) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = defaultdict(list)
+    for row in rows:
+        found[name(row)].append(row)
+    return dict(found)
+
+
+def in_families(rows: Sequence[Result], families: Mapping[str, Mapping[str, str]]) -> list[Result]:
+    """The rows with their categories joined into families, by data set; others as they are."""
+    joined = []
+    for row in rows:
+        known = families.get(row.dataset, {})
+        joined.append(replace(row, categories=tuple(dict.fromkeys(known.get(name, name) for name in row.categories))))
+    return joined
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
+
+
+def _memory(values: Iterable[int | None]) -> Cell:
+    known = [value for value in values if value is not None]
+    return Cell.plain(max(known) / 2**30) if known else EMPTY
+
+
+def _share(interval: Interval | None) -> Cell:
+    return EMPTY if interval is None else Cell.percent(interval)
+
+
+def _title(dataset: str) -> str:
+    return DATASET_TITLES.get(dataset, dataset)
+
+
+def _table(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    head: Sequence[tuple[str, int]],
+    notes: Sequence[str],
+    rules: Iterable[int] = (),
+) -> Table:
+    made = tuple(tuple(row) for row in rows)
+    return Table(name, title, tuple(columns), made, tuple(head), (INTERVALS, *notes), frozenset(rules))

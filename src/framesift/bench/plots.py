@@ -1,0 +1,168 @@
+"""Plots as SVG and PNG, each with what made it in the picture's foot and in the file's own metadata."""
+
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framesift.bench.intervals import Interval
+from framesift.bench.results import Result
+from framesift.bench.scores import compare, ordered_groups, score
+from framesift.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart without seeing hue, with a marker each for those who print in grey.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# Of the foot, in points; so many of its letters go to an inch.
+FOOT_SIZE, FOOT_LETTERS = 5.0, 25
+ACCURACY = "accuracy (%), 95 % interval by video"
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of points: where, and the accuracy there."""
+
+    name: str
+    points: tuple[tuple[float, Interval], ...]
+
+
+def budget_series(variants: Mapping[str, Sequence[Result]]) -> list[Series]:
+    """Accuracy over budget, a line for each named set of rows."""
+    found = []
+    for name, rows in variants.items():
+        budgets = sorted({row.budget for row in rows})
+        scores = [(float(b), score([row for row in rows if row.budget == b])) for b in budgets]
+        points = tuple((b, made.accuracy) for b, made in scores if made is not None)
+        found += [Series(name, points)] if points else []
+    return found
+
+
+def sensitivity_series(rows: Sequence[Result], defaults: Mapping[str, object]) -> list[Series]:
+    """Accuracy over each swept option, others at their default; the default itself is a point of every line.
+
+    A row without options is the default setting; defaults: the method's own.
+    """
+    base = score([row for row in rows if not row.options])
+    found = []
+    for name in sorted({name for row in rows if len(row.options) == 1 for name in row.options}):
+        values = {row.options[name] for row in rows if list(row.options) == [name]}
+        numbers = sorted(float(value) for value in values if isinstance(value, int | float))
+        points = []
+        for value in numbers:
+            made = score([row for row in rows if list(row.options) == [name] and row.options[name] == value])
+            points += [(value, made.accuracy)] if made is not None else []
+        at = defaults.get(name)
+        if base is not None and isinstance(at, int | float) and float(at) not in dict(points):
+            points.append((float(at), base.accuracy))
+        found += [Series(name, tuple(sorted(points)))] if len(points) > 1 else []
+    return found
+
+
+def category_gains(rows: Sequence[Result], baseline: Sequence[Result]) -> dict[str, tuple[Interval, int]]:
+    """The paired difference in each category, with the number of questions both answered."""
+    names = ordered_groups({name for row in rows for name in row.categories})
+    gains = {}
+    for name in names:
+        ours = [row for row in rows if name in row.categories and row.is_answer]
+        theirs = [row for row in baseline if name in row.categories and row.is_answer]
+        if {row.item_id for row in ours} & {row.item_id for row in theirs}:
+            pair = compare(ours, theirs)
+            gains[name] = (pair.difference, pair.n)
+    return gains
+
+
+def plot_budgets(series: Sequence[Series], title: str) -> "Figure":
+    """Accuracy over the number of frames, on a doubling scale, with intervals."""
+    figure, (axes,) = _figure(1, title=title, width=6.2)
+    _draw_lines(axes, series)
+    axes.set_xscale("log", base=2)
+    budgets = sorted({x for line in series for x, _ in line.points})
+    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+    axes.set(xlabel="frames", ylabel=ACCURACY)
+    figure.legend(fontsize=6.5, frameon=False, loc="outside right upper")
+    return figure
+
+
+def plot_sensitivity(series: Sequence[Series], title: str) -> "Figure":
+    """A panel for each option, all on one scale."""
+    figure, panels = _figure(max(1, len(series)), title=title)
+    for axes, line in zip(panels, series, strict=False):
+        _draw_lines(axes, [line])
+        axes.set(xlabel=line.name)
+    panels[0].set(ylabel=ACCURACY)
+    return figure
+
+
+def plot_categories(gains: Mapping[str, tuple[Interval, int]], title: str) -> "Figure":
+    """Horizontal bars of the paired gain in each category, with intervals and counts."""
+    figure, (axes,) = _figure(1, title=title, height=1.0 + 0.24 * max(4, len(gains)))
+    names = sorted(gains, key=lambda name: gains[name][0].value)
+    for k, name in enumerate(names):
+        (value, low, high), _ = gains[name]
+        axes.barh(k, 100 * value, color=COLOURS[0], height=0.6)
+        axes.plot([100 * low, 100 * high], [k, k], color="black", linewidth=0.8)
+    axes.set_yticks(range(len(names)), [f"{name} (n = {gains[name][1]})" for name in names], fontsize=7)
+    axes.axvline(0.0, color="black", linewidth=0.6)
+    axes.set(xlabel="difference (percentage points, 95 % interval by video)")
+    return figure
+
+
+def save_plot(figure: "Figure", path: str | os.PathLike[str], provenance: Sequence[str]) -> list[Path]:
+    """Write path.svg and path.png with the provenance under the picture and inside the files."""
+    from matplotlib import rc_context
+
+    width, height = figure.get_size_inches()
+    letters = int(width * FOOT_LETTERS)
+    foot = [line for text in provenance for line in textwrap.wrap(text, letters, subsequent_indent="    ")]
+    added = (len(foot) + 1) * FOOT_SIZE * 1.25 / 72
+    figure.set_size_inches(width, height + added)
+    figure.set_layout_engine("constrained", rect=(0, added / (height + added), 1, height / (height + added)))
+    figure.text(0.01, 0.01, "\n".join(foot), fontsize=FOOT_SIZE, color="#444444", va="bottom", parse_math=False)
+    told = "\n".join(provenance)
+    written = []
+    # A fixed salt and no date: the same results give the same bytes.
+    with rc_context({"svg.hashsalt": "framesift", "svg.fonttype": "none"}):
+        for ending, metadata in ((".svg", {"Description": told, "Date": None}), (".png", {"Description": told})):
+            target = Path(os.fspath(path) + ending)
+            partial = target.with_name(f".tmp-{target.name}")
+            figure.savefig(partial, format=ending[1:], dpi=200, metadata=metadata)
+            written.append(partial.replace(target))
+    return written
+
+
+def _figure(panels: int, *, title: str, width: float = 4.6, height: float = 2.6) -> "tuple[Figure, list[Axes]]":
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("plots need matplotlib: pip install 'framesift[bench]'") from None
+    # No pyplot: it keeps every figure, and picks a window system on a desktop.
+    size = (width if panels == 1 else 2.4 * panels, height)
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle("\n".join(textwrap.wrap(title, int(size[0] * 15))), fontsize=8)
+    axes = figure.subplots(1, panels, sharey=True, squeeze=False)
+    for one in axes.flat:
+        one.tick_params(labelsize=7)
+        one.xaxis.label.set_size(8)
+        one.yaxis.label.set_size(8)
+        one.grid(visible=True, linewidth=0.3)
+        one.set_axisbelow(True)
+    return figure, list(axes.flat)
+
+
+def _draw_lines(axes: "Axes", series: Sequence[Series]) -> None:
+    for k, line in enumerate(series):
+        style: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+        # Beside each other, so that no interval hides another's.
+        shift = 1 + 0.03 * (k - (len(series) - 1) / 2) if len(series) > 1 else 1.0
+        xs = [x * shift for x, _ in line.points]
+        ys = [100 * y.value for _, y in line.points]
+        spread = [[100 * (y.value - y.low) for _, y in line.points], [100 * (y.high - y.value) for _, y in line.points]]
+        axes.errorbar(xs, ys, yerr=spread, label=line.name, markersize=3.5, linewidth=1, capsize=2, **style)

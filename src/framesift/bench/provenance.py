@@ -1,0 +1,70 @@
+"""What made a table or a plot, in a few lines that go with it wherever it goes."""
+
+import platform
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from framesift.bench.items import fingerprint
+from framesift.bench.results import Result, Run
+
+PACKAGES = ("framesift", "numpy", "torch", "transformers", "av", "pillow", "openai")
+
+
+def versions() -> dict[str, str]:
+    """Of Python, the system, and the packages that can change a result, where they are installed."""
+    found = {"python": platform.python_version(), "system": f"{sys.platform} {platform.machine()}"}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
+    """The lines for these rows: commands, versions, encoder, prompts, data, and what was missing."""
+    wanted = {row.run for row in rows}
+    made = [run for run in runs if run.id in wanted]
+    lines = [f"command: {text}" for text in _once(run.command for run in made)]
+    lines += [f"data: {text}" for text in _data(rows)]
+    lines += [f"encoder: {text}" for text in _once(_encoder(row, made) for row in rows)]
+    texts = {name: text for run in made for name, text in run.prompts.items()}
+    prompts = _once(row.prompt for row in rows)
+    lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
+    lines += [f"versions: {_listed(run)}" for run in _distinct(made)]
+    lines += [f"missing: {text}" for text in _once(text for run in made for text in run.missing)]
+    lines += [f"note: {text}" for text in _once(text for run in made for text in run.notes)]
+    unknown = len([row for row in rows if row.run not in {run.id for run in made}])
+    if unknown:
+        lines.append(f"{unknown} of {len(rows)} rows do not say which run made them")
+    return tuple(lines)
+
+
+def _data(rows: Sequence[Result]) -> list[str]:
+    """Each data set's questions with the fingerprint that `Dataset.fingerprint` gives the same ones."""
+    ids: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows:
+        ids[row.dataset, row.annotation].add(row.item_id)
+    return [
+        f"{name}, {len(found)} questions, fingerprint {fingerprint(name, annotation, found)}"
+        for (name, annotation), found in ids.items()
+    ]
+
+
+def _encoder(row: Result, runs: Sequence[Run]) -> str:
+    prints = {run.encoder_fingerprint[:12] for run in runs if run.encoder == row.encoder and run.encoder_fingerprint}
+    return f"{row.encoder} ({', '.join(sorted(prints))})" if prints else row.encoder
+
+
+def _listed(run: Run) -> str:
+    return ", ".join(f"{name} {number}" for name, number in run.versions.items())
+
+
+def _distinct(runs: Sequence[Run]) -> list[Run]:
+    return list({_listed(run): run for run in runs if run.versions}.values())
+
+
+def _once(texts: Iterable[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text]

@@ -1,0 +1,213 @@
+"""A folder of tables and plots from a folder of results: report.md, and each table and plot as files of its own."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from framesift.bench import layouts, plots
+from framesift.bench.datasets import videomme
+from framesift.bench.evidence_scores import EvidenceSummary, score_selections
+from framesift.bench.items import Dataset
+from framesift.bench.provenance import describe
+from framesift.bench.results import Result, Results
+from framesift.bench.tables import FORMATS, Table
+from framesift.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Key = TypeVar("Key")
+
+FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
+# What must be equal for two rows to stand in one comparison, beside what the comparison is over.
+_SIDE = ("dataset", "reader", "prompt", "encoder", "events", "fps", "seed")
+# What decides which frames are chosen, beside method and budget.
+_SELECTION = ("encoder", "events", "fps", "seed")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    tables: tuple[Table, ...]
+
+
+def write_report(
+    results: Results,
+    folder: str | os.PathLike[str],
+    *,
+    datasets: Iterable[Dataset] = (),
+    baseline: str = "uniform",
+    defaults: Mapping[str, Mapping[str, object]] | None = None,
+    with_plots: bool = True,
+) -> Report:
+    """Every table and plot these results allow.
+
+    datasets: with annotated moments, for evidence scores. baseline: what categories are compared with. defaults: each
+    method's own options, for the sensitivity plot.
+    """
+    if not results.rows:
+        raise InputError("there is no result to report; run a benchmark first, or name its folder")
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    tables = [*make_tables(results), *evidence_tables(results, datasets)]
+    files = [path for table in tables for path in _save_table(table, target)]
+    pictures = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
+    said = [f"{results.unreadable} lines of the results could not be read"] if results.unreadable else []
+    text = _page(tables, [path for path in pictures if path.suffix == ".svg"], said)
+    return Report(target, (_write(target / "report.md", text), *files, *pictures), tuple(tables))
+
+
+def make_tables(results: Results) -> list[Table]:
+    """The tables for these rows, each with what made its rows in its notes."""
+    answers = [row for row in results.rows if row.reader]
+    made: list[Table] = []
+
+    def add(layout: Callable[[Sequence[Result], Sequence[str]], Table], rows: Sequence[Result], place: str) -> None:
+        table = layout(rows, describe(rows, results.runs.values()))
+        if table.rows:
+            title = f"{table.title}: {place}" if place else table.title
+            made.append(replace(table, name=_unused(f"{table.name} {place}", made), title=title))
+
+    if answers:
+        # What sweeps and leaves out stages has tables of its own, unless there is nothing else.
+        add(layouts.main_table, [row for row in answers if not row.options] or answers, "")
+    for place, rows in _blocks(answers, "text_mode"):
+        staged = [row for row in rows if _is_stage(row)]
+        if any(layouts.WITHOUT in row.options for row in staged):
+            add(layouts.stages_table, staged, place)
+    for place, rows in _blocks(answers, "variant", "budget"):
+        if len({row.text_mode for row in rows}) > 1:
+            add(layouts.text_modes_table, rows, place)
+    for place, rows in _blocks(answers, "budget"):
+        unswept = [row for row in rows if not row.options or list(row.options) == [layouts.WITHOUT]]
+        if len(layouts.by_variant(unswept)) > 1:
+            add(layouts.pairs_table, unswept, place)
+        if any(row.categories for row in rows):
+            add(layouts.categories_table, rows, place)
+            if rows[0].dataset in FAMILIES:
+                add(layouts.categories_table, layouts.in_families(rows, FAMILIES), f"{place}, joined")
+    for place, rows in _blocks(answers, "method", "budget", "text_mode"):
+        if len({row.variant for row in rows}) > 1 and not all(row.options for row in rows):
+            add(layouts.sensitivity_table, rows, place)
+    for place, rows in _blocks([row for row in results.rows if row.seconds], "budget", "text_mode"):
+        add(layouts.efficiency_table, rows, place)
+    return made
+
+
+def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[Table]:
+    """A table for each data set: every method's frames against the annotated moments."""
+    made = []
+    for dataset in datasets:
+        rows = [row for row in results.rows if row.dataset == dataset.name and row.times_s and not row.error]
+        summaries: dict[str, EvidenceSummary] = {}
+        # The same frames shown in another way, or to another reader, are the same evidence.
+        sides = [name for name in _SELECTION if len({getattr(row, name) for row in rows}) > 1]
+        for found in _grouped(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
+            _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in found})
+            told = [f"{name} {value}" for name, value in zip(sides, _values(found[0], sides), strict=True)]
+            summaries[", ".join([found[0].variant, f"{found[0].budget} frames", *told])] = summary
+        if summaries:
+            table = layouts.evidence_table(summaries, describe(rows, results.runs.values()))
+            made.append(replace(table, name=_slug(f"evidence {dataset.name}"), title=f"{table.title}: {dataset.name}"))
+    return made
+
+
+def _save_plots(
+    results: Results, target: Path, baseline: str, defaults: Mapping[str, Mapping[str, object]]
+) -> list[Path]:
+    answers = [row for row in results.rows if row.reader]
+    written: list[Path] = []
+    for place, rows in _blocks(answers):
+        plain = [row for row in rows if not row.options]
+        if len({row.budget for row in plain}) > 1:
+            figure = plots.plot_budgets(plots.budget_series(layouts.by_variant(plain)), place)
+            written += _save_plot(figure, target, f"budgets {place}", plain, results)
+    for place, rows in _blocks(answers, "text_mode", "budget"):
+        for method, found in _grouped(rows, lambda row: row.method).items():
+            series = plots.sensitivity_series(found, defaults.get(method, {}))
+            if series:
+                figure = plots.plot_sensitivity(series, f"{method}: {place}")
+                written += _save_plot(figure, target, f"sensitivity {method} {place}", found, results)
+    for place, rows in _blocks(answers, "budget", "text_mode"):
+        named = layouts.by_variant(layouts.in_families([row for row in rows if not row.options], FAMILIES))
+        base = named.pop(baseline, [])
+        for name, found in named.items():
+            gains = plots.category_gains(found, base)
+            if gains:
+                figure = plots.plot_categories(gains, f"{name} − {baseline}: {place}")
+                written += _save_plot(figure, target, f"categories {name} {place}", [*found, *base], results)
+    return written
+
+
+def _save_plot(figure: "Figure", target: Path, name: str, rows: Sequence[Result], results: Results) -> list[Path]:
+    folder = target / "plots"
+    folder.mkdir(exist_ok=True)
+    return plots.save_plot(figure, folder / _slug(name), describe(rows, results.runs.values()))
+
+
+def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Result]]]:
+    """Rows that may be compared with each other, with a title that says what they share."""
+    for key, found in _grouped(rows, lambda row: _values(row, (*_SIDE, *over))).items():
+        yield _place(found[0], over, rows, key), found
+
+
+def _place(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[str, ...]) -> str:
+    parts = [layouts.DATASET_TITLES.get(row.dataset, row.dataset), row.reader]
+    parts += [f"{row.budget} frames"] if "budget" in over else []
+    parts += [str(getattr(row, name)) for name in ("method", "variant") if name in over]
+    parts += [row.text_mode] if "text_mode" in over else []
+    for name, value in zip(_SIDE[2:], key[2:], strict=False):
+        if len({str(getattr(other, name)) for other in rows if other.dataset == row.dataset}) > 1:
+            parts.append(f"{name} {value}")
+    return ", ".join(part for part in parts if part)
+
+
+def _values(row: Result, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(getattr(row, name)) for name in names)
+
+
+def _grouped(rows: Iterable[Result], name: Callable[[Result], Key]) -> dict[Key, list[Result]]:
+    found: dict[Key, list[Result]] = defaultdict(list)
+    for row in rows:
+        found[name(row)].append(row)
+    return dict(found)
+
+
+def _is_stage(row: Result) -> bool:
+    return (not row.options and row.method in ("gcr", "uniform")) or list(row.options) == [layouts.WITHOUT]
+
+
+def _save_table(table: Table, target: Path) -> list[Path]:
+    folder = target / "tables"
+    folder.mkdir(exist_ok=True)
+    return [_write(folder / f"{table.name}.{ending}", make(table)) for ending, make in FORMATS.items()]
+
+
+def _page(tables: Sequence[Table], pictures: Sequence[Path], notes: Sequence[str]) -> str:
+    parts = ["# Results\n", *(f"{note}\n" for note in notes)]
+    parts += [table.to_markdown() for table in tables]
+    parts += [f"![{path.stem}](plots/{path.name})\n" for path in pictures]
+    return "\n".join(parts)
+
+
+def _write(path: Path, text: str) -> Path:
+    partial = path.with_name(f".tmp-{path.name}")
+    partial.write_text(text, encoding="utf-8")
+    return partial.replace(path)
+
+
+def _unused(name: str, tables: Sequence[Table]) -> str:
+    taken = {table.name for table in tables}
+    slug = _slug(name)
+    return next(s for s in (slug, *(f"{slug}-{k}" for k in range(2, len(taken) + 3))) if s not in taken)
+
+
+def _slug(name: str) -> str:
+    kept = "".join(c if (c.isalnum() and c.isascii()) or c in ".=" else "-" for c in name.lower())
+    return "-".join(part for part in kept.split("-") if part)[:120] or "table"

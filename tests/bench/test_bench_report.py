@@ -1,0 +1,130 @@
+import pytest
+from answers import RUN, answers, results
+from PIL import Image
+from published import item
+
+from framesift.bench import plots
+from framesift.bench.items import Dataset
+from framesift.bench.provenance import describe, versions
+from framesift.bench.report import make_tables, write_report
+from framesift.bench.results import Results
+from framesift.errors import InputError
+
+PROVENANCE = (
+    RUN.command,
+    "120 questions, fingerprint ",
+    RUN.encoder,
+    "Answer with the option's letter.",
+    "python 3.11",
+    "2 videos missing",
+)
+
+
+@pytest.fixture(scope="module")
+def everything():
+    parts = [answers(method, budget=budget) for method in ("uniform", "gcr") for budget in (8, 32)]
+    parts += [
+        answers(options={"without": "cover"}),
+        answers(options={"alpha_ground": 0.125}),
+        answers(text_mode="none"),
+    ]
+    return results(*parts)
+
+
+@pytest.fixture(scope="module")
+def report(everything, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    return write_report(everything, folder, defaults={"gcr": {"alpha_ground": 0.25}})
+
+
+def test_every_kind_of_table_that_the_rows_allow_is_made(report):
+    kinds = {table.name.split("-longvideobench")[0] for table in report.tables}
+    assert kinds == {"main", "stages", "text-modes", "pairs", "sensitivity", "categories", "efficiency"}
+
+
+def test_every_table_says_what_made_it(report):
+    for table in report.tables:
+        said = "\n".join(table.notes)
+        assert all(part in said for part in PROVENANCE)
+
+
+def test_every_table_is_written_in_three_formats(report):
+    for ending in (".md", ".csv", ".tex"):
+        written = [path for path in report.files if path.parent.name == "tables" and path.suffix == ending]
+        assert len(written) == len(report.tables)
+
+
+def test_every_plot_is_svg_and_png_and_says_what_made_it(report):
+    svgs = [path for path in report.files if path.suffix == ".svg"]
+    assert {path.name.split("-")[0] for path in svgs} == {"budgets", "sensitivity", "categories"}
+    for path in svgs:
+        assert "120 questions, fingerprint " in path.read_text()
+        assert RUN.command in Image.open(path.with_suffix(".png")).text["Description"]
+
+
+def test_the_page_holds_every_table_and_plot(report):
+    page = (report.folder / "report.md").read_text()
+    assert all(f"### {table.title}" in page for table in report.tables)
+    assert all(f"(plots/{path.name})" in page for path in report.files if path.suffix == ".svg")
+
+
+def test_a_plot_repeats_to_the_byte(tmp_path):
+    series = plots.budget_series({"gcr": answers(budget=8) + answers(budget=32)})
+    for name in "ab":
+        plots.save_plot(plots.plot_budgets(series, "t"), tmp_path / name, ["command: x"])
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_evidence_is_scored_without_any_reader(tmp_path):
+    rows = answers(n=4, reader="", choice=None, parsed=False)
+    dataset = Dataset("longvideobench", tuple(item(f"q{k}", moments_s=(float(k),)) for k in range(4)), "hash")
+    made = write_report(results(rows), tmp_path, datasets=[dataset], with_plots=False)
+    (table,) = [table for table in made.tables if table.name.startswith("evidence")]
+    assert table.rows[0][0].text == "gcr, 8 frames" and table.rows[0][1].text == "100.00"
+
+
+def test_the_sensitivity_line_holds_the_default():
+    rows = [*answers(), *answers(options={"alpha_ground": 0.125}), *answers(options={"alpha_ground": 0.375})]
+    (series,) = plots.sensitivity_series(rows, {"alpha_ground": 0.25})
+    assert [x for x, _ in series.points] == [0.125, 0.25, 0.375]
+
+
+def test_category_gains_are_paired():
+    gains = plots.category_gains(answers(), answers("uniform")[:60])
+    assert {name: n for name, (_, n) in gains.items()} == {"S2A": 30, "T3O": 30}
+
+
+def test_settings_with_different_prompts_are_not_compared():
+    made = make_tables(results(answers(), answers("uniform", prompt="bare")))
+    assert not [table for table in made if table.name.startswith("pairs")]
+
+
+def test_no_result_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="no result to report"):
+        write_report(Results([], {}), tmp_path)
+
+
+def test_lines_that_could_not_be_read_are_told(tmp_path):
+    write_report(Results(answers(n=4), {}, unreadable=3), tmp_path, with_plots=False)
+    assert "3 lines of the results could not be read" in (tmp_path / "report.md").read_text()
+
+
+def test_the_fingerprint_is_that_of_the_data_set():
+    dataset = Dataset("longvideobench", tuple(item(f"q{k}") for k in range(3)), RUN.annotation)
+    assert f"data: longvideobench, 3 questions, fingerprint {dataset.fingerprint}" in describe(answers(n=3), [RUN])
+
+
+def test_frames_of_two_encoders_are_told_apart(tmp_path):
+    dataset = Dataset("longvideobench", (item("q0", moments_s=(0.0,)),), "hash")
+    rows = [*answers(n=1), *answers(n=1, encoder="offline")]
+    made = write_report(results(rows), tmp_path, datasets=[dataset], with_plots=False)
+    names = [line[0].text for line in made.tables[-1].rows]
+    assert names == ["gcr, 8 frames, encoder siglip", "gcr, 8 frames, encoder offline"]
+
+
+def test_rows_of_an_unknown_run_are_told():
+    assert describe(answers(n=3), [])[-1] == "3 of 3 rows do not say which run made them"
+
+
+def test_versions_name_what_is_installed():
+    assert {"python", "numpy"} <= set(versions())

@@ -1,0 +1,129 @@
+import csv
+import io
+
+import pytest
+from answers import answers, row
+
+from framesift.bench import layouts
+from framesift.bench.intervals import Interval
+from framesift.bench.tables import EMPTY, Cell, Table, bold_best, word
+
+
+def table(**said):
+    cells = ((word("gcr_1"), Cell.percent(Interval(0.64254, 0.6, 0.69), bold=True)), (word("a|b"), EMPTY))
+    default = {"name": "main", "title": "Accuracy (%)", "columns": ("Method", "All"), "rows": cells}
+    return Table(**{**default, "notes": ("command: x --data D",), **said})
+
+
+def column(made, name):
+    return [row[made.columns.index(name)].text for row in made.rows]
+
+
+def test_markdown_has_a_line_per_row_the_interval_and_the_notes():
+    lines = table().to_markdown().splitlines()
+    assert "| gcr_1 | **64.25** (60.0 … 69.0) |" in lines and r"| a\|b | – |" in lines
+    assert lines[-1] == "- command: x --data D"
+
+
+def test_csv_has_numbers_unrounded_and_their_bounds_in_columns():
+    text = table().to_csv()
+    lines = list(csv.reader(io.StringIO("".join(s for s in text.splitlines(True) if not s.startswith("#")))))
+    assert lines[0] == ["Method", "All", "All low", "All high"]
+    assert [float(cell) for cell in lines[1][1:]] == pytest.approx([64.254, 60.0, 69.0])
+    assert lines[2] == ["a|b", "", "", ""]
+
+
+def test_latex_escapes_what_it_would_read_and_keeps_the_hyphens_of_a_command():
+    text = table().to_latex()
+    assert r"gcr\_1 & \textbf{64.25} {\scriptsize (60.0 -- 69.0)} \\" in text
+    assert r"\caption{Accuracy (\%)}" in text and r"x -{}-data D" in text
+
+
+def test_latex_has_as_many_cells_in_every_line():
+    text = layouts.main_table(answers() + answers("uniform", dataset="videomme")).to_latex()
+    body = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn" not in line and "&" in line]
+    assert len({line.count("&") for line in body}) == 1
+
+
+def test_the_best_of_a_column_is_bold_and_an_only_one_is_not():
+    cells = [[Cell.plain(1.0), EMPTY], [Cell.plain(2.0), Cell.plain(5.0)]]
+    made = bold_best(cells, [0, 1])
+    assert [cell.bold for line in made for cell in line] == [False, False, True, False]
+
+
+def test_the_main_table_has_the_papers_columns():
+    made = layouts.main_table([*answers(), *answers(dataset="videomme", prompt="videomme")])
+    groups = ("Short", "Medium", "Long", "Overall")
+    assert made.columns == ("Reader and method", "Text", "Frames", *groups, *groups, "n", "Unparsed", "Errors")
+    assert made.head[3:5] == (("LongVideoBench", 4), ("Video-MME", 4))
+    assert len(made.rows) == 1
+
+
+def test_a_baseline_with_and_without_overlay_has_two_lines():
+    made = layouts.main_table([*answers("uniform"), *answers("uniform", text_mode="none")])
+    assert column(made, "Text") == ["aligned", "none"]
+
+
+def test_lines_that_differ_by_a_side_condition_say_so():
+    made = layouts.main_table([*answers(), *answers(seed=1, prompt="bare")])
+    assert column(made, "Reader and method") == ["qwen + gcr (prompt longvideobench)", "qwen + gcr (prompt bare)"]
+
+
+def test_the_main_table_counts_unparsed_replies_and_errors():
+    rows = [row("a"), row("b", parsed=False), row("c", error="no video")]
+    made = layouts.main_table(rows)
+    assert [cell.text for cell in made.rows[0][-3:]] == ["2", "1", "1"]
+
+
+def test_a_setting_of_errors_alone_still_has_its_line():
+    made = layouts.main_table([*answers(n=6), *answers("aks", n=6, error="no video")])
+    assert [cell.text for cell in made.rows[1][-4:]] == ["–", "0", "0", "6"]
+
+
+def test_the_stages_table_goes_from_uniform_to_the_whole():
+    parts = [answers(options={"without": stage}) for stage in ("refine", "cover", "ground")]
+    made = layouts.stages_table([one for part in (answers(), *parts, answers("uniform")) for one in part])
+    names = ["Uniform baseline", "w/o Ground", "w/o Cover", "w/o Refine", "Full GCR"]
+    assert column(made, "Variant") == names
+
+
+def test_the_text_modes_stand_in_the_papers_order_with_their_gains():
+    modes = ("aligned", "none", "shuffled", "prompt", "blank", "tagged")
+    made = layouts.text_modes_table([one for mode in modes for one in answers(text_mode=mode)])
+    assert column(made, "Input") == list(layouts.TEXT_MODE_TITLES.values())
+    assert column(made, "Verdict")[0] == "–" and set(column(made, "Verdict")[1:]) <= {
+        "distinguishable",
+        "not distinguishable",
+    }
+
+
+def test_the_efficiency_table_adds_up_the_papers_two_parts():
+    made = layouts.efficiency_table(answers(peak_gpu_memory_bytes=3 * 2**30))
+    assert [cell.text for cell in made.rows[0][1:8]] == ["3.000", "0.500", "3.500", "3.000", "–", "40.0", "50.0"]
+
+
+def test_pairs_say_how_many_questions_they_do_not_share():
+    made = layouts.pairs_table([*answers(), *answers("aks")[:100]])
+    assert column(made, "Not shared") == ["20"] and column(made, "n") == ["100"]
+
+
+def test_settings_are_compared_with_the_defaults():
+    made = layouts.sensitivity_table([*answers(), *answers(options={"gate": 0.2}), *answers(options={"gate": 0.3})])
+    assert column(made, "against") == ["gcr", "gcr"]
+
+
+def test_categories_have_a_column_for_each_method():
+    made = layouts.categories_table([*answers(), *answers("uniform")])
+    assert made.columns == ("Category", "n", "gcr", "uniform") and column(made, "n") == ["60", "60", "–"]
+
+
+def test_the_mean_of_categories_weighs_each_the_same():
+    rows = [row(f"a{k}", categories=("a",)) for k in range(9)] + [row("b", categories=("b",), choice=0)]
+    assert layouts.categories_table(rows).rows[-1][2].text == "50.00"
+
+
+def test_task_types_join_into_families():
+    rows = layouts.in_families(
+        [row(dataset="videomme", categories=("a", "b", "c"))], {"videomme": {"a": "x", "b": "x"}}
+    )
+    assert rows[0].categories == ("x", "c")

@@ -1,0 +1,294 @@
+import csv
+import io
+import json
+
+import pytest
+from published import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
+
+from framesift.bench.datasets import dataset_names, load_dataset
+from framesift.bench.datasets.annotations import position_of, seconds_of, without_letters
+from framesift.errors import InputError, UnknownName
+
+needs_annotations = pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the annotations are not at hand")
+
+
+@pytest.fixture(scope="module")
+def lvb():
+    return load_dataset("longvideobench", ANNOTATIONS)
+
+
+@pytest.fixture(scope="module")
+def mme():
+    return load_dataset("videomme", ANNOTATIONS)
+
+
+@needs_annotations
+def test_longvideobench_has_its_published_groups(lvb):
+    assert lvb.groups == {"Short": 361, "Medium": 412, "Long": 564}
+    published = [item.published_group for item in lvb.items]
+    assert {group: published.count(group) for group in set(published)} == {
+        "15": 189,
+        "60": 172,
+        "600": 412,
+        "3600": 564,
+    }
+
+
+@needs_annotations
+def test_longvideobench_keeps_options_answers_durations_and_categories_as_published(lvb):
+    rows = {row["id"]: row for row in json.loads((ANNOTATIONS / "lvb_val.json").read_text())}
+    for item in lvb.items:
+        row = rows[item.id]
+        assert item.question.text == row["question"] and list(item.question.options) == row["candidates"]
+        assert (item.answer, item.duration_s) == (row["correct_choice"], row["duration"])
+        assert item.categories == (row["question_category"],) and item.video_id == row["video_id"]
+
+
+@needs_annotations
+def test_longvideobench_has_753_videos_and_17_categories(lvb):
+    assert len({item.video_id for item in lvb.items}) == 753
+    assert len({item.categories for item in lvb.items}) == 17
+
+
+@needs_annotations
+def test_longvideobench_moments_lie_in_their_videos_but_for_one_that_is_reported(lvb):
+    assert all(item.moments_s and item.moments_s[-1] <= item.duration_s + 1 for item in lvb.items)
+    assert lvb.notes == ("left out: 1 moment outside the video (Z-1lgAXOEc8_0)",)
+
+
+@needs_annotations
+def test_videomme_has_900_questions_of_each_length_over_900_videos(mme):
+    assert mme.groups == {"Short": 900, "Medium": 900, "Long": 900}
+    assert len({item.video_id for item in mme.items}) == 900
+    assert len({item.categories for item in mme.items}) == 12
+
+
+@needs_annotations
+def test_videomme_answers_are_the_published_letters(mme):
+    letters = [chr(ord("A") + item.answer) for item in mme.items]
+    assert {letter: letters.count(letter) for letter in "ABCD"} == {"A": 677, "B": 735, "C": 684, "D": 604}
+
+
+@needs_annotations
+def test_videomme_options_lose_their_letters_alone(mme):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    rows = pyarrow.read_table(ANNOTATIONS / "videomme-test.parquet").to_pylist()
+    for item, row in zip(mme.items, rows, strict=True):
+        marked = [f"{chr(ord('A') + k)}. {text}" for k, text in enumerate(item.question.options)]
+        assert [" ".join(text.split()) for text in marked] == [" ".join(text.split()) for text in row["options"]]
+
+
+@needs_annotations
+def test_every_videomme_task_type_has_a_family(mme):
+    from framesift.bench.datasets.videomme import FAMILIES
+
+    assert {name for item in mme.items for name in item.categories} == set(FAMILIES)
+
+
+def test_positions_count_24_a_second(tmp_path):
+    folder = longvideobench(tmp_path, [lvb_row(position=[240, 48, 48])])
+    assert load_dataset("longvideobench", folder).items[0].moments_s == (2.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    "subtitles",
+    [
+        [{"timestamp": [98, 103.5], "text": "before"}, {"timestamp": [110, None], "text": "open"}],
+        [
+            {"start": "00:01:38.000", "end": "00:01:43.500", "line": "before"},
+            {"start": "00:01:50.000", "end": "00:02:00.000", "line": "open"},
+        ],
+    ],
+    ids=["timestamp", "start and end"],
+)
+def test_both_shapes_of_subtitles_are_moved_to_the_clip_and_cut_to_it(tmp_path, subtitles):
+    folder = longvideobench(tmp_path, [lvb_row()], subtitles=subtitles)
+    events = load_dataset("longvideobench", folder).items[0].events()
+    assert [(event.start_s, event.end_s, event.text) for event in events] == [
+        (0.0, 3.5, "before"),
+        (10.0, 20.0, "open"),
+    ]
+
+
+def test_a_clip_in_which_nobody_speaks_has_no_events(tmp_path):
+    folder = longvideobench(tmp_path, [lvb_row()], subtitles=[{"timestamp": [5, 9], "text": "elsewhere"}])
+    assert load_dataset("longvideobench", folder).items[0].events() == []
+
+
+def test_a_damaged_subtitle_file_is_an_error(tmp_path):
+    folder = longvideobench(tmp_path, [lvb_row()])
+    write(folder / "subtitles" / "a_en.json", "[{")
+    with pytest.raises(InputError, match="a_en.json"):
+        load_dataset("longvideobench", folder).items[0].events()
+
+
+def test_an_unknown_duration_group_is_named(tmp_path):
+    folder = longvideobench(tmp_path, [lvb_row(duration_group=7)])
+    with pytest.raises(InputError, match="question 1: duration_group is 7; expected one of 15, 60, 600, 3600"):
+        load_dataset("longvideobench", folder)
+
+
+def as_csv(rows):
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows({**row, "options": "\n".join(row["options"])} for row in rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["videomme.json", "videomme.jsonl", "videomme.csv"])
+def test_videomme_is_read_from_json_lines_and_csv_alike(tmp_path, name):
+    rows = [mme_row("001-1"), mme_row("001-2", answer="A")]
+    texts = {"json": json.dumps(rows), "jsonl": "\n".join(map(json.dumps, rows)), "csv": as_csv(rows)}
+    write(tmp_path / name, texts[name.split(".")[1]])
+    some = load_dataset("videomme", tmp_path)
+    assert [item.answer for item in some.items] == [2, 0]
+    assert some.items[0].question.options == ("Yes.", "No.", "A. Smith", "N/A")
+
+
+def test_videomme_without_as_many_subtitles_as_published_is_not_missing_any(tmp_path):
+    write(tmp_path / "videomme.json", [mme_row("001-1"), mme_row("002-1")])
+    write(tmp_path / "subtitle" / "vid001.srt", "")
+    for video in ("vid001", "vid002"):
+        write(tmp_path / "data" / f"{video}.mp4", "")
+    some = load_dataset("videomme", tmp_path).with_files()
+    assert [item.subtitles is None for item in some.items] == [False, True]
+    assert some.notes == ("1 video without subtitles, as published; their questions are asked without",)
+
+
+def test_videomme_without_its_subtitle_folder_is_missing_it(tmp_path):
+    write(tmp_path / "videomme.json", [mme_row(f"{k:03d}-1") for k in range(200)])
+    missing = load_dataset("videomme", tmp_path).missing
+    assert sum(file.kind == "subtitles" for file in missing) == 200
+
+
+def mlvu_row(**said):
+    row = {"video": "m.mp4", "duration": 480, "question": "Which colour?", "candidates": ["Red", "Blue"]}
+    return {**row, "answer": "Blue", "question_type": "plotQA", **said}
+
+
+def test_mlvu_dev_has_a_task_a_file_and_answers_as_texts(tmp_path):
+    write(tmp_path / "MLVU/json/1_plotQA.json", [mlvu_row()])
+    write(tmp_path / "MLVU/json/5_order.json", [mlvu_row(question_type="order", answer="Red")])
+    write(tmp_path / "MLVU/video/1_plotQA/m.mp4", "")
+    some = load_dataset("mlvu", tmp_path)
+    assert [(item.id, item.group, item.answer) for item in some.items] == [
+        ("1_plotQA-0", "Single detail", 1),
+        ("5_order-0", "Multi detail", 0),
+    ]
+    assert [file.path.parent.name for file in some.missing] == ["5_order"]
+    assert "5 of 7 tasks are not there" in some.notes[0]
+
+
+def test_mlvu_test_has_ids_of_its_own(tmp_path):
+    write(tmp_path / "test-ground-truth/test_mcq_gt.json", [mlvu_row(question_id="TEST_0001")])
+    write(tmp_path / "video/m.mp4", "")
+    some = load_dataset("mlvu", tmp_path).with_files()
+    assert some.items[0].id == "TEST_0001"
+
+
+def test_egoschema_asks_what_has_a_public_answer_and_counts_the_rest(tmp_path):
+    options = {f"option {k}": f"text {k}" for k in range(5)}
+    write(tmp_path / "questions.json", [{"q_uid": name, "question": "Why?", **options} for name in ("a", "b")])
+    write(tmp_path / "subset_answers.json", {"b": 3})
+    some = load_dataset("egoschema", tmp_path)
+    assert [(item.id, item.answer, item.duration_s) for item in some.items] == [("b", 3, 180.0)]
+    assert some.notes == ("left out: 1 question without a public answer",)
+
+
+def test_egoschema_in_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    row = {"question_idx": "7", "video_idx": "u", "question": "Why?", "option": ["A. x", "B. y"], "answer": "1"}
+    (tmp_path / "Subset").mkdir()
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "Subset" / "test-0.parquet")
+    found = load_dataset("egoschema", tmp_path).items[0]
+    assert (found.id, found.video_id, found.question.options, found.answer) == ("7", "u", ("x", "y"), 1)
+
+
+def test_lvbench_parts_the_options_from_the_question_and_reads_the_time(tmp_path):
+    asked = {
+        "uid": "12",
+        "question": "What year appears?\n(A) 1636\n(B) 1366\n(C) 1363\n(D) 1633",
+        "answer": "D",
+        "question_type": ["key information retrieval", "reasoning"],
+        "time_reference": "00:15-01:19",
+    }
+    video = {"key": "Cm73", "type": "cartoon", "qa": [asked, {**asked, "uid": "13", "time_reference": "whole"}]}
+    write(tmp_path / "video_info.meta.jsonl", json.dumps(video))
+    write(tmp_path / "all_videos/Cm73.mp4", "")
+    some = load_dataset("lvbench", tmp_path).with_files()
+    found = some.items[0]
+    assert found.question.text == "What year appears?" and found.question.options == ("1636", "1366", "1363", "1633")
+    assert (found.answer, found.categories) == (3, ("key information retrieval", "reasoning"))
+    assert found.scenes[0].spans == ((15.0, 79.0),)
+    assert some.items[1].scenes == () and some.notes == ("unreadable: 1 time reference (13)",)
+
+
+def own_row(**said):
+    row = {"video": "a.mp4", "question": "Who?", "options": ["Ann", "Bob"], "answer": "B", "group": "home"}
+    return {**row, **said}
+
+
+def test_own_questions_are_read_beside_their_videos(tmp_path):
+    rows = [own_row(subtitles="a.srt", moments=[3, [5, 6.5]]), own_row(answer="ann", id="x", category="people")]
+    path = write(tmp_path / "mine.jsonl", "\n".join(map(json.dumps, rows)))
+    first, second = load_dataset(str(path)).items
+    assert (first.dataset, first.id, first.answer, first.group) == ("mine", "mine-1", 1, "home")
+    assert first.video == tmp_path / "a.mp4" and first.subtitles == tmp_path / "a.srt"
+    assert first.moments_s == (3.0,) and first.scenes[0].spans == ((5.0, 6.5),)
+    assert (second.id, second.answer, second.categories) == ("x", 0, ("people",))
+
+
+def test_own_questions_may_hold_their_subtitles(tmp_path):
+    row = own_row(subtitles=[{"start_s": 1, "end_s": 2, "text": "hi"}])
+    path = write(tmp_path / "mine.jsonl", json.dumps(row))
+    assert [event.text for event in load_dataset(str(path)).items[0].events()] == ["hi"]
+
+
+def test_a_line_separator_inside_a_text_does_not_part_a_line(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(own_row(question="Who\u2028is it?"), ensure_ascii=False), encoding="utf-8")
+    assert len(load_dataset(str(path))) == 1
+
+
+def test_an_own_question_without_an_answer_is_named(tmp_path):
+    path = write(tmp_path / "mine.jsonl", json.dumps(own_row(answer=None)))
+    with pytest.raises(InputError, match="question 1 has no 'answer'"):
+        load_dataset(str(path))
+
+
+def test_an_unknown_data_set_lists_the_known():
+    with pytest.raises(UnknownName, match=", ".join(dataset_names())):
+        load_dataset("activitynet")
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_an_empty_folder_says_what_is_expected(tmp_path, name):
+    with pytest.raises(InputError, match="expected"):
+        load_dataset(name, tmp_path)
+
+
+@pytest.mark.parametrize(("answer", "position"), [(1, 1), ("b", 1), ("(B)", 1), ("Bob", 1), (" ann ", 0)])
+def test_an_answer_is_a_position_a_letter_or_a_text(answer, position):
+    assert position_of(answer, ["Ann", "Bob"], "here") == position
+
+
+def test_an_answer_that_may_mean_two_options_is_refused():
+    with pytest.raises(InputError, match="fits more than one option"):
+        position_of("B", ["B", "C"], "here")
+
+
+@pytest.mark.parametrize("answer", [2, -1, "C", "Carl", True])
+def test_an_answer_that_is_no_option_is_refused(answer):
+    with pytest.raises(InputError, match="here: the answer"):
+        position_of(answer, ["Ann", "Bob"], "here")
+
+
+def test_letters_go_only_where_every_option_has_its_own():
+    assert without_letters(["A. x", "B. y"]) == ("x", "y")
+    assert without_letters(["U. x", "B. y"]) == ("U. x", "B. y")
+
+
+def test_clocks_are_seconds():
+    assert [seconds_of(clock, "") for clock in ("1:02:03", "02:03.5", "4")] == [3723.0, 123.5, 4.0]

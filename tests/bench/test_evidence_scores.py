@@ -1,0 +1,165 @@
+import json
+
+import numpy as np
+import pytest
+from clips import make_clip
+from hypothesis import given
+from hypothesis import strategies as st
+from published import item, write
+
+from framesift.bench.evidence_scores import (
+    frame_times,
+    read_scenes,
+    read_selections,
+    score_selections,
+    score_times,
+)
+from framesift.bench.items import Scene
+from framesift.errors import InputError
+from framesift.media.video import frame_numbers
+
+
+def scenes(*spans):
+    """A scene for each list of spans."""
+    return tuple(Scene(tuple(of)) for of in spans)
+
+
+def literal(times, scene_list):
+    """KFS-Bench's three factors, word for word."""
+    owners = [[k for k, scene in enumerate(scene_list) if any(a <= t <= b for a, b in scene)] for t in times]
+    keys = sum(bool(own) for own in owners)
+    counts = [sum(k in own for own in owners) for k in range(len(scene_list))]
+    lengths = [sum(b - a for a, b in scene) for scene in scene_list]
+    due = [max(1, int(np.floor(min(length / sum(lengths) * keys, 1 / len(scene_list) * keys)))) for length in lengths]
+    recall = np.mean([got >= must for got, must in zip(counts, due, strict=True)])
+    best = 0.0
+    for power in range(11):
+        fair = np.array([length ** (power / 10) for length in lengths])
+        if keys:
+            best = max(best, counts @ fair / np.linalg.norm(counts) / np.linalg.norm(fair))
+    return keys / len(times), np.mean([got > 0 for got in counts]), (keys / len(times) * recall * best) ** (1 / 3)
+
+
+def test_a_frame_within_two_seconds_of_a_moment_is_near():
+    assert score_times(item(moments_s=(10.0,)), [3.0, 12.0]).near
+    assert not score_times(item(moments_s=(10.0,)), [3.0, 12.01]).near
+
+
+def test_a_frame_within_two_seconds_of_a_scene_is_near_and_not_inside():
+    found = score_times(item(scenes=scenes([(10, 12)])), [13.0])
+    assert found.near and found.inside == 0.0 and found.unified == 0.0
+
+
+def test_the_share_of_moments_that_are_near():
+    assert score_times(item(moments_s=(10.0, 50.0, 90.0)), [11.0, 89.0]).moments_near == pytest.approx(2 / 3)
+
+
+def test_a_question_without_moments_can_not_be_scored():
+    assert score_times(item(), [1.0]) is None
+
+
+def test_moments_alone_say_nothing_of_scenes():
+    found = score_times(item(moments_s=(1.0,)), [1.0])
+    assert found.inside is None and found.scenes_hit is None and found.unified is None
+
+
+def test_frames_spread_evenly_over_equal_scenes_score_one():
+    found = score_times(item(scenes=scenes([(0, 10)], [(20, 30)])), [1.0, 2.0, 21.0, 22.0])
+    assert (found.inside, found.scenes_hit, found.unified) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_a_scene_left_out_costs_recall_and_balance():
+    # rate 1, recall 1/2, best spread cos 45°
+    found = score_times(item(scenes=scenes([(0, 10)], [(20, 30)])), [1.0, 2.0])
+    assert found.scenes_hit == 0.5 and found.unified == pytest.approx((0.5 * 0.5**0.5) ** (1 / 3))
+
+
+def test_a_long_scene_is_due_no_more_than_an_equal_part():
+    # Two frames each: less than nine tenths for the long scene, but half; the best spread is the equal one.
+    found = score_times(item(scenes=scenes([(0, 90)], [(100, 110)])), [1.0, 50.0, 101.0, 109.0])
+    assert found.unified == pytest.approx(1.0)
+
+
+spans = st.tuples(st.integers(0, 60), st.integers(1, 15)).map(lambda s: (s[0], s[0] + s[1]))
+
+
+@given(
+    st.lists(st.lists(spans, min_size=1, max_size=3), min_size=1, max_size=4),
+    st.lists(st.floats(0, 80), min_size=1, max_size=20),
+)
+def test_scene_scores_are_those_of_the_literal_definition(parts, times):
+    found = score_times(item(scenes=scenes(*parts)), times)
+    assert (found.inside, found.scenes_hit, found.unified) == pytest.approx(literal(times, parts))
+
+
+def test_the_unified_mean_is_geometric_and_a_miss_counts_a_hundredth():
+    items = [item("a", video="a", scenes=scenes([(0, 10)])), item("b", video="b", scenes=scenes([(0, 10)]))]
+    _, summary = score_selections(items, {"a": [5.0], "b": [50.0]})
+    assert summary.unified == pytest.approx(0.1)
+    assert summary.inside.value == 0.5 and summary.scenes_hit.value == 0.5
+
+
+def test_only_questions_with_a_selection_and_a_moment_are_scored():
+    items = [item("a", moments_s=(1.0,)), item("b"), item("c", moments_s=(1.0,))]
+    scores, summary = score_selections(items, {"a": [1.0], "b": [1.0]})
+    assert [one.item_id for one in scores] == ["a"]
+    assert (summary.n, summary.n_scenes, summary.unscored) == (1, 0, 1)
+
+
+def test_a_selection_without_frames_hits_nothing():
+    found = score_times(item(moments_s=(1.0,), scenes=scenes([(0, 2)])), [])
+    assert (found.near, found.inside, found.unified) == (False, 0.0, 0.0)
+
+
+def test_scenes_are_read_from_a_csv_with_the_last_second_inside(tmp_path):
+    text = "id,segment_id,scene_id,start,end\nq_0,0,4,0:00:12,0:00:13\nq_0,1,4,1:00:00,1:00:00\nq_0,2,5,00:30,00:31\n"
+    assert read_scenes(write(tmp_path / "s.csv", text)) == {"q_0": scenes([(12, 14), (3600, 3601)], [(30, 32)])}
+
+
+def test_a_csv_with_other_columns_is_refused(tmp_path):
+    with pytest.raises(InputError, match="expected the columns id, scene_id, start, end"):
+        read_scenes(write(tmp_path / "s.csv", "video,begin\na,1\n"))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "a", "times_s": [1.0, 2.0]},
+        {"question_id": "a", "frame_timestamps": [1, 2]},
+        {"id": "a", "keyframe_indices": [25, 50], "fps": 25},
+        {"q_uid": "a", "frame_idx": [30, 60]},
+    ],
+    ids=["times_s", "frame_timestamps", "keyframe_indices", "frame_idx"],
+)
+def test_other_peoples_frames_are_read_in_seconds(tmp_path, row):
+    path = write(tmp_path / "frames.json", [row, {"id": "elsewhere", "times_s": [9]}])
+    assert read_selections(path, [item("a")], fps=30.0) == {"a": [1.0, 2.0]}
+
+
+def test_a_rate_may_be_given_for_each_video(tmp_path):
+    path = write(tmp_path / "frames.jsonl", json.dumps({"id": "a", "frame_idx": [10]}))
+    assert read_selections(path, [item("a", video="v")], fps={"v": 5.0}) == {"a": [2.0]}
+
+
+def test_frames_of_other_questions_alone_are_refused(tmp_path):
+    path = write(tmp_path / "frames.json", [{"id": "elsewhere", "times_s": [9]}])
+    with pytest.raises(InputError, match="none of the 1 entries"):
+        read_selections(path, [item("a")])
+
+
+def test_an_entry_without_frames_is_named(tmp_path):
+    path = write(tmp_path / "frames.json", [{"id": "a"}])
+    with pytest.raises(InputError, match="entry 1 has no frames; expected one of times_s"):
+        read_selections(path, [item("a")])
+
+
+def test_frame_numbers_become_times_by_the_video_itself(tmp_path):
+    path = tmp_path / "clip.mp4"
+    make_clip(path, seconds=3)
+    times = frame_times(path, [0, 3, 7])
+    assert frame_numbers(path, times) == [0, 3, 7]
+
+
+def test_a_negative_frame_number_is_refused():
+    with pytest.raises(InputError, match="a frame number is -1"):
+        frame_times("clip.mp4", [3, -1], fps=25.0)

@@ -1,0 +1,120 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from published import item, longvideobench, lvb_row
+
+from framesift.bench.datasets import load_dataset
+from framesift.bench.items import Dataset, Scene
+from framesift.errors import InputError
+from framesift.records import Event
+
+
+def dataset(count=10, **said):
+    groups = ("Short", "Long")
+    return Dataset("own", tuple(item(f"q{k}", group=groups[k % 2], **said) for k in range(count)), "hash")
+
+
+def ids(some):
+    return [one.id for one in some.items]
+
+
+def test_an_answer_outside_the_options_is_refused():
+    with pytest.raises(InputError, match="q: the answer is option 2; expected 0 to 1"):
+        item(answer=2)
+
+
+def test_an_id_that_occurs_twice_is_refused():
+    with pytest.raises(InputError, match="'q' occurs more than once"):
+        Dataset("own", (item(), item()), "hash")
+
+
+def test_choosing_by_id_keeps_the_order_of_the_annotation():
+    assert ids(dataset().choose(ids=["q7", "q2"])) == ["q2", "q7"]
+
+
+def test_an_unknown_id_is_named():
+    with pytest.raises(InputError, match="no question 'q99'"):
+        dataset().choose(ids=["q99"])
+
+
+def test_choosing_by_group_takes_either_word_for_it():
+    some = Dataset("own", (item("a", group="Short", published_group="15"), item("b", group="Long")), "hash")
+    assert ids(some.choose(groups=["SHORT"])) == ids(some.choose(groups=["15"])) == ["a"]
+
+
+def test_an_unknown_group_lists_the_known():
+    with pytest.raises(InputError, match="no group 'huge'; known are Short, Long"):
+        dataset().choose(groups=["huge"])
+
+
+def test_limit_takes_the_first():
+    assert ids(dataset().choose(limit=3)) == ["q0", "q1", "q2"]
+
+
+@given(st.permutations(range(10)), st.integers(1, 10), st.integers(0, 5))
+def test_a_sample_repeats_whatever_the_order_of_the_annotation(order, size, seed):
+    whole = dataset()
+    shuffled = Dataset("own", tuple(whole.items[k] for k in order), "hash")
+    drawn = whole.choose(sample=size, seed=seed)
+    assert len(drawn) == size and set(ids(drawn)) == set(ids(shuffled.choose(sample=size, seed=seed)))
+
+
+def test_another_seed_draws_another_sample():
+    assert len({tuple(ids(dataset(100).choose(sample=5, seed=seed))) for seed in range(5)}) == 5
+
+
+def test_the_fingerprint_changes_with_the_questions_chosen_and_not_with_their_order():
+    whole = dataset()
+    backwards = Dataset("own", whole.items[::-1], "hash")
+    assert whole.fingerprint == backwards.fingerprint != whole.choose(limit=5).fingerprint
+
+
+def test_the_fingerprint_changes_with_the_annotation():
+    assert dataset().fingerprint != Dataset("own", dataset().items, "other").fingerprint
+
+
+def test_missing_files_are_refused_with_their_number_and_names(tmp_path):
+    longvideobench(tmp_path, [lvb_row("a_0"), lvb_row("a_1"), lvb_row("b_0")])
+    (tmp_path / "videos" / "a.mp4").unlink()
+    (tmp_path / "subtitles" / "b_en.json").unlink()
+    with pytest.raises(InputError) as refused:
+        load_dataset("longvideobench", tmp_path).with_files()
+    assert "1 video missing for 2 questions" in str(refused.value)
+    assert "1 subtitle file missing for 1 question (" in str(refused.value)
+    assert "a.mp4" in str(refused.value) and "b_en.json" in str(refused.value)
+
+
+def test_allow_missing_skips_the_questions_of_missing_videos_and_keeps_count(tmp_path):
+    longvideobench(tmp_path, [lvb_row("a_0"), lvb_row("a_1"), lvb_row("b_0")])
+    (tmp_path / "videos" / "a.mp4").unlink()
+    (tmp_path / "subtitles" / "b_en.json").unlink()
+    some = load_dataset("longvideobench", tmp_path).with_files(allow_missing=True)
+    assert ids(some) == ["b_0"] and some.skipped == ("a_0", "a_1")
+    assert some.items[0].subtitles is None and len(some.missing) == 2
+
+
+def test_files_of_questions_not_chosen_are_not_missing(tmp_path):
+    longvideobench(tmp_path, [lvb_row("a_0"), lvb_row("b_0")])
+    (tmp_path / "videos" / "a.mp4").unlink()
+    assert load_dataset("longvideobench", tmp_path).choose(ids=["b_0"]).with_files().missing == ()
+
+
+def test_subtitles_given_in_the_annotation_are_events_as_they_are():
+    line = Event(1.0, 2.0, "hello")
+    assert item(subtitles=(line,)).events() == [line]
+
+
+def test_a_scene_that_ends_before_it_starts_is_refused():
+    with pytest.raises(InputError, match=r"expected \(start, end\)"):
+        Scene(((4.0, 3.0),))
+
+
+def test_scenes_are_joined_by_id():
+    scene = Scene(((1.0, 2.0),))
+    joined = dataset(2).with_scenes({"q1": (scene,), "elsewhere": (scene,)})
+    assert [one.scenes for one in joined.items] == [(), (scene,)]
+
+
+def test_scenes_of_another_data_set_are_refused():
+    with pytest.raises(InputError, match="none of the 1 ids"):
+        dataset(2).with_scenes({"elsewhere": (Scene(((1.0, 2.0),)),)})
