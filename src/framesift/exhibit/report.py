@@ -40,7 +40,7 @@ _UNFIT |= {0x7F: "\u2421"} | dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0
 def render_report(view: Mapping[str, Any]) -> str:
     """The whole page for one question on one video: one lane for a selection, several to compare methods."""
     page = _Page(view)
-    style = _roles_style() + _asset("timeline.css") + _asset("style.css")
+    style = roles_style() + _asset("timeline.css") + _asset("style.css")
     script = _script()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
@@ -297,7 +297,7 @@ def _script() -> str:
     return "".join(re.sub(r"^import .*;\n", "", _asset(name), flags=re.MULTILINE) for name in SCRIPTS)
 
 
-def _roles_style() -> str:
+def roles_style() -> str:
     def rules(colours: Mapping[str, str]) -> str:
         return ":root{" + "".join(f"--role-{role}:{colour};" for role, colour in colours.items()) + "}"
 

@@ -54,18 +54,22 @@ def index(
     """
     path = os.fspath(path)
     kept = store if isinstance(store, Store) else Store(store)
-    name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
-    rate = "auto" if fps == "auto" else f"{float(fps):g}"
-    key = Key(fingerprint(path), name, mark, rate, mode)
+    key = key_of(fingerprint(path), encoder, fps, mode)
     found = kept.load(key, path)
     if found is not None:
         return found
-    model = get_encoder(name, device=device) if isinstance(encoder, str) else encoder
+    model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
     _build(path, model, kept, key, fps, mode, progress)
     built = kept.load(key, path)
     if built is None:
         raise FramesiftError(f"the index of {path} was removed while it was made; run the command again")
     return built
+
+
+def key_of(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> Key:
+    """What the index of the video with this fingerprint is kept under."""
+    name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
+    return Key(video, name, mark, "auto" if fps == "auto" else f"{float(fps):g}", mode)
 
 
 def _build(

@@ -150,6 +150,10 @@ class Store:
                 if not (folder / MANIFEST).exists():
                     raise
 
+    def has(self, key: Key) -> bool:
+        """Whether there is an index of `key`; reading it may still find it damaged."""
+        return (self.root / key.folder / MANIFEST).exists()
+
     def save_part(self, key: Key, start: int, times_s: Array, frames: Array) -> None:
         """Keep the candidates from `start` on, so that a run that is stopped goes on from here."""
         folder = self._parts(key)
@@ -184,7 +188,8 @@ class Store:
         """Everything kept, damaged ones and unfinished parts included, by folder name."""
         if not self.root.is_dir():
             return
-        for video in sorted(path for path in self.root.iterdir() if path.is_dir()):
+        # Hidden folders belong to others, such as the web page's queue.
+        for video in sorted(path for path in self.root.iterdir() if path.is_dir() and path.name[0] != "."):
             for folder in sorted(path for path in video.iterdir() if path.is_dir()):
                 yield _entry(folder)
 

@@ -1,0 +1,137 @@
+"""The command that opens the web page."""
+
+import argparse
+import re
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framesift.cli.shared import Add, add_index_options, print_json, speech_of
+from framesift.errors import MissingExtra, OptionError
+
+if TYPE_CHECKING:
+    from framesift.serve.config import Settings
+
+TOKEN_BYTES = 24
+SHORT_TOKEN = 16  # characters: below this, a wider host gets a word of warning
+
+
+def add_commands(add: Add) -> None:
+    serve = add("serve", _serve, "open a page where videos are asked questions and the evidence is looked at")
+    serve.add_argument("folder", nargs="?", metavar="FOLDER", help="videos to show besides those uploaded")
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    serve.add_argument("--port", type=int, default=8000, help="(default: 8000; 0 takes any that is free)")
+    serve.add_argument("--open", action="store_true", help="open the page in the browser")
+    serve.add_argument("--token", metavar="TEXT", help="secret every request must bring; auto makes one")
+    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a name the page goes by")
+    where = "http://HOST:PORT/v1[#MODEL] or local:MODEL, to be asked from the page; repeatable"
+    serve.add_argument("--reader", action="append", default=[], metavar="READER", help=where)
+    serve.add_argument("--uploads", metavar="DIR", help="folder for uploads (default: beside the indexes)")
+    serve.add_argument("--max-upload", type=_size, default=8e9, metavar="SIZE", help="as in 2GB (default: 8GB)")
+    serve.add_argument("--language", metavar="CODE", help="preferred language of subtitles and speech, as in en")
+    serve.add_argument("--speech", metavar="ENGINE", default="auto", help="auto (default), none, moonshine, whisper:…")
+    serve.add_argument("--screen-text", action="store_true", help="also read what is written on the screen")
+    serve.add_argument("--event-encoder", metavar="NAME", help="minilm: compare words by a sentence encoder")
+    add_index_options(serve)
+
+
+def _size(text: str) -> float:
+    match = re.fullmatch(r"([0-9.]+)([KMGT]?)B?", text.strip().upper())
+    try:
+        return float(match[1]) * {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2]] if match else float("x")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount; expected one like 500MB, 2GB") from None
+
+
+def _serve(args: argparse.Namespace) -> int:
+    try:
+        import uvicorn
+
+        from framesift.serve.app import create_app
+    except ImportError as error:
+        if isinstance(error, MissingExtra):
+            raise
+        raise MissingExtra(f"the page needs {error.name}: pip install 'framesift[serve]'") from None
+    settings = _settings(args, args.port)  # what is wrong with them comes before the port
+    listener = _listen(args.host, args.port)
+    settings = _settings(args, listener.getsockname()[1], token=settings.token)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    address = _address(settings)
+    if args.json:
+        print_json({"url": address, "folder": None if settings.folder is None else str(settings.folder)})
+    else:
+        print(f"framesift is at {address}  (Ctrl+C stops it)")
+        if settings.token and len(settings.token) < SHORT_TOKEN:
+            print(f"note: a token of {len(settings.token)} characters is soon guessed; --token auto", file=sys.stderr)
+    sys.stdout.flush()
+    if args.open:
+        # The socket listens already, so the browser's first request waits for the server rather than failing.
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    server.run(sockets=[listener])
+    return 0
+
+
+def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> "Settings":
+    from framesift.read.base import get_reader
+    from framesift.serve.config import Settings
+
+    if token is None:
+        token = secrets.token_urlsafe(TOKEN_BYTES) if args.token == "auto" else args.token or ""  # noqa: S105
+        if args.token is not None and not token.strip():
+            raise OptionError("--token is empty; expected a secret text, or auto to have one made")
+        for reader in args.reader:
+            if reader.startswith(("http://", "https://")):
+                get_reader(reader)  # a wrong address is told now, not at the first question
+    return Settings(
+        folder=None if args.folder is None else Path(args.folder),
+        store=None if args.store is None else Path(args.store),
+        uploads=None if args.uploads is None else Path(args.uploads),
+        host=args.host,
+        port=port,
+        token=token,
+        names=tuple(args.allow_host),
+        readers=tuple(args.reader),
+        upload_bytes=int(args.max_upload),
+        encoder=args.encoder,
+        fps=args.fps,
+        mode=args.mode,
+        device=args.device,
+        language=args.language,
+        speech=speech_of(args),
+        screen_text=args.screen_text,
+        event_encoder=args.event_encoder,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The socket, bound before anything is printed, so that a port in use is a sentence."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        raise OptionError(
+            f"can't listen on {host}, port {port} ({getattr(error, 'strerror', None) or error}); "
+            "choose another with --port, or --port 0 for any that is free"
+        ) from None
+    return listener
+
+
+def _address(settings: "Settings") -> str:
+    host = settings.host if settings.host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104 (compared)
+    host = f"[{host}]" if ":" in host else host
+    secret = f"?token={settings.token}" if settings.token else ""
+    return f"http://{host}:{settings.port}/{secret}"

@@ -1,0 +1,266 @@
+"""What is known of each video: its facts, whether it is ready, its index and its words.
+
+A video is ready when its index is in the library and its words have been looked for; both are what `framesift select`
+would use, made by the same calls with the same options.
+"""
+
+import json
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from framesift.errors import FramesiftError
+from framesift.library.build import index, key_of
+from framesift.library.events import Found, search_events
+from framesift.library.fingerprint import fingerprint
+from framesift.library.store import Key, Store
+from framesift.media.subtitles import find_sidecars
+from framesift.media.video import probe
+from framesift.records import VideoIndex
+from framesift.serve.config import Settings
+from framesift.serve.files import Film, Shelf, write_json
+from framesift.serve.jobs import Job, Report
+
+KEPT_INDEXES = 4  # an hour at one frame a second and 1152 numbers each is 16 MiB
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a video file says of itself, or the sentence that says why it can't be read."""
+
+    fingerprint: str = ""
+    duration_s: float = 0.0
+    width: int = 0
+    height: int = 0
+    fps: float = 0.0
+    codec: str = ""
+    has_audio: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Words:
+    """How much timestamped text a video has and where it came from, as shown beside it."""
+
+    events: int
+    sources: list[dict[str, Any]]
+    notes: list[str]
+
+
+class NotReady(FramesiftError):
+    """A question put to a video that is not indexed yet."""
+
+
+class Catalog:
+    """Facts are looked up once per state of a file and kept on the disk; a few indexes and words in memory."""
+
+    def __init__(self, settings: Settings, shelf: Shelf, changed: Callable[[], None]) -> None:
+        self.settings, self.shelf, self._changed = settings, shelf, changed
+        self.store = Store(settings.store)
+        self._folder = settings.state / "facts"
+        self._facts: dict[str, Facts] = {}
+        self._indexes: OrderedDict[str, VideoIndex] = OrderedDict()
+        self._found: OrderedDict[str, Found] = OrderedDict()
+        self._lock = threading.RLock()
+        self._wanted = threading.Event()
+        self._stopping = False
+        self._scout = threading.Thread(target=self._look_around, name="framesift-scout", daemon=True)
+
+    def start(self) -> None:
+        self._scout.start()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._wanted.set()
+
+    @cached_property
+    def _key(self) -> Key:
+        """The key of any video but for its fingerprint; telling encoders apart reads their weights once."""
+        return key_of("", self.settings.encoder, self.settings.fps, self.settings.mode)
+
+    def facts(self, film: Film, *, wait: bool = False) -> Facts | None:
+        """What is known; None while it is still being looked up, which a listing does not wait for."""
+        try:
+            stamp = film.stamp
+        except OSError:
+            return Facts(problem=f"{film.name!r} is no longer there")
+        known = self._facts.get(stamp) or self._kept_facts(stamp)
+        if known is None and wait:
+            known = self._probed(film, stamp)
+        if known is None:
+            self._wanted.set()
+        return known
+
+    def is_indexed(self, film: Film) -> bool:
+        facts = self.facts(film)
+        if facts is None or facts.problem:
+            return False
+        return self.store.has(replace(self._key, video=facts.fingerprint))
+
+    def words(self, film: Film) -> Words | None:
+        """What was found the last time the video's words were looked for; None before that."""
+        try:
+            data = json.loads(self._words_file(film).read_text(encoding="utf-8"))
+            return Words(**data)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def is_ready(self, film: Film) -> bool:
+        return self.is_indexed(film) and self.words(film) is not None
+
+    def make_ready(self, film: Film, report: Report) -> None:
+        """Index the video, look for its words and encode them: all that a question then finds at hand."""
+        settings = self.settings
+        try:
+            made = index(
+                film.path,
+                settings.encoder,
+                settings.fps,
+                settings.mode,
+                progress=lambda done, total: report("indexing", done, total),
+                store=self.store,
+                device=settings.device,
+            )
+            report("looking for words", 0, 0)
+            found = self._search(film, lambda what, done, total: report(what, done, total))
+            report("reading the words", 0, 0)
+            self._encode_words(made, found)
+        except FramesiftError as error:
+            raise FramesiftError(plain(error, film)) from error
+        self._keep_words(film, found)
+
+    def index(self, film: Film) -> VideoIndex:
+        """The video's index, from memory or from the library; NotReady where there is none."""
+        stamp = film.stamp
+        with self._lock:
+            if stamp not in self._indexes:
+                if not self.is_ready(film):
+                    raise NotReady(f"{film.name!r} is not indexed yet; index it first")
+                settings = self.settings
+                self._indexes[stamp] = index(
+                    film.path,
+                    settings.encoder,
+                    settings.fps,
+                    settings.mode,
+                    progress=_not_now,
+                    store=self.store,
+                    device=settings.device,
+                )
+                while len(self._indexes) > KEPT_INDEXES:
+                    self._indexes.popitem(last=False)
+            self._indexes.move_to_end(stamp)
+            return self._indexes[stamp]
+
+    def found(self, film: Film) -> Found:
+        """The video's words; a subtitle file put beside it later is seen at the next question."""
+        beside = find_sidecars(film.path, language=self.settings.language)
+        key = "|".join([film.stamp, *(f"{path}:{path.stat().st_mtime_ns}" for path in beside)])
+        with self._lock:
+            if key not in self._found:
+                found = self._found[key] = self._search(film, _not_now)
+                self._keep_words(film, found)
+                while len(self._found) > KEPT_INDEXES:
+                    self._found.popitem(last=False)
+            return self._found[key]
+
+    def work(self, job: Job, report: Report) -> None:
+        """What the queue does with a job."""
+        if job.kind == "sample":
+            from framesift.demo import sample_video
+
+            self.shelf.uploads.mkdir(parents=True, exist_ok=True)
+            path = sample_video(
+                self.shelf.uploads, progress=lambda _, done, total: report("making the video", done, total)
+            )
+            film = next((one for one in self.shelf.films() if one.path == path), None)
+        else:
+            film = self.shelf.get(job.video)
+        if film is None:
+            raise FramesiftError(f"{job.name!r} is no longer there")
+        self.make_ready(film, report)
+
+    def _search(self, film: Film, progress: Callable[[str, float, float], None]) -> Found:
+        settings = self.settings
+        return search_events(
+            film.path,
+            language=settings.language,
+            recognise_speech=settings.speech,
+            screen_text=settings.screen_text,
+            store=self.store,
+            progress=progress,
+        )
+
+    def _encode_words(self, made: VideoIndex, found: Found) -> None:
+        from framesift.encode.base import get_encoder, get_text_encoder
+        from framesift.library.texts import kept_vectors
+
+        if found.events:
+            named = self.settings.event_encoder
+            model = get_encoder(made.encoder) if named is None else get_text_encoder(named)
+            kept_vectors(model, [event.text for event in found.events], self.store.root)
+
+    def _keep_words(self, film: Film, found: Found) -> None:
+        sources = [asdict(source) | {"name": Path(source.name).name} for source in found.sources]
+        notes = [plain(note, film) for note in found.notes]
+        write_json(self._words_file(film), asdict(Words(len(found.events), sources, notes)))
+
+    def _words_file(self, film: Film) -> Path:
+        return self._folder / f"{film.stamp}.words.json"
+
+    def _kept_facts(self, stamp: str) -> Facts | None:
+        try:
+            facts = Facts(**json.loads((self._folder / f"{stamp}.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        self._facts[stamp] = facts
+        return facts
+
+    def _probed(self, film: Film, stamp: str) -> Facts:
+        try:
+            info = probe(film.path)
+            mark = fingerprint(film.path)
+            facts = Facts(mark, info.duration_s, info.width, info.height, info.fps, info.codec, info.has_audio)
+        except (FramesiftError, OSError) as error:
+            facts = Facts(problem=plain(error, film))
+        self._facts[stamp] = facts
+        try:
+            write_json(self._folder / f"{stamp}.json", asdict(facts))
+        except OSError as error:
+            log.warning("facts of %s can't be kept (%s)", film.name, error)
+        return facts
+
+    def _look_around(self) -> None:
+        """Look up what a listing asked for in vain, one file after the other."""
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            for film in self.shelf.films():
+                if self._stopping:
+                    return
+                try:
+                    stamp = film.stamp
+                    if stamp not in self._facts and self._kept_facts(stamp) is None:
+                        self._probed(film, stamp)
+                        self._changed()
+                except OSError:  # gone since it was listed
+                    continue
+            if self._stopping:
+                return
+
+
+def plain(error: object, film: Film) -> str:
+    """A sentence for the page: files by the names shown there, never by where they lie on the disk."""
+    path = str(film.path)
+    return str(error).replace(repr(path), repr(film.name)).replace(path, film.name).replace(f"{film.path.parent}/", "")
+
+
+def _not_now(*_: object) -> None:
+    """Work that takes long has no place inside a request: it belongs into the queue."""
+    raise NotReady("what this video needs is no longer in the library; index it again")

@@ -1,0 +1,220 @@
+"""A question put to a video on the shelf: the public API's own calls, and their records made ready for the page."""
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framesift.api import select
+from framesift.errors import FramesiftError, OptionError, UnknownName
+from framesift.exhibit.album import Album
+from framesift.exhibit.build import Exhibit, events_for
+from framesift.exhibit.export import save_comparison
+from framesift.exhibit.reasons import reasons
+from framesift.exhibit.view import view_of
+from framesift.jsontext import json_text
+from framesift.media.video import frame_numbers
+from framesift.questions import parse_question
+from framesift.read.base import SIMILARITY, get_reader
+from framesift.read.parsing import cited_times
+from framesift.read.prompts import OVERLAY_OF, TextMode
+from framesift.records import Answer, Question, Selection
+from framesift.select.registry import Selector, check_options, get_selector, selectors
+from framesift.serve.catalog import Catalog
+from framesift.serve.files import Film
+from framesift.serve.models import Ask, ExportFormat
+from framesift.serve.pictures import SIDE, Busy, Pictures
+
+# Needs that a plain installation can't meet from the page: a detector or a network is a file somebody has to name.
+FILES_OF_THEIR_OWN = ("detector", "network")
+AT_ONCE = 4  # selections, exports and readers: each is work for a whole core
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One method's selection with its words on, and how long choosing took."""
+
+    selection: Selection
+    seconds: float
+
+
+class Desk:
+    """Where questions are answered."""
+
+    def __init__(self, catalog: Catalog, pictures: Pictures, readers: Sequence[str]) -> None:
+        self.catalog, self.pictures = catalog, pictures
+        self.readers = list(dict.fromkeys([*readers, SIMILARITY]))
+        self._places = threading.BoundedSemaphore(AT_ONCE)
+
+    def choose(self, film: Film, ask: Ask, method: str) -> Chosen:
+        """The frames, as `framesift select` gives them: same index, same words, same call."""
+        question = parse_question(ask.question, ask.options)
+        check_method(get_selector(method))
+        index, found = self.catalog.index(film), self.catalog.found(film)
+        settings = self.catalog.settings
+        with self._place():
+            started = time.perf_counter()
+            selection = select(
+                index,
+                question,
+                events=found.events,
+                budget=ask.budget,
+                method=method,
+                event_encoder=settings.event_encoder,
+                visual_demand="rules" if ask.visual_demand is None else ask.visual_demand,
+                store=self.catalog.store.root,
+                **_own_options(method, ask),
+            )
+            seconds = time.perf_counter() - started
+        return Chosen(events_for(selection, found.events), seconds)
+
+    def exhibit(self, film: Film, selection: Selection, text_mode: TextMode) -> Exhibit:
+        info = self.catalog.index(film).info
+        numbers = tuple(frame_numbers(film.path, selection.times_s))
+        return Exhibit(film.path, info, selection, numbers, OVERLAY_OF[text_mode])
+
+    def view(self, film: Film, ask: Ask, methods: Sequence[str], text_mode: TextMode) -> dict[str, Any]:
+        """What the page draws, one lane per method; the pictures are on their way when this returns."""
+        chosen = [self.choose(film, ask, method) for method in dict.fromkeys(methods)]
+        facts = self.catalog.facts(film, wait=True)
+        assert facts is not None  # noqa: S101 (it was waited for)
+        scale = min(1.0, SIDE / max(facts.width, facts.height, 1))
+        size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
+        exhibits = [self.exhibit(film, one.selection, text_mode) for one in chosen]
+        albums = [_album_of_addresses(film, one.selection, size) for one in chosen]
+        times = {time_s for one in chosen for time_s in one.selection.times_s}
+        self.pictures.announce(film, facts.fingerprint, sorted(times))
+        view = view_of(exhibits, albums, json_text="")
+        for lane, one in zip(view["lanes"], chosen, strict=True):
+            lane["seconds"] = one.seconds
+            for row, slot in zip(lane["frames"], one.selection.slots, strict=True):
+                row["words"] = "" if slot.event is None else slot.event.text
+        return view | {"video": film.id, "duration_s": facts.duration_s}
+
+    def answer(self, film: Film, ask: Ask, method: str, reader: str, text_mode: TextMode) -> tuple[Answer, list[float]]:
+        """A configured reader's answer, and the times it names. No address of a request is ever called."""
+        if reader not in self.readers:
+            raise UnknownName(f"there is no reader {reader!r} here; known are {', '.join(self.readers)}")
+        exhibit = self.exhibit(film, self.choose(film, ask, method).selection, text_mode)
+        question = exhibit.question or Question(ask.question)
+        with self._place():
+            answer = get_reader(reader).answer(exhibit, question, text_mode)
+        return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)
+
+    def export(
+        self, film: Film, ask: Ask, methods: Sequence[str], text_mode: TextMode, form: ExportFormat, place: Path
+    ) -> Path:
+        """Write what `framesift select` or `compare` would write into `place`; the file to hand out."""
+        names = list(dict.fromkeys(methods))
+        exhibits = [self.exhibit(film, self.choose(film, ask, name).selection, text_mode) for name in names]
+        with self._place():
+            if form == "json":
+                told = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
+                (place / "selection.json").write_text(
+                    json_text(told if len(exhibits) > 1 else exhibits[0].to_dict()), encoding="utf-8"
+                )
+                return place / "selection.json"
+            as_zip = form == "zip"
+            folder = place / f"{film.path.stem}-evidence"
+            if len(exhibits) > 1:
+                saved = save_comparison(exhibits, folder, as_zip=as_zip)
+            else:
+                saved = exhibits[0].save(folder, as_zip=as_zip)
+            return saved if as_zip else saved / "report.html"
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """A share of the machine; who finds none within a while is asked to come back."""
+        if not self._places.acquire(timeout=30):
+            raise Busy("this server is busy with other questions; try again in a moment")
+        try:
+            yield
+        finally:
+            self._places.release()
+
+
+def new_folder() -> "tempfile.TemporaryDirectory[str]":
+    """Where an export is written until it is sent."""
+    return tempfile.TemporaryDirectory(prefix="framesift-export-", ignore_cleanup_errors=True)
+
+
+def methods() -> list[dict[str, Any]]:
+    """The selectors with their options, and for each that can't run here the sentence that says why."""
+    rows = []
+    for selector in selectors().values():
+        try:
+            check_method(selector)
+            why_not = ""
+        except FramesiftError as error:
+            why_not = str(error)
+        plain = {k: v for k, v in selector.options.items() if isinstance(v, bool | int | float | str | None)}
+        rows.append(
+            {
+                "name": selector.name,
+                "summary": selector.summary,
+                "paper": selector.paper,
+                "needs": list(selector.needs),
+                "available": not why_not,
+                "why_not": why_not,
+                "options": {k: v for k, v in plain.items() if k not in FILES_OF_THEIR_OWN},
+            }
+        )
+    return rows
+
+
+def check_method(selector: Selector) -> None:
+    """Refuse a selector that would load a file named by a request, or that lacks its packages."""
+    missing = [need for need in selector.needs if need in FILES_OF_THEIR_OWN]
+    if missing:
+        raise OptionError(f"{selector.name} needs a {missing[0]} of its own; use it from Python or the command line")
+    if "peers" in selector.needs:
+        from importlib.util import find_spec
+
+        if find_spec("pywt") is None or find_spec("scipy") is None:
+            raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
+
+
+def _own_options(method: str, ask: Ask) -> dict[str, Any]:
+    """The request's settings for this method; a setting of the wrong kind is a sentence, not a crash."""
+    given = ask.settings.get(method, {})
+    known = get_selector(method).options
+    check_options(method, given, known)
+    for name, value in given.items():
+        if name in FILES_OF_THEIR_OWN:
+            raise OptionError(f"{name} can't be set from a request")
+        default = known[name]
+        if default is not None and not _is_like(value, default):
+            raise OptionError(f"{name} is {value!r}; expected a {_kind(default)}, as its default {default!r}")
+    return dict(given)
+
+
+def _is_like(value: object, default: object) -> bool:
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(default, bool)
+    if isinstance(default, float):
+        return isinstance(value, int | float) and abs(value) < 1e9
+    if isinstance(default, int):
+        return isinstance(value, int) and abs(value) < 2**31
+    return isinstance(value, type(default))
+
+
+def _kind(default: object) -> str:
+    return {bool: "yes or no", int: "whole number", float: "number", str: "text"}.get(type(default), "value")
+
+
+def _album_of_addresses(film: Film, selection: Selection, size: tuple[int, int]) -> Album:
+    told = reasons(selection)
+
+    def address(time_s: float) -> str:
+        return f"/api/videos/{film.id}/frames/{time_s:.6f}.jpg"
+
+    return Album(
+        told,
+        pages=[address(time_s) for time_s in selection.times_s],
+        sizes=[size] * len(selection),
+        near={near.time_s: address(near.time_s) for reason in told for near in reason.nearly},
+    )

@@ -1,0 +1,207 @@
+"""The queue: one video at a time is made ready in the background, and a restart goes on where the last run stopped.
+
+The list of jobs is a small file, rewritten at every change of state; how far a job is lives in memory only, since the
+library's own parts say where to go on.
+"""
+
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from framesift.errors import FramesiftError
+from framesift.serve.files import write_json
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+Kind = Literal["index", "sample"]
+MOST_WAITING = 200
+TOLD_EVERY_S = 0.2  # progress is passed on no more often
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One video on its way to being ready. done of total: in the unit of the phase, 0 of 0 where it can't be told."""
+
+    id: str
+    kind: Kind
+    video: str
+    name: str
+    state: State = "waiting"
+    phase: str = ""
+    done: float = 0.0
+    total: float = 0.0
+    error: str = ""
+    added_s: float = 0.0
+    started_s: float | None = None
+    finished_s: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in ("waiting", "running")
+
+
+class Stopped(Exception):
+    """Raised inside the work by its own progress call: the job was cancelled, or the server goes down."""
+
+
+class Full(FramesiftError):
+    """More waits than this server takes on."""
+
+
+Report = Callable[[str, float, float], None]  # (phase, done, total); raises Stopped
+Work = Callable[[Job, Report], None]
+
+
+class Queue:
+    """Jobs by id, at most one for a video, worked off by one thread in the order they came."""
+
+    def __init__(self, path: Path, work: Work, changed: Callable[[], None]) -> None:
+        self._path, self._work, self._changed = path, work, changed
+        self._lock = threading.Condition()
+        self._jobs: dict[str, Job] = {job.id: job for job in _read(path)}
+        self._cancelled: set[str] = set()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        with self._lock:
+            for job in self._jobs.values():
+                if job.state == "running":
+                    self._jobs[job.id] = replace(job, state="waiting", phase="", done=0.0, total=0.0)
+        self._thread = threading.Thread(target=self._run, name="framesift-jobs", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the running job where it is; the next start takes it up again."""
+        with self._lock:
+            self._stopping = True
+            self._lock.notify_all()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    def jobs(self) -> list[Job]:
+        with self._lock:
+            return list(self._jobs.values())
+
+    def of(self, video: str) -> Job | None:
+        """The video's job, finished or not."""
+        with self._lock:
+            return next((job for job in self._jobs.values() if job.video == video), None)
+
+    def add(self, video: str, name: str, kind: Kind = "index") -> Job:
+        """Queue a video; one that is queued already keeps its place."""
+        with self._lock:
+            known = next((job for job in self._jobs.values() if job.video == video), None)
+            if known is not None and known.is_open:
+                return known
+            if sum(job.is_open for job in self._jobs.values()) >= MOST_WAITING:
+                raise Full(f"{MOST_WAITING} videos are waiting already; try again when some are done")
+            if known is not None:
+                del self._jobs[known.id]
+            job = Job(secrets.token_hex(8), kind, video, name, added_s=time.time())
+            self._jobs[job.id] = job
+            self._save()
+            self._lock.notify_all()
+        self._changed()
+        return job
+
+    def cancel(self, job_id: str) -> Job | None:
+        """Take a waiting job out of the queue, or ask the running one to stop. What is indexed so far is kept."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+            if job is None:
+                return None
+            if job.state == "running":
+                self._cancelled.add(job_id)
+            elif job.state == "waiting":
+                job = self._set(job_id, state="cancelled", finished_s=time.time())
+        self._changed()
+        return job
+
+    def forget(self, video: str) -> None:
+        """Drop a removed video's job."""
+        job = self.of(video)
+        if job is None:
+            return
+        self.cancel(job.id)
+        with self._lock:
+            if not self._jobs[job.id].is_open:
+                del self._jobs[job.id]
+                self._save()
+        self._changed()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                job = self._next()
+                while job is None and not self._stopping:
+                    self._lock.wait()
+                    job = self._next()
+                if self._stopping or job is None:
+                    return
+                job = self._set(job.id, state="running", started_s=time.time(), phase="starting")
+            self._changed()
+            self._do(job)
+            self._changed()
+
+    def _do(self, job: Job) -> None:
+        told = 0.0
+
+        def report(phase: str, done: float, total: float) -> None:
+            nonlocal told
+            with self._lock:
+                if self._stopping or job.id in self._cancelled:
+                    raise Stopped
+                self._jobs[job.id] = replace(self._jobs[job.id], phase=phase, done=done, total=total)
+            if time.monotonic() - told > TOLD_EVERY_S:
+                told = time.monotonic()
+                self._changed()
+
+        outcome: dict[str, Any] = {"state": "done", "phase": ""}
+        try:
+            self._work(job, report)
+        except Stopped:
+            outcome = {"state": "waiting" if self._stopping else "cancelled", "phase": ""}
+        except FramesiftError as error:
+            outcome = {"state": "failed", "error": str(error)}
+        except Exception as error:  # one video must not stop the queue
+            log.exception("%s could not be made ready", job.name)
+            outcome = {
+                "state": "failed",
+                "error": f"something went wrong ({type(error).__name__}); the log says what",
+            }
+        with self._lock:
+            self._cancelled.discard(job.id)
+            self._set(job.id, finished_s=time.time(), **outcome)
+
+    def _next(self) -> Job | None:
+        return next((job for job in self._jobs.values() if job.state == "waiting"), None)
+
+    def _set(self, job_id: str, **changes: Any) -> Job:
+        job = self._jobs[job_id] = replace(self._jobs[job_id], **changes)
+        self._save()
+        return job
+
+    def _save(self) -> None:
+        rows = [asdict(job) for job in self._jobs.values()]
+        try:
+            write_json(self._path, rows)
+        except OSError as error:
+            log.warning("the queue can't be kept in %s (%s); a restart will not know it", self._path, error)
+
+
+def _read(path: Path) -> list[Job]:
+    try:
+        return [Job(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError) as error:
+        log.warning("the queue in %s can't be read (%s); it starts empty", path, error)
+        return []

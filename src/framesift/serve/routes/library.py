@@ -1,0 +1,178 @@
+"""The library: its videos, adding and removing them, their files and their pictures."""
+
+import asyncio
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import FileResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from framesift.errors import FramesiftError, InputError
+from framesift.media.video import probe
+from framesift.serve.app import House, problems
+from framesift.serve.files import Film
+from framesift.serve.models import AddByPath, JobRecord, Library, Video, WordsFound
+from framesift.serve.pictures import Busy
+from framesift.serve.routes import InHouse, OnShelf
+
+MOST_UPLOADS = 3  # at a time
+JPEG: dict[int | str, dict[str, object]] = {200: {"content": {"image/jpeg": {}}, "description": "A small picture"}}
+FILE: dict[int | str, dict[str, object]] = {
+    200: {"content": {"application/octet-stream": {}}, "description": "The video file"},
+    206: {"content": {"application/octet-stream": {}}, "description": "The range asked for"},
+}
+BYTES = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+router = APIRouter(tags=["library"])
+
+
+def describe(house: House, film: Film) -> Video:
+    facts = house.catalog.facts(film)
+    job = house.queue.of(film.id)
+    indexed = house.catalog.is_indexed(film)
+    words = house.catalog.words(film)
+    return Video(
+        id=film.id,
+        name=film.name,
+        uploaded=film.uploaded,
+        known=facts is not None,
+        problem="" if facts is None else facts.problem,
+        duration_s=0 if facts is None else facts.duration_s,
+        width=0 if facts is None else facts.width,
+        height=0 if facts is None else facts.height,
+        fps=0 if facts is None else facts.fps,
+        codec="" if facts is None else facts.codec,
+        has_audio=facts is not None and facts.has_audio,
+        indexed=indexed,
+        ready=indexed and words is not None,
+        words=None if words is None else WordsFound.model_validate(asdict(words)),
+        job=None if job is None else JobRecord.model_validate(asdict(job)),
+    )
+
+
+@router.get("/videos")
+def list_videos(house: InHouse) -> Library:
+    """The videos of the folder and the uploads."""
+    folder = "" if house.settings.folder is None else house.settings.folder.name
+    videos = []
+    for film in house.shelf.films():
+        try:
+            videos.append(describe(house, film))
+        except OSError:  # gone between listing and looking
+            continue
+    return Library(videos=videos, folder=folder, upload_bytes=house.settings.upload_bytes)
+
+
+@router.post("/videos", responses=problems(503))
+def add_video(house: InHouse, asked: AddByPath) -> Video:
+    """Add a video by its path inside the server's folder, and queue it."""
+    film = house.shelf.add(asked.path)
+    facts = house.catalog.facts(film, wait=True)
+    if facts is not None and facts.problem:
+        raise InputError(facts.problem)
+    house.queue.add(film.id, film.name)
+    return describe(house, film)
+
+
+@router.get("/videos/{video}", responses=problems(404))
+def get_video(house: InHouse, film: OnShelf) -> Video:
+    """One video."""
+    house.catalog.facts(film, wait=True)
+    return describe(house, film)
+
+
+@router.delete("/videos/{video}", responses=problems(404), status_code=204)
+def remove_video(house: InHouse, film: OnShelf) -> None:
+    """Delete an uploaded video. Files in the folder are never touched."""
+    house.shelf.remove(film)
+    house.queue.forget(film.id)
+    house.changes()
+
+
+@router.post("/uploads", responses=problems(413, 503), openapi_extra=BYTES)
+async def upload_video(
+    request: Request, house: InHouse, name: Annotated[str, Query(min_length=1, max_length=500)]
+) -> Video:
+    """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
+    if house.uploading >= MOST_UPLOADS:
+        raise Busy(f"{MOST_UPLOADS} uploads are under way; try again when one is done")
+    house.uploading += 1
+    partial = house.shelf.partial(secrets.token_hex(8))
+    try:
+        length = request.headers.get("content-length", "0")
+        await run_in_threadpool(house.shelf.room, int(length) if length.isdigit() else 0)
+        await _receive(request, partial)
+        film = await run_in_threadpool(_accept, house, partial, name)
+    finally:
+        house.uploading -= 1
+        partial.unlink(missing_ok=True)
+    return await run_in_threadpool(describe, house, film)
+
+
+async def _receive(request: Request, partial: Path) -> None:
+    try:
+        with partial.open("wb") as file:
+            async for chunk in request.stream():
+                await run_in_threadpool(file.write, chunk)
+    except OSError as error:
+        raise InputError(
+            f"the upload can't be kept ({error.strerror or error}); free some space and try again"
+        ) from None
+
+
+def _accept(house: House, partial: Path, name: str) -> Film:
+    """Probe what came; a file that is no video leaves nothing behind."""
+    try:
+        probe(partial)
+    except FramesiftError as error:
+        raise InputError(str(error).replace(repr(str(partial)), repr(name[:200])).replace(str(partial), name)) from None
+    film = house.shelf.keep(partial, name)
+    house.catalog.facts(film, wait=True)
+    house.queue.add(film.id, film.name)
+    return film
+
+
+@router.get("/videos/{video}/file", responses=problems(404, 416) | FILE, response_class=FileResponse)
+def get_file(film: OnShelf) -> FileResponse:
+    """The video itself; ranges are served, so that a player can seek."""
+    return FileResponse(film.path, headers={"content-disposition": "inline"})
+
+
+@router.get("/videos/{video}/thumbnail.jpg", responses=problems(404) | JPEG, response_class=Response)
+def get_thumbnail(house: InHouse, film: OnShelf) -> Response:
+    """A picture of the video for lists."""
+    facts = house.catalog.facts(film, wait=True)
+    if facts is None or facts.problem:
+        raise HTTPException(404, "This video has no picture")
+    data = house.pictures.thumbnail(film, facts.fingerprint, facts.duration_s)
+    return Response(data, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
+
+
+@router.get("/videos/{video}/frames/{time_s}.jpg", responses=problems(404, 503) | JPEG, response_class=Response)
+async def get_frame(
+    house: InHouse, film: OnShelf, time_s: Annotated[float, InPath(ge=0, lt=1e7, description="A frame's own time.")]
+) -> Response:
+    """The frame at one of a selection's times, as a small picture. Many asked for together cost one pass."""
+    facts = await run_in_threadpool(house.catalog.facts, film, wait=True)
+    if facts is None or facts.problem:
+        raise HTTPException(404, "This video has no picture")
+    future = house.pictures.ask(film, facts.fingerprint, time_s)
+    try:
+        # Shielded: others may wait for the same picture.
+        data = await asyncio.shield(asyncio.wrap_future(future))
+    except InputError as error:
+        raise HTTPException(404, str(error).replace(repr(str(film.path)), repr(film.name))) from None
+    except asyncio.CancelledError:
+        if not future.cancelled():
+            raise
+        raise Busy("the server is closing") from None
+    return Response(data, media_type="image/jpeg", headers={"cache-control": "private, max-age=86400, immutable"})
