@@ -1,5 +1,6 @@
 """A question put to a video on the shelf: the public API's own calls, and their records made ready for the page."""
 
+import itertools
 import tempfile
 import threading
 import time
@@ -22,7 +23,7 @@ from framesift.questions import parse_question
 from framesift.read.base import SIMILARITY, get_reader
 from framesift.read.parsing import cited_times
 from framesift.read.prompts import OVERLAY_OF, TextMode
-from framesift.records import Answer, Question, Selection
+from framesift.records import ROLES, Answer, Question, Selection
 from framesift.select.registry import Selector, check_options, get_selector, selectors
 from framesift.serve.catalog import Catalog
 from framesift.serve.files import Film
@@ -91,8 +92,9 @@ class Desk:
         view = view_of(exhibits, albums, json_text="")
         for lane, one in zip(view["lanes"], chosen, strict=True):
             lane["seconds"] = one.seconds
+            rank = ranks(one.selection)
             for row, slot in zip(lane["frames"], one.selection.slots, strict=True):
-                row["words"] = "" if slot.event is None else slot.event.text
+                row |= {"words": "" if slot.event is None else slot.event.text, "rank": rank[slot.index]}
         return view | {"video": film.id, "duration_s": facts.duration_s}
 
     def answer(self, film: Film, ask: Ask, method: str, reader: str, text_mode: TextMode) -> tuple[Answer, list[float]]:
@@ -176,6 +178,19 @@ def check_method(selector: Selector) -> None:
 
         if find_spec("pywt") is None or find_spec("scipy") is None:
             raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
+
+
+def ranks(selection: Selection) -> dict[int, int]:
+    """From 1, by candidate: words and direct hits in turn, the best of each first, then what fills the story."""
+    events = selection.trace.get("ground", {}).get("events", ())
+    scores = {row["index"]: row["score"] for row in events if row.get("index") is not None}
+    by_role: dict[str, list[int]] = {role: [] for role in ROLES}
+    for slot in sorted(selection.slots, key=lambda slot: (-scores.get(slot.index, slot.relevance), slot.index)):
+        by_role[slot.role].append(slot.index)
+    turns = itertools.zip_longest(by_role["ground"], by_role["visual"])
+    order = [index for turn in turns for index in turn if index is not None]
+    order += [*by_role["refined"], *by_role["context"]]
+    return {index: rank for rank, index in enumerate(order, 1)}
 
 
 def _own_options(method: str, ask: Ask) -> dict[str, Any]:

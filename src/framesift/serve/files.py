@@ -115,6 +115,10 @@ class Shelf:
         self.films()
         return self._uploaded(path)
 
+    def upload_id(self, name: str) -> str:
+        """The id an upload of this name has, there or not."""
+        return _id_of("upload", name)
+
     def remove(self, film: Film) -> None:
         """Delete an upload. What lies in FOLDER belongs to its owner and stays."""
         if not film.uploaded:

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path
 from fastapi.responses import StreamingResponse
 
+from framesift.demo import VERSION
 from framesift.errors import InputError
 from framesift.serve.app import House, problems
 from framesift.serve.models import JobRecord
@@ -18,7 +19,6 @@ from framesift.serve.routes import InHouse, OnShelf
 MOST_STREAMS = 32
 LOOKED_EVERY_S = 0.2
 ALIVE_EVERY_S = 15.0
-SAMPLE = "sample"  # stands for a video that is not made yet
 STREAM: dict[int | str, dict[str, object]] = {
     200: {
         "content": {"text/event-stream": {}},
@@ -47,7 +47,8 @@ def index_video(house: InHouse, film: OnShelf) -> JobRecord:
 @router.post("/sample", responses=problems(503), status_code=202)
 def make_sample(house: InHouse) -> JobRecord:
     """Queue the making of the ten-minute sample video, which then stands among the uploads."""
-    return JobRecord.model_validate(asdict(house.queue.add(SAMPLE, "the sample video", "sample")))
+    name = f"sample-{VERSION}.mp4"
+    return JobRecord.model_validate(asdict(house.queue.add(house.shelf.upload_id(name), name, "sample")))
 
 
 @router.delete("/jobs/{job}", responses=problems(404))

@@ -1,0 +1,115 @@
+// What every page of the server needs: asking it, hearing from it, and building elements from text that is never markup.
+
+/** An element with properties, attributes (data-, aria-, role, for) and children; strings become text. */
+export function el(name, given = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key.includes("-") || key === "role" || key === "for") element.setAttribute(key, value);
+    else element[key] = value;
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+export const find = (id) => document.getElementById(id);
+
+/** Set a box's sentence, and hide the box where there is none. */
+export function say(box, sentence) {
+  box.textContent = sentence ?? "";
+  box.hidden = !sentence;
+}
+
+export class Failure extends Error {
+  constructor(sentence, status) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+async function sentenceOf(reply) {
+  try {
+    return (await reply.json()).detail || `The server answered ${reply.status}.`;
+  } catch {
+    return `The server answered ${reply.status}.`;
+  }
+}
+
+/** Fetch from the server; anything but success is a Failure with a sentence for the page. */
+export async function request(path, given = {}) {
+  let reply;
+  try {
+    reply = await fetch(path, given);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failure("The server does not answer. Is framesift serve still running?", 0);
+  }
+  if (!reply.ok) throw new Failure(await sentenceOf(reply), reply.status);
+  return reply;
+}
+
+export async function get(path, given) {
+  return (await request(path, given)).json();
+}
+
+export async function post(path, body, given = {}) {
+  const sent = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) };
+  return (await request(path, { ...sent, ...given })).json();
+}
+
+/** Hear of every change to the queue. EventSource comes back by itself when the server was away. */
+export function watchJobs(onJobs, onLost = () => {}) {
+  const stream = new EventSource("/api/stream");
+  stream.addEventListener("jobs", (event) => onJobs(JSON.parse(event.data)));
+  stream.addEventListener("error", () => onLost());
+  addEventListener("pagehide", () => stream.close());
+  return stream;
+}
+
+/** "about 2 min left", from how far a job has come since it began; "" where it can't be told. */
+export function timeLeft(job) {
+  if (!job.total || !job.done || !job.started_s) return "";
+  const share = job.done / job.total;
+  const since = Date.now() / 1000 - job.started_s;
+  if (share < 0.03 || since < 2) return "";
+  const left = (since / share) * (1 - share);
+  return left < 50 ? `about ${Math.max(5, Math.round(left / 5) * 5)} s left` : `about ${Math.max(1, Math.round(left / 60))} min left`;
+}
+
+const PHASES = {
+  starting: "Starting",
+  indexing: "Looking at every second",
+  "making the video": "Making the sample video",
+  "looking for words": "Looking for subtitles and speech",
+  "recognising speech": "Listening to the speech",
+  "reading the screen": "Reading what is on the screen",
+  "reading the words": "Reading the words",
+};
+
+/** What a running or waiting job is doing, in words. */
+export function jobWords(job) {
+  if (job.state === "waiting") return "Waiting for its turn";
+  const share = job.total ? ` · ${Math.floor((100 * job.done) / job.total)} %` : "";
+  const left = timeLeft(job);
+  return `${PHASES[job.phase] ?? job.phase}${share}${left ? ` · ${left}` : ""}`;
+}
+
+export function jobBar(job) {
+  const bar = el("progress", { "aria-label": `Progress of ${job.name}` });
+  if (job.state === "running" && job.total) Object.assign(bar, { max: job.total, value: job.done });
+  else if (job.state === "waiting") Object.assign(bar, { max: 1, value: 0 });
+  return bar;
+}
+
+/** "13 lines of text from sample.srt", or that there are none. */
+export function wordsLine(words) {
+  if (!words) return "";
+  if (!words.events) return "no words found in it";
+  const lines = words.events === 1 ? "1 line of text" : `${words.events} lines of text`;
+  return `${lines} from ${words.sources.map((source) => source.name).join(", ")}`;
+}
+
+export function size(bytes) {
+  return bytes >= 1e9 ? `${+(bytes / 1e9).toFixed(1)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`;
+}

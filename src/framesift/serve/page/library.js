@@ -1,0 +1,197 @@
+// The library: what is there, what state it is in, and how a video gets in.
+import { el, find, get, jobBar, jobWords, post, request, say, size, watchJobs, wordsLine } from "./common.js";
+import { clock } from "./scale.js";
+
+let library = { videos: [], upload_bytes: 0, folder: "" };
+let sampleJob = null;
+
+// ---- the cards
+
+function stateOf(video) {
+  const job = video.job;
+  if (video.problem) return el("p", { className: "problem" }, video.problem);
+  if (!video.known) return el("p", { className: "fine" }, "Having a look at it …");
+  if (job && (job.state === "running" || job.state === "waiting")) {
+    return el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", { className: "fine" }, el("span", {}, jobWords(job)), " ", cancelButton(job)));
+  }
+  if (job?.state === "failed") return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
+  if (video.ready) return el("p", { className: "fine ready" }, `Ready · ${wordsLine(video.words)}`);
+  return el("div", {}, indexButton(video, job?.state === "cancelled" ? "Go on indexing" : "Index it"));
+}
+
+function indexButton(video, words) {
+  const press = () => act(() => post(`/api/videos/${video.id}/index`));
+  return el("button", { type: "button", className: "plain small", "aria-label": `${words}: ${video.name}`, onclick: press }, words);
+}
+
+function cancelButton(job) {
+  const press = () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" }));
+  return el("button", { type: "button", className: "link", "aria-label": `Cancel ${job.name}`, onclick: press }, "Cancel");
+}
+
+function removeButton(video) {
+  const press = () => {
+    if (confirm(`Remove ${video.name} from this library? Your own copy of it stays where it is.`)) {
+      act(() => request(`/api/videos/${video.id}`, { method: "DELETE" }));
+    }
+  };
+  return el("button", { type: "button", className: "link", "aria-label": `Remove ${video.name}`, onclick: press }, "Remove");
+}
+
+function card(video) {
+  const usable = video.known && !video.problem;
+  const length = usable ? `${clock(video.duration_s)} · ${video.width} × ${video.height}` : "";
+  const picture = usable
+    ? el("img", { src: `/api/videos/${video.id}/thumbnail.jpg`, alt: "", loading: "lazy", onerror: (e) => e.target.remove() })
+    : el("span", { "aria-hidden": "true" }, video.problem ? "!" : "…");
+  const name = el("bdi", {}, video.name);
+  const title = usable ? el("a", { href: `/video/${video.id}` }, name) : name;
+  return el(
+    "li",
+    { className: `film${usable ? "" : " unusable"}`, "data-video": video.id },
+    el("div", { className: "thumb" }, picture),
+    el("div", { className: "about" }, el("h3", { title: video.name }, title), el("p", { className: "fine" }, length, " ", video.uploaded ? removeButton(video) : ""), stateOf(video)),
+  );
+}
+
+function sampleCard(job) {
+  const failed = job.state === "failed";
+  const state = failed
+    ? el("p", { className: "problem" }, job.error)
+    : el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", { className: "fine" }, el("span", {}, jobWords(job)), " ", cancelButton(job)));
+  return el("li", { className: "film unusable" }, el("div", { className: "thumb" }, el("span", { "aria-hidden": "true" }, "…")), el("div", { className: "about" }, el("h3", {}, "The sample video"), state));
+}
+
+function draw() {
+  const shown = library.videos.map(card);
+  const there = library.videos.some((video) => video.id === sampleJob?.video);
+  const made = sampleJob && !there && ["running", "waiting", "failed"].includes(sampleJob.state);
+  if (made) shown.unshift(sampleCard(sampleJob));
+  const held = document.activeElement?.getAttribute?.("aria-label");
+  find("shelf").replaceChildren(...shown);
+  if (held) [...find("shelf").querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === held)?.focus();
+  find("videos").hidden = !shown.length && !library.folder;
+  document.body.classList.toggle("empty", !shown.length);
+  const ready = library.videos.filter((video) => video.ready).length;
+  find("count").textContent = shown.length ? `${library.videos.length === 1 ? "1 video" : `${library.videos.length} videos`}, ${ready} ready` : `The folder ${library.folder} holds no video.`;
+  find("by-path").hidden = !library.folder;
+  find("folder").textContent = library.folder;
+  find("limit").textContent = library.upload_bytes ? `Any length, up to ${size(library.upload_bytes)}.` : "";
+}
+
+// ---- keeping up with the server
+
+let again = 0;
+async function refresh() {
+  clearTimeout(again);
+  try {
+    library = await get("/api/videos");
+    say(find("failed"), "");
+  } catch (error) {
+    find("videos").hidden = false;
+    say(find("failed"), error.message);
+    return;
+  }
+  draw();
+  if (library.videos.some((video) => !video.known)) again = setTimeout(refresh, 1000);
+}
+
+async function act(work) {
+  try {
+    await work();
+    await refresh();
+  } catch (error) {
+    say(find("failed"), error.message);
+  }
+}
+
+let states = "";
+watchJobs((jobs) => {
+  sampleJob = jobs.find((job) => job.kind === "sample") ?? null;
+  const now = jobs.map((job) => job.id + job.state + (job.kind === "sample" ? job.phase : "")).join();
+  if (now !== states) {
+    states = now;
+    refresh();
+    return;
+  }
+  for (const job of jobs) {
+    const going = document.querySelector(`[data-job="${job.id}"]`);
+    if (!going) continue;
+    going.querySelector("progress").replaceWith(jobBar(job));
+    going.querySelector(".fine span").textContent = jobWords(job);
+  }
+});
+
+// ---- getting a video in
+
+function upload(file) {
+  const words = el("span", {}, "0 %");
+  const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
+  const sending = new XMLHttpRequest(); // fetch does not tell how far an upload has come
+  const stop = el("button", { type: "button", className: "link", onclick: () => sending.abort() }, "Cancel");
+  const row = el("div", { className: "going" }, el("bdi", {}, file.name), bar, el("p", { className: "fine" }, words, " ", stop));
+  find("uploads").append(row);
+  const fail = (sentence) => {
+    bar.remove();
+    row.querySelector("p").replaceWith(el("p", { className: "problem", role: "alert" }, sentence));
+  };
+  return new Promise((resolve) => {
+    if (file.size > library.upload_bytes) {
+      fail(`${size(file.size)} is more than ${size(library.upload_bytes)}, the most this server takes.`);
+      resolve(null);
+      return;
+    }
+    sending.upload.addEventListener("progress", (event) => {
+      bar.value = event.loaded / event.total;
+      words.textContent = event.loaded < event.total ? `${Math.floor((100 * event.loaded) / event.total)} %` : "Checking that it is a video …";
+    });
+    sending.addEventListener("load", () => {
+      const reply = JSON.parse(sending.responseText || "{}");
+      if (sending.status === 200) row.remove();
+      else fail(reply.detail ?? `The server answered ${sending.status}.`);
+      resolve(sending.status === 200 ? reply : null);
+    });
+    sending.addEventListener("abort", () => resolve(row.remove()));
+    sending.addEventListener("error", () => resolve(fail("The upload broke off. Is framesift serve still running?")));
+    sending.open("POST", `/api/uploads?name=${encodeURIComponent(file.name)}`);
+    sending.setRequestHeader("content-type", "application/octet-stream");
+    sending.send(file);
+  });
+}
+
+async function uploadAll(files) {
+  const kept = [];
+  for (const file of files) kept.push(await upload(file));
+  const videos = kept.filter(Boolean);
+  if (files.length === 1 && videos.length === 1) location.href = `/video/${videos[0].id}`;
+  else refresh();
+}
+
+find("file").addEventListener("change", (event) => uploadAll([...event.target.files]));
+find("sample").addEventListener("click", () => act(() => post("/api/sample")));
+const zone = find("drop");
+for (const name of ["dragenter", "dragover"]) {
+  addEventListener(name, (event) => {
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+}
+addEventListener("dragleave", (event) => event.relatedTarget === null && zone.classList.remove("over"));
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  zone.classList.remove("over");
+  if (event.dataTransfer?.files.length) uploadAll([...event.dataTransfer.files]);
+});
+find("add").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await post("/api/videos", { path: find("path").value });
+    say(find("add-failed"), "");
+    find("path").value = "";
+    refresh();
+  } catch (error) {
+    say(find("add-failed"), error.message);
+  }
+});
+
+refresh();

@@ -1,0 +1,152 @@
+// The knobs: what can be turned, what it stands at, and the same in the page's address, so that a reload keeps it.
+import { el, find } from "./common.js";
+
+const TEXT_MODES = {
+  aligned: "on their own frame",
+  none: "not at all",
+  prompt: "as one block in the prompt",
+  tagged: "by frame in the prompt",
+  blank: "as an empty band (control)",
+  shuffled: "on a wrong frame (control)",
+};
+const USUAL = { budget: 16, method: "gcr", textMode: "aligned" };
+
+export class Knobs {
+  constructor(choices, onChange) {
+    this.methods = new Map(choices.methods.map((method) => [method.name, method]));
+    this.given = {}; // options of methods that differ from their defaults
+    this.demand = null;
+    this.onChange = onChange;
+    const option = (name, words, off = "") => el("option", { value: name, disabled: Boolean(off), title: off }, words);
+    const ways = choices.methods.map((method) => option(method.name, method.name, method.why_not));
+    find("method").replaceChildren(...ways);
+    find("beside").replaceChildren(option("", "nothing"), ...ways.map((way) => way.cloneNode(true)));
+    find("text-mode").replaceChildren(...choices.text_modes.map((mode) => option(mode, TEXT_MODES[mode] ?? mode)));
+    find("reader").replaceChildren(...choices.readers.map((reader) => option(reader, reader)));
+    this.read();
+    find("budget").addEventListener("input", () => {
+      find("budget-out").textContent = find("budget").value;
+      this.changed();
+    });
+    for (const id of ["method", "beside"]) {
+      find(id).addEventListener("change", () => {
+        this.drawSettings();
+        this.changed();
+      });
+    }
+    find("text-mode").addEventListener("change", () => this.changed());
+    find("add-option").addEventListener("click", () => this.addOption("", true));
+    this.drawSettings();
+  }
+
+  changed() {
+    this.write();
+    this.onChange();
+  }
+
+  addOption(text, focus = false) {
+    const letter = String.fromCharCode(65 + find("options").children.length);
+    const input = el("input", { value: text, maxLength: 1000, dir: "auto", "aria-label": `Answer ${letter}`, placeholder: "An answer to choose from" });
+    const gone = el("button", { type: "button", className: "link", "aria-label": `Remove answer ${letter}` }, "Remove");
+    const row = el("div", { className: "option" }, el("span", { className: "letter", "aria-hidden": "true" }, letter), input, gone);
+    gone.addEventListener("click", () => {
+      row.remove();
+      [...find("options").children].forEach((one, k) => (one.querySelector(".letter").textContent = String.fromCharCode(65 + k)));
+    });
+    find("options").append(row);
+    find("add-option").disabled = find("options").children.length >= 26;
+    if (focus) input.focus();
+  }
+
+  get shownMethods() {
+    return [...new Set([find("method").value, find("beside").value].filter(Boolean))];
+  }
+
+  /** What is asked, as the API takes it. */
+  get asked() {
+    const methods = this.shownMethods;
+    const settings = Object.fromEntries(Object.entries(this.given).filter(([method]) => methods.includes(method)));
+    return {
+      question: find("question").value.trim(),
+      options: [...find("options").querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean),
+      budget: Number(find("budget").value),
+      methods,
+      text_mode: find("text-mode").value,
+      visual_demand: this.demand,
+      settings,
+    };
+  }
+
+  // ---- the address
+
+  read() {
+    const held = new URLSearchParams(location.search);
+    find("question").value = held.get("q") ?? "";
+    for (const option of held.getAll("o").slice(0, 26)) this.addOption(option);
+    const budget = Number(held.get("n"));
+    if (budget > 64 && budget <= 256) find("budget").max = 256;
+    find("budget").value = budget >= 1 && budget <= 256 ? budget : USUAL.budget;
+    find("budget-out").textContent = find("budget").value;
+    const known = (name, usual) => (this.methods.get(name)?.available ? name : usual);
+    find("method").value = known(held.get("m"), USUAL.method);
+    find("beside").value = known(held.get("and"), "");
+    find("text-mode").value = held.get("t") in TEXT_MODES ? held.get("t") : USUAL.textMode;
+    const demand = held.get("d");
+    this.demand = demand !== null && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
+    try {
+      this.given = JSON.parse(held.get("s") ?? "{}") ?? {};
+    } catch {
+      this.given = {};
+    }
+  }
+
+  write() {
+    const { question, options, budget, visual_demand } = this.asked;
+    const held = new URLSearchParams();
+    if (question) held.set("q", question);
+    for (const option of options) held.append("o", option);
+    if (budget !== USUAL.budget) held.set("n", budget);
+    if (find("method").value !== USUAL.method) held.set("m", find("method").value);
+    if (find("beside").value) held.set("and", find("beside").value);
+    if (find("text-mode").value !== USUAL.textMode) held.set("t", find("text-mode").value);
+    if (visual_demand !== null) held.set("d", visual_demand);
+    if (Object.keys(this.given).length) held.set("s", JSON.stringify(this.given));
+    history.replaceState(null, "", `${location.pathname}${held.size ? `?${held}` : ""}`);
+  }
+
+  // ---- the methods' own options
+
+  drawSettings() {
+    const groups = this.shownMethods.map((name) => {
+      const method = this.methods.get(name);
+      const rows = Object.entries(method.options).map(([key, usual]) => this.setting(name, key, usual));
+      const about = `${method.summary}${method.paper ? ` (${method.paper})` : ""}`;
+      return el("div", { className: "group" }, el("h3", {}, name), el("p", { className: "fine" }, about), el("div", { className: "fields" }, rows));
+    });
+    find("settings").replaceChildren(this.demandField(), ...groups);
+  }
+
+  setting(method, key, usual) {
+    const value = this.given[method]?.[key] ?? usual;
+    const isNumber = typeof usual === "number";
+    const input = el("input", typeof usual === "boolean" ? { type: "checkbox", checked: value } : { type: isNumber ? "number" : "text", step: "any", value: value ?? "" });
+    input.addEventListener("change", () => {
+      const now = typeof usual === "boolean" ? input.checked : isNumber ? Number(input.value) : input.value;
+      const own = { ...this.given[method], [key]: now };
+      if (now === usual || (input.value === "" && typeof usual !== "boolean")) delete own[key];
+      this.given = { ...this.given, [method]: own };
+      if (!Object.keys(own).length) delete this.given[method];
+      this.changed();
+    });
+    return el("label", {}, el("span", {}, key.replaceAll("_", " ")), input);
+  }
+
+  demandField() {
+    const input = el("input", { type: "number", min: 0, max: 1, step: 0.1, value: this.demand ?? "", placeholder: "by the question" });
+    input.addEventListener("change", () => {
+      this.demand = input.value === "" ? null : Math.max(0, Math.min(1, Number(input.value)));
+      this.changed();
+    });
+    return el("div", { className: "fields" }, el("label", {}, el("span", {}, "words (0) or pictures (1)"), input));
+  }
+}

@@ -1,0 +1,260 @@
+// One video: its player, a question, and the frames that answer it, redrawn whenever a knob is turned.
+import { askReader } from "./answer.js";
+import { drawLanes, markCard, rolePill } from "./cards.js";
+import { el, find, get, jobBar, jobWords, post, request, say, watchJobs, wordsLine } from "./common.js";
+import { clock } from "./scale.js";
+import { Knobs } from "./settings.js";
+import { drawTimeline } from "./timeline.js";
+
+const id = location.pathname.split("/").at(-1);
+const film = find("film");
+let video = null;
+let knobs = null;
+let view = null;
+let timeline = null;
+let asking = null; // aborts the question under way
+let reading = null; // aborts the reader under way
+let wanted = false; // a question waits for the video to be ready
+let changedAt = 0;
+
+// ---- the player
+
+let playable = true;
+let seekTo = null;
+
+function unplayable() {
+  if (!playable) return;
+  playable = false;
+  film.hidden = true;
+  find("still").hidden = false;
+  if (!find("still").getAttribute("src")) find("still").src = `/api/videos/${id}/thumbnail.jpg`;
+  const format = video?.codec ? ` (${video.codec})` : "";
+  say(find("unplayable"), `This browser can't play the video's format${format}. Its frames are shown all the same: click one to see it here.`);
+}
+
+film.addEventListener("error", unplayable);
+film.addEventListener("loadedmetadata", () => {
+  if (!film.videoWidth) return unplayable(); // sound only: the pictures are in a format the browser does not know
+  if (seekTo !== null) film.currentTime = seekTo;
+  seekTo = null;
+  return undefined;
+});
+
+function play(time_s, picture, frame) {
+  timeline?.mark(frame ?? null);
+  markCard(find("lanes"), frame);
+  if (!playable) {
+    if (picture) find("still").src = picture;
+    find("still").alt = `The video at ${clock(time_s)}`;
+  } else if (film.readyState >= 1) {
+    film.currentTime = time_s;
+    film.play().catch(() => {}); // where playing needs a press, the controls are there
+  } else seekTo = time_s;
+  const box = find("player").getBoundingClientRect();
+  if (box.bottom < 80 || box.top > innerHeight - 80) find("player").scrollIntoView({ block: "start" });
+}
+
+// ---- the state of the video
+
+function drawState() {
+  const box = find("state");
+  const job = video.job;
+  if (video.problem) {
+    document.body.classList.add("alone");
+    find("ask").hidden = true;
+    box.replaceChildren(el("h2", {}, "This video can't be used"), el("p", { className: "problem", role: "alert" }, video.problem), el("p", {}, el("a", { href: "/" }, "Back to the library")));
+  } else if (video.ready) {
+    const words = video.words;
+    if (words.events) box.replaceChildren(el("p", { className: "fine" }, `Ready: ${wordsLine(words)}.`));
+    else box.replaceChildren(el("p", { className: "fine" }, "Ready. No words were found in this video, so frames are chosen by their pictures alone."), el("details", { className: "lists" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, words.notes.map((note) => el("li", {}, note)))));
+  } else if (job && (job.state === "waiting" || job.state === "running")) {
+    const cancel = el("button", { type: "button", className: "link", onclick: () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" })) }, "Cancel");
+    const promise = wanted ? "The frames appear when this is done." : "Type your question meanwhile.";
+    box.replaceChildren(el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", {}, el("span", {}, jobWords(job)), " ", cancel), el("p", { className: "fine" }, `This is done once for a video. ${promise}`)));
+  } else if (job?.state === "failed") {
+    box.replaceChildren(el("p", { className: "problem", role: "alert" }, job.error), indexButton("Try again"));
+  } else {
+    const words = job?.state === "cancelled" ? "Go on indexing" : "Index this video";
+    box.replaceChildren(el("p", {}, "Before the first question every second of the video is looked at once. After that an answer takes a moment."), indexButton(words));
+  }
+  box.hidden = Boolean(view) && video.ready;
+}
+
+const indexButton = (words) => el("button", { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) }, words);
+
+async function act(work) {
+  try {
+    await work();
+    await refresh();
+  } catch (error) {
+    say(find("failed"), error.message);
+  }
+}
+
+async function refresh() {
+  video = await get(`/api/videos/${id}`);
+  document.title = `${video.name} · framesift`;
+  find("name").textContent = video.name;
+  find("facts").textContent = video.problem ? "" : `${clock(video.duration_s)} · ${video.width} × ${video.height}`;
+  if (!film.getAttribute("src") && !video.problem) {
+    film.style.aspectRatio = `${video.width} / ${video.height}`;
+    film.src = `/api/videos/${id}/file`;
+  }
+  drawState();
+  if (video.ready && wanted) ask();
+}
+
+// ---- the question
+
+async function ask() {
+  const asked = knobs.asked;
+  if (!asked.question) return;
+  if (!video.ready) {
+    wanted = true;
+    const open = video.job && ["waiting", "running"].includes(video.job.state);
+    if (!open) await act(() => post(`/api/videos/${id}/index`));
+    else drawState();
+    return;
+  }
+  wanted = false;
+  asking?.abort();
+  reading?.abort();
+  asking = new AbortController();
+  document.body.classList.add("asking");
+  const from = changedAt || performance.now();
+  changedAt = 0;
+  try {
+    view = await post(`/api/videos/${id}/view`, asked, { signal: asking.signal });
+    say(find("failed"), "");
+    draw(asked);
+    performance.measure("redraw", { start: from, end: performance.now() });
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (error.status === 409) await refresh();
+    say(find("failed"), error.message);
+  }
+  document.body.classList.remove("asking");
+}
+
+const lanesOf = (shown) =>
+  shown.lanes.map((lane) => ({ ...lane, name: lane.method, caption: `${lane.method} · ${lane.frames.length} frames` }));
+
+function draw(asked) {
+  const data = { duration_s: view.duration_s, curve: view.curve, events: view.events, lanes: lanesOf(view) };
+  find("timeline").hidden = false;
+  find("hint").hidden = false;
+  if (timeline) timeline.update(data);
+  else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s) });
+  timeline.mark(null);
+  find("result").hidden = false;
+  find("answers").replaceChildren();
+  say(find("export-failed"), "");
+  const chosen = view.lanes.map((lane) => lane.frames.length);
+  const many = view.lanes.length > 1 ? `${view.lanes.length} methods, ${Math.max(...chosen)} frames each` : `${chosen[0]} ${chosen[0] === 1 ? "frame" : "frames"}`;
+  const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
+  find("summary").textContent = `${many}, out of ${view.curve.times_s.length.toLocaleString("en")} looked at. Chosen in ${Math.max(1, Math.round(1000 * took))} ms.${view.events.length ? "" : " No words were found in this video: its pictures alone decided."}`;
+  drawLanes(find("lanes"), view.lanes, asked.text_mode, find("order").value, play);
+  drawLegend();
+  drawState();
+}
+
+find("order").addEventListener("change", () => drawLanes(find("lanes"), view.lanes, knobs.asked.text_mode, find("order").value, play));
+
+let roles = {};
+function drawLegend() {
+  const there = new Set(view.lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
+  find("legend").replaceChildren(...Object.entries(roles).filter(([role]) => there.has(role)).map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))));
+}
+
+function playFrame(frame) {
+  const found = view.lanes.flatMap((lane) => lane.frames).find((one) => one.id === frame);
+  play(found.time_s, found.picture, frame);
+}
+
+let waiting = 0;
+function turned() {
+  changedAt ||= performance.now();
+  clearTimeout(waiting);
+  if (view || wanted) waiting = setTimeout(ask, 60);
+}
+
+find("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  knobs.write();
+  ask();
+});
+find("question").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  find("ask").requestSubmit();
+});
+
+// ---- a reader, and the files to take away
+
+find("reader-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  reading?.abort();
+  reading = new AbortController();
+  find("read").disabled = true;
+  try {
+    await askReader(find("answers"), id, view, knobs.asked, find("reader").value, play, reading.signal);
+  } finally {
+    find("read").disabled = false;
+  }
+});
+
+async function take(button) {
+  const { question, options, budget, methods, text_mode, visual_demand, settings } = knobs.asked;
+  const asked = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode });
+  for (const option of options) asked.append("option", option);
+  for (const method of methods) asked.append("method", method);
+  if (visual_demand !== null) asked.set("visual_demand", visual_demand);
+  if (Object.keys(settings).length) asked.set("settings", JSON.stringify(settings));
+  const words = button.textContent;
+  button.disabled = true;
+  button.textContent = "…";
+  say(find("export-failed"), "");
+  try {
+    const reply = await request(`/api/videos/${id}/export?${asked}`);
+    const name = decodeURIComponent(/filename\*=UTF-8''([^;]+)/.exec(reply.headers.get("content-disposition"))?.[1] ?? "evidence");
+    const address = URL.createObjectURL(await reply.blob());
+    el("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  } catch (error) {
+    say(find("export-failed"), error.message);
+  }
+  button.disabled = false;
+  button.textContent = words;
+}
+for (const button of find("exports").querySelectorAll("button")) button.addEventListener("click", () => take(button));
+
+// ---- start
+
+let states = "";
+function heard(jobs) {
+  const job = jobs.find((one) => one.video === id) ?? null;
+  if (!job) return;
+  if (job.id + job.state !== states) {
+    states = job.id + job.state;
+    refresh().catch((error) => say(find("failed"), error.message));
+    return;
+  }
+  const going = document.querySelector(`[data-job="${job.id}"]`);
+  if (!going) return;
+  going.querySelector("progress").replaceWith(jobBar(job));
+  going.querySelector("p span").textContent = jobWords(job);
+}
+
+try {
+  const [choices] = await Promise.all([get("/api/choices"), refresh()]);
+  roles = choices.roles;
+  knobs = new Knobs(choices, turned);
+  watchJobs(heard);
+  if (knobs.asked.question) ask();
+  else if (!video.problem) find("question").focus({ preventScroll: true });
+} catch (error) {
+  document.body.classList.add("alone");
+  find("ask").hidden = true;
+  say(find("failed"), error.message);
+  find("failed").after(el("p", {}, el("a", { href: "/" }, "Back to the library")));
+}
