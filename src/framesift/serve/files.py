@@ -145,7 +145,7 @@ def safe_name(name: str) -> str:
     """A file's name from one that a stranger chose: no folders, no control characters, no leading dot, not too long."""
     name = unicodedata.normalize("NFC", name).replace("\\", "/").rsplit("/", 1)[-1]
     name = "".join(c for c in name if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
-    stem, ending = os.path.splitext(_UNSAFE.sub("_", name).strip(" ."))
+    stem, ending = os.path.splitext(_UNSAFE.sub("_", " ".join(name.split())).strip(" ."))
     ending = ending if re.fullmatch(r"\.[A-Za-z0-9]{1,5}", ending) else ""
     while len((stem + ending).encode()) > MOST_NAME:
         stem = stem[:-1]

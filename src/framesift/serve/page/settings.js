@@ -81,7 +81,7 @@ export class Knobs {
 
   read() {
     const held = new URLSearchParams(location.search);
-    find("question").value = held.get("q") ?? "";
+    if (held.has("q")) find("question").value = held.get("q"); // else what was typed while the page loaded stays
     for (const option of held.getAll("o").slice(0, 26)) this.addOption(option);
     const budget = Number(held.get("n"));
     if (budget > 64 && budget <= 256) find("budget").max = 256;

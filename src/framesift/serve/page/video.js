@@ -101,14 +101,17 @@ async function refresh() {
     film.src = `/api/videos/${id}/file`;
   }
   drawState();
-  if (video.ready && wanted) ask();
+  if (video.ready && wanted && knobs) ask();
 }
 
 // ---- the question
 
 async function ask() {
   const asked = knobs.asked;
-  if (!asked.question) return;
+  if (!asked.question) {
+    wanted = false;
+    return;
+  }
   if (!video.ready) {
     wanted = true;
     const open = video.job && ["waiting", "running"].includes(video.job.state);
@@ -180,8 +183,9 @@ function turned() {
 
 find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  knobs.write();
-  ask();
+  if (knobs) knobs.write();
+  wanted = true;
+  if (knobs) ask(); // else as soon as the page has loaded
 });
 find("question").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -250,7 +254,7 @@ try {
   roles = choices.roles;
   knobs = new Knobs(choices, turned);
   watchJobs(heard);
-  if (knobs.asked.question) ask();
+  if (wanted || new URLSearchParams(location.search).has("q")) ask();
   else if (!video.problem) find("question").focus({ preventScroll: true });
 } catch (error) {
   document.body.classList.add("alone");

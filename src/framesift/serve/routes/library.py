@@ -1,6 +1,7 @@
 """The library: its videos, adding and removing them, their files and their pictures."""
 
 import asyncio
+import mimetypes
 import secrets
 from dataclasses import asdict
 from pathlib import Path
@@ -21,9 +22,10 @@ from framesift.serve.routes import InHouse, OnShelf
 
 MOST_UPLOADS = 3  # at a time
 JPEG: dict[int | str, dict[str, object]] = {200: {"content": {"image/jpeg": {}}, "description": "A small picture"}}
+VIDEO: dict[str, dict[str, object]] = {"video/*": {}, "application/octet-stream": {}}
 FILE: dict[int | str, dict[str, object]] = {
-    200: {"content": {"application/octet-stream": {}}, "description": "The video file"},
-    206: {"content": {"application/octet-stream": {}}, "description": "The range asked for"},
+    200: {"content": VIDEO, "description": "The video file"},
+    206: {"content": VIDEO, "description": "The range asked for"},
 }
 BYTES = {
     "requestBody": {
@@ -144,7 +146,10 @@ def _accept(house: House, partial: Path, name: str) -> Film:
 @router.get("/videos/{video}/file", responses=problems(404, 416) | FILE, response_class=FileResponse)
 def get_file(film: OnShelf) -> FileResponse:
     """The video itself; ranges are served, so that a player can seek."""
-    return FileResponse(film.path, headers={"content-disposition": "inline"})
+    guessed = mimetypes.guess_type(film.path.name)[0] or ""
+    # Whatever its name says, no file is handed out as a page.
+    kind = guessed if guessed.startswith("video/") else "application/octet-stream"
+    return FileResponse(film.path, media_type=kind, headers={"content-disposition": "inline"})
 
 
 @router.get("/videos/{video}/thumbnail.jpg", responses=problems(404) | JPEG, response_class=Response)

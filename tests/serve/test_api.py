@@ -1,0 +1,242 @@
+"""The HTTP API: the same records as the Python API, and errors as sentences."""
+
+import io
+import json
+import zipfile
+
+import httpx
+import pytest
+from PIL import Image
+from serving import make_film, serve, until
+
+import framesift as fs
+from framesift.cli import main
+from framesift.serve import evidence
+
+QUESTION = {"question": "Why was the launch put off?", "options": ["The wind", "The rain"], "budget": 6}
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A server whose library a test may change."""
+    with serve(None, tmp_path) as served:
+        yield served
+
+
+def asked(**more):
+    return QUESTION | more
+
+
+def test_the_library_tells_each_video_with_what_is_known_of_it(home):
+    boat = home.video("boat.mp4")
+    assert boat["ready"] and boat["duration_s"] == 24 and boat["words"]["events"] == 3
+    assert boat["words"]["sources"][0]["name"] == "boat.srt"
+    until(lambda: home.video("broken.mp4")["known"])
+    broken = home.video("broken.mp4")
+    assert "'broken.mp4' can't be opened as a video" in broken["problem"]
+    assert home.video("talks/silent.mp4")["words"] is None
+
+
+def test_no_answer_tells_where_the_files_lie(home, films):
+    texts = [home.get(path).text for path in ("/api/videos", "/api/jobs", f"/api/videos/{home.boat}")]
+    texts.append(home.post(f"/api/videos/{home.video('broken.mp4')['id']}/index").text)
+    assert not any(str(films) in text for text in texts)
+
+
+def test_the_selection_is_the_one_of_the_command_line_and_of_python(home, films, capsys):
+    told = home.post(f"/api/videos/{home.boat}/select", json=asked(method="gcr")).json()
+    film, store = films / "boat.mp4", str(home.settings.store)
+    line = ["select", str(film), "-q", QUESTION["question"], "-o", "The wind", "-o", "The rain", "--budget", "6"]
+    assert main([*line, "--json", "--no-exhibit", "--store", store, "--encoder", "offline"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert fs.Selection.from_dict(told) == fs.Selection.from_dict(printed)
+    index = fs.index(film, "offline", store=store)
+    question = fs.Question(QUESTION["question"], QUESTION["options"])
+    assert fs.select(index, question, events=fs.find_events(film), budget=6) == fs.Selection.from_dict(told)
+
+
+def test_options_inside_the_question_count(home):
+    told = home.post(f"/api/videos/{home.boat}/select", json={"question": "Why? A) Wind B) Rain", "budget": 4}).json()
+    assert told["basis"]["question"] == {"text": "Why?", "options": ["Wind", "Rain"]}
+
+
+def test_the_view_has_a_lane_per_method_with_reasons_and_addresses(home):
+    view = home.post(f"/api/videos/{home.boat}/view", json=asked(methods=["gcr", "uniform"])).json()
+    assert [lane["method"] for lane in view["lanes"]] == ["gcr", "uniform"]
+    first = min(view["lanes"][0]["frames"], key=lambda frame: frame["rank"])
+    assert first["role"] == "ground" and first["text"] == "The wind put off the launch." and first["why"]
+    assert sorted(frame["rank"] for frame in view["lanes"][0]["frames"]) == [1, 2, 3, 4, 5, 6]
+    reply = home.get(first["picture"])
+    assert Image.open(io.BytesIO(reply.content)).size == (first["width"], first["height"])
+    assert home.get(first["nearly"][0]["picture"]).status_code == 200
+
+
+def test_every_selector_offered_can_be_used(home):
+    choices = home.get("/api/choices").json()
+    for method in (method for method in choices["methods"] if method["available"]):
+        reply = home.post(f"/api/videos/{home.boat}/view", json=asked(methods=[method["name"]]))
+        assert reply.status_code == 200, (method["name"], reply.text)
+    refused = [method for method in choices["methods"] if not method["available"]]
+    assert refused and all(method["why_not"] for method in refused)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"methods": ["no-such"]}, "no selector 'no-such'"),
+        ({"methods": ["t-star"]}, "needs a detector"),
+        ({"settings": {"gcr": {"no_such": 1}}}, "no option 'no_such'"),
+        ({"settings": {"gcr": {"store": "/etc"}}}, "no option 'store'"),
+        ({"settings": {"gcr": {"encoder": "/etc"}}}, "no option 'encoder'"),
+        ({"settings": {"gcr": {"gate": "wide"}}}, "expected a number"),
+        ({"settings": {"gcr": {"top_mean": True}}}, "expected a whole number"),
+        ({"question": "  "}, "question is empty"),
+    ],
+)
+def test_wrong_knobs_are_sentences(home, change, words):
+    reply = home.post(f"/api/videos/{home.boat}/view", json=asked(**change))
+    assert reply.status_code == 400 and words in reply.json()["detail"].lower().replace("'no-such'", "'no-such'")
+
+
+@pytest.mark.parametrize("change", [{"budget": 0}, {"budget": 10**9}, {"methods": []}, {"nonsense": 1}, {"question": ""}])
+def test_requests_out_of_bounds_are_sentences_too(home, change):
+    reply = home.post(f"/api/videos/{home.boat}/view", json=asked(**change))
+    assert reply.status_code == 422 and isinstance(reply.json()["detail"], str)
+
+
+def test_a_video_that_is_not_indexed_says_so(home):
+    video = home.video("talks/silent.mp4")["id"]
+    reply = home.post(f"/api/videos/{video}/view", json=QUESTION)
+    assert reply.status_code == 409 and "not indexed yet" in reply.json()["detail"]
+
+
+def test_a_reader_answers_and_only_configured_ones_are_asked(home):
+    answer = home.post(f"/api/videos/{home.boat}/ask", json=asked(reader="similarity")).json()
+    assert answer["letter"] in "AB" and len(answer["times_s"]) == 6 and answer["reader"] == "similarity"
+    reply = home.post(f"/api/videos/{home.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
+    assert reply.status_code == 400 and "no reader" in reply.json()["detail"]
+
+
+def test_the_video_is_served_in_ranges(home, films):
+    whole = (films / "boat.mp4").read_bytes()
+    reply = home.get(f"/api/videos/{home.boat}/file", headers={"range": "bytes=100-199"})
+    assert reply.status_code == 206 and reply.content == whole[100:200]
+    assert home.get(f"/api/videos/{home.boat}/file", headers={"range": f"bytes={10**9}-"}).status_code == 416
+
+
+def test_exports_are_what_the_command_line_writes(home):
+    given = {"question": QUESTION["question"], "option": QUESTION["options"], "budget": 6}
+    reply = home.get(f"/api/videos/{home.boat}/export", params=given)
+    assert "boat-evidence.zip" in reply.headers["content-disposition"]
+    names = zipfile.ZipFile(io.BytesIO(reply.content)).namelist()
+    assert "boat-evidence/report.html" in names and sum(name.endswith(".jpg") for name in names) == 7
+    told = home.get(f"/api/videos/{home.boat}/export", params=given | {"format": "json"}).json()
+    assert len(fs.Selection.from_dict(told)) == 6 and told["video"]["name"] == "boat.mp4"
+    both = given | {"format": "report", "method": ["gcr", "uniform"]}
+    report = home.get(f"/api/videos/{home.boat}/export", params=both)
+    assert report.headers["content-disposition"].startswith("attachment") and "uniform" in report.text
+
+
+def test_exports_leave_no_folder_behind(home, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    given = {"question": "Why?", "format": "json"}
+    assert home.get(f"/api/videos/{home.boat}/export", params=given).status_code == 200
+    assert home.get(f"/api/videos/{home.boat}/export", params=given | {"method": "no"}).status_code == 400
+    until(lambda: not list(tmp_path.iterdir()))
+
+
+def test_an_upload_is_checked_named_and_queued(own, tmp_path):
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    reply = own.post("/api/uploads", params={"name": "../../<b>étude</b>.mp4"}, content=data)
+    video = reply.json()
+    assert reply.status_code == 200 and video["name"] == "b_.mp4" and video["uploaded"]
+    until(lambda: own.get(f"/api/videos/{video['id']}").json()["ready"])
+    words = own.get(f"/api/videos/{video['id']}").json()["words"]
+    assert words["events"] == 0 and words["notes"]
+    assert own.client.delete(f"/api/videos/{video['id']}").status_code == 204
+    assert own.get("/api/videos").json()["videos"] == []
+
+
+@pytest.mark.parametrize("data", [b"", b"no video at all", b"#EXTM3U\nfile:///etc/passwd\n", b"\x89PNG\r\n\x1a\n" + b"0" * 99])
+def test_what_is_no_video_leaves_nothing_behind(own, data):
+    reply = own.post("/api/uploads", params={"name": "film.mp4"}, content=data)
+    assert reply.status_code == 400 and "'film.mp4'" in reply.json()["detail"]
+    assert list(own.settings.uploads_folder.iterdir()) == []
+
+
+def test_an_upload_beyond_the_limit_is_refused(tmp_path):
+    with serve(None, tmp_path, upload_bytes=10_000) as served:
+        assert served.post("/api/uploads", params={"name": "a.mp4"}, content=b"0" * 10_001).status_code == 413
+        parts = (b"0" * 1000 for _ in range(11))
+        assert served.post("/api/uploads", params={"name": "a.mp4"}, content=parts).status_code == 413
+        assert list(served.settings.uploads_folder.iterdir()) == []
+
+
+def test_the_stream_tells_jobs_and_their_progress(films, tmp_path):
+    with serve(films, tmp_path) as served, httpx.stream("GET", f"{served.url}/api/stream", timeout=60) as stream:
+        video = served.video("boat.mp4")["id"]
+        served.post(f"/api/videos/{video}/index")
+        seen = []
+        for line in stream.iter_lines():
+            if line.startswith("data: ") and (jobs := json.loads(line[6:])):
+                seen.append((jobs[0]["state"], jobs[0]["phase"]))
+                if jobs[0]["state"] == "done":
+                    break
+        assert ("done", "") in seen and any(state in ("waiting", "running") for state, _ in seen)
+
+
+def test_a_cancelled_job_goes_on_when_queued_again(films, tmp_path, monkeypatch):
+    monkeypatch.setattr("framesift.library.build.PART_SIZE", 16)
+    with serve(films, tmp_path) as served:
+        video = served.video("boat.mp4")["id"]
+        work = served.house.queue._work
+
+        def cancel_midway(job, report):
+            def watch(phase, done, total):
+                if done >= 32:
+                    served.house.queue.cancel(job.id)
+                report(phase, done, total)
+
+            work(job, watch)
+
+        served.house.queue._work = cancel_midway
+        served.post(f"/api/videos/{video}/index")
+        until(lambda: served.house.queue.of(video).state == "cancelled")
+        assert not served.video("boat.mp4")["indexed"]
+        done = []
+        served.house.queue._work = lambda job, report: work(job, lambda *told: done.append(told) or report(*told))
+        served.make_ready("boat.mp4")
+        assert served.video("boat.mp4")["ready"]
+        assert min(count for phase, count, _ in done if phase == "indexing") > 16  # not from the start
+
+
+def test_a_subtitle_file_put_beside_the_video_later_is_seen(tmp_path):
+    film = make_film(tmp_path / "films" / "film.mp4", 8, said=False)
+    with serve(film.parent, tmp_path) as served:
+        video = served.make_ready("film.mp4")
+        ask = {"question": "Why?", "budget": 4}
+        assert served.post(f"/api/videos/{video}/view", json=ask).json()["events"] == []
+        film.with_suffix(".srt").write_text("1\n00:00:02,000 --> 00:00:03,000\nBecause of the wind.\n")
+        assert len(served.post(f"/api/videos/{video}/view", json=ask).json()["events"]) == 1
+        assert served.video("film.mp4")["words"]["events"] == 1
+
+
+def test_the_server_keeps_itself_out_of_the_library_listing(home, capsys):
+    assert main(["library", "--store", str(home.settings.store), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["indexes"]
+    assert rows and not any(".serve" in row["folder"] for row in rows)
+
+
+def test_too_much_at_once_is_refused_with_a_sentence(home, monkeypatch):
+    monkeypatch.setattr(home.house, "uploading", 99)
+    reply = home.post("/api/uploads", params={"name": "a.mp4"}, content=b"0")
+    assert reply.status_code == 503 and "uploads are under way" in reply.json()["detail"]
+    monkeypatch.setattr(home.house, "streams", 99)
+    assert home.get("/api/stream").status_code == 503
+
+
+def test_ranks_put_the_best_words_and_the_best_picture_first(home):
+    told = fs.Selection.from_dict(home.post(f"/api/videos/{home.boat}/select", json=asked(budget=16)).json())
+    rank = evidence.ranks(told)
+    roles = [next(s.role for s in told.slots if s.index == index) for index in sorted(rank, key=rank.get)]
+    assert roles[:2] == ["ground", "visual"] and roles[-1] == "context"

@@ -1,0 +1,76 @@
+"""The API against its own description: nothing anybody sends is a server error, and every answer is as described."""
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+schemathesis = pytest.importorskip("schemathesis", reason="schemathesis comes with framesift[dev]")
+
+TRIES = 25  # for each operation and kind of request
+NOT_TRIED = ("/api/stream", "/api/sample")  # the one has no end, the other would be made for real
+OPERATIONS = [
+    "GET /api/videos",
+    "POST /api/videos",
+    "GET /api/videos/{video}",
+    "DELETE /api/videos/{video}",
+    "POST /api/uploads",
+    "GET /api/videos/{video}/file",
+    "GET /api/videos/{video}/thumbnail.jpg",
+    "GET /api/videos/{video}/frames/{time_s}.jpg",
+    "GET /api/jobs",
+    "POST /api/videos/{video}/index",
+    "DELETE /api/jobs/{job}",
+    "GET /api/choices",
+    "POST /api/videos/{video}/select",
+    "POST /api/videos/{video}/view",
+    "POST /api/videos/{video}/ask",
+    "GET /api/videos/{video}/export",
+]
+
+
+@pytest.fixture(scope="module")
+def api(home):
+    return schemathesis.openapi.from_url(f"{home.url}/api/openapi.json")
+
+
+def test_every_operation_is_tried(api):
+    known = {operation.ok().label for operation in api.get_all_operations()}
+    assert known == {*OPERATIONS, *(f"{method} {path}" for method, path in zip(("GET", "POST"), NOT_TRIED, strict=True))}
+
+
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_no_request_is_a_server_error_and_answers_are_as_described(home, api, label):
+    method, path = label.split()
+    operation = api[path][method]
+    kinds = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
+    cases = st.one_of(*(operation.as_strategy(generation_mode=kind) for kind in kinds))
+    checks = [
+        schemathesis.checks.not_a_server_error,
+        schemathesis.specs.openapi.checks.status_code_conformance,
+        schemathesis.specs.openapi.checks.content_type_conformance,
+        schemathesis.specs.openapi.checks.response_schema_conformance,
+    ]
+
+    @settings(
+        max_examples=TRIES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases, st.booleans())
+    def run(case, there):
+        # An id nobody has is soon answered; half the requests are for a video that is ready.
+        if there and case.path_parameters and "video" in case.path_parameters:
+            case.path_parameters["video"] = home.boat
+        case.call_and_validate(checks=checks)
+
+    run()
+
+
+def test_the_description_is_served_and_its_page_asks_nobody_else(home):
+    described = home.get("/api/openapi.json").json()
+    assert described["info"]["title"] == "framesift" and "/api/videos/{video}/view" in described["paths"]
+    assert httpx.get(f"{home.url}/api/docs").status_code == 200
