@@ -3,7 +3,7 @@ import pytest
 for package in ("fastapi", "uvicorn", "httpx"):
     pytest.importorskip(package, reason="the page's tests need framesift[serve]")
 
-from serving import make_film, serve
+from serving import make_film, serve  # noqa: E402 (after what it needs)
 
 
 @pytest.fixture(scope="session")

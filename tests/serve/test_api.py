@@ -95,10 +95,12 @@ def test_every_selector_offered_can_be_used(home):
 )
 def test_wrong_knobs_are_sentences(home, change, words):
     reply = home.post(f"/api/videos/{home.boat}/view", json=asked(**change))
-    assert reply.status_code == 400 and words in reply.json()["detail"].lower().replace("'no-such'", "'no-such'")
+    assert reply.status_code == 400 and words in reply.json()["detail"]
 
 
-@pytest.mark.parametrize("change", [{"budget": 0}, {"budget": 10**9}, {"methods": []}, {"nonsense": 1}, {"question": ""}])
+@pytest.mark.parametrize(
+    "change", [{"budget": 0}, {"budget": 10**9}, {"methods": []}, {"nonsense": 1}, {"question": ""}]
+)
 def test_requests_out_of_bounds_are_sentences_too(home, change):
     reply = home.post(f"/api/videos/{home.boat}/view", json=asked(**change))
     assert reply.status_code == 422 and isinstance(reply.json()["detail"], str)
@@ -157,7 +159,9 @@ def test_an_upload_is_checked_named_and_queued(own, tmp_path):
     assert own.get("/api/videos").json()["videos"] == []
 
 
-@pytest.mark.parametrize("data", [b"", b"no video at all", b"#EXTM3U\nfile:///etc/passwd\n", b"\x89PNG\r\n\x1a\n" + b"0" * 99])
+@pytest.mark.parametrize(
+    "data", [b"", b"no video at all", b"#EXTM3U\nfile:///etc/passwd\n", b"\x89PNG\r\n\x1a\n" + b"0" * 99]
+)
 def test_what_is_no_video_leaves_nothing_behind(own, data):
     reply = own.post("/api/uploads", params={"name": "film.mp4"}, content=data)
     assert reply.status_code == 400 and "'film.mp4'" in reply.json()["detail"]

@@ -24,7 +24,9 @@ def test_videos_of_the_folder_are_listed_and_links_out_of_it_are_not(shelf):
     assert [film.name for film in shelf.films()] == ["b.mp4", "sub/a.MKV"]
 
 
-@pytest.mark.parametrize("name", ["../outside.mp4", "/etc/passwd", "link.mp4", ".hidden.mp4", "sub", "", "a\0b", "x" * 5000])
+@pytest.mark.parametrize(
+    "name", ["../outside.mp4", "/etc/passwd", "link.mp4", ".hidden.mp4", "sub", "", "a\0b", "x" * 5000]
+)
 def test_paths_outside_the_folder_are_refused(shelf, name):
     with pytest.raises(InputError):
         shelf.add(name)

@@ -36,7 +36,10 @@ def api(home):
 
 def test_every_operation_is_tried(api):
     known = {operation.ok().label for operation in api.get_all_operations()}
-    assert known == {*OPERATIONS, *(f"{method} {path}" for method, path in zip(("GET", "POST"), NOT_TRIED, strict=True))}
+    assert known == {
+        *OPERATIONS,
+        *(f"{method} {path}" for method, path in zip(("GET", "POST"), NOT_TRIED, strict=True)),
+    }
 
 
 @pytest.mark.parametrize("label", OPERATIONS)

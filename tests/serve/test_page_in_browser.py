@@ -27,7 +27,9 @@ class Visit:
         self.page = self.context.new_page()
         self.page.set_default_timeout(10_000)
         self.outside, self.complaints = [], []
-        self.page.on("request", lambda r: None if r.url.startswith((url, "data:", "blob:")) else self.outside.append(r.url))
+        self.page.on(
+            "request", lambda r: None if r.url.startswith((url, "data:", "blob:")) else self.outside.append(r.url)
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda message: self.complaints.append(message.text))
 

@@ -25,7 +25,7 @@ from framesift.serve.security import Door
 
 DESCRIPTION = (
     "Everything the page does, for programs. Records are those of the Python API: a selection is "
-    "Selection.to_dict(), an answer Answer.to_dict(). Every error is JSON with one sentence under \"detail\"."
+    'Selection.to_dict(), an answer Answer.to_dict(). Every error is JSON with one sentence under "detail".'
 )
 STATUS: dict[type[FramesiftError], int] = {NotReady: 409, Full: 503, Busy: 503, ReaderError: 502, MissingExtra: 501}
 

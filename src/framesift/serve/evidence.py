@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framesift.api import select
+from framesift.api import select_many
+from framesift.encode.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError, OptionError, UnknownName
 from framesift.exhibit.album import Album
 from framesift.exhibit.build import Exhibit, events_for
@@ -29,9 +30,11 @@ from framesift.serve.catalog import Catalog
 from framesift.serve.files import Film
 from framesift.serve.models import Ask, ExportFormat
 from framesift.serve.pictures import SIDE, Busy, Pictures
+from framesift.vectors import Array
 
 # Needs that a plain installation can't meet from the page: a detector or a network is a file somebody has to name.
 FILES_OF_THEIR_OWN = ("detector", "network")
+KEPT_QUERIES = 64
 AT_ONCE = 4  # selections, exports and readers: each is work for a whole core
 
 
@@ -49,6 +52,7 @@ class Desk:
     def __init__(self, catalog: Catalog, pictures: Pictures, readers: Sequence[str]) -> None:
         self.catalog, self.pictures = catalog, pictures
         self.readers = list(dict.fromkeys([*readers, SIMILARITY]))
+        self._queries: dict[tuple[str, str], Array] = {}
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def choose(self, film: Film, ask: Ask, method: str) -> Chosen:
@@ -59,9 +63,10 @@ class Desk:
         settings = self.catalog.settings
         with self._place():
             started = time.perf_counter()
-            selection = select(
+            selection = select_many(
                 index,
-                question,
+                [question],
+                queries=self._query(index.encoder, question),
                 events=found.events,
                 budget=ask.budget,
                 method=method,
@@ -69,7 +74,7 @@ class Desk:
                 visual_demand="rules" if ask.visual_demand is None else ask.visual_demand,
                 store=self.catalog.store.root,
                 **_own_options(method, ask),
-            )
+            )[0]
             seconds = time.perf_counter() - started
         return Chosen(events_for(selection, found.events), seconds)
 
@@ -127,6 +132,17 @@ class Desk:
             else:
                 saved = exhibits[0].save(folder, as_zip=as_zip)
             return saved if as_zip else saved / "report.html"
+
+    def _query(self, encoder: str, question: Question) -> Array:
+        """(1, D) the question's text vector; turning a knob asks the same question again."""
+        key = encoder, question.query_text
+        known = self._queries.get(key)
+        if known is None:
+            known = encode_long_texts(get_encoder(encoder), [question.query_text])
+            self._queries[key] = known
+            while len(self._queries) > KEPT_QUERIES:
+                self._queries.pop(next(iter(self._queries)), None)
+        return known
 
     @contextmanager
     def _place(self) -> Iterator[None]:

@@ -188,7 +188,7 @@ class FrameRow(BaseModel):
     alt: str
     why: list[str]
     nearly: list[NearRow]
-    rank: int = Field(description="1 for the frame that tells most: the best words, the best picture, and so on in turn.")
+    rank: int = Field(description="1 for the frame that tells most: the best words, the best picture, and so on.")
 
 
 class Stretch(BaseModel):
