@@ -82,7 +82,7 @@ def test_upload_index_ask(own, visit, tmp_path):
     tab.page.set_input_files("#file", film)
     tab.page.wait_for_url("**/video/*")  # straight to the question
     ask(tab)  # before it is indexed: the frames come when it is
-    assert tab.cards() == 16
+    assert tab.cards() == 32
     assert "No words were found" in tab.page.locator("#summary").text_content()
     assert tab.complaints == []
 

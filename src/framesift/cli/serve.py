@@ -64,6 +64,7 @@ def _serve(args: argparse.Namespace) -> int:
         log_level="warning",
         access_log=False,
         server_header=False,
+        limit_concurrency=256,
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
@@ -83,6 +84,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> "Settings":
+    from framesift.encode.base import identify
     from framesift.read.base import get_reader
     from framesift.serve.config import Settings
 
@@ -90,6 +92,7 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
         token = secrets.token_urlsafe(TOKEN_BYTES) if args.token == "auto" else args.token or ""  # noqa: S105
         if args.token is not None and not token.strip():
             raise OptionError("--token is empty; expected a secret text, or auto to have one made")
+        identify(args.encoder)  # an encoder that can't be used is told now as well
         for reader in args.reader:
             if reader.startswith(("http://", "https://")):
                 get_reader(reader)  # a wrong address is told now, not at the first question

@@ -142,7 +142,8 @@ async def _unforeseen(_: Request, error: Exception) -> Response:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """With a capital, unless it starts with an address or a name."""
+    return text[:1].upper() + text[1:] if text.split(" ", 1)[0].isalpha() else text
 
 
 Responses = dict[int | str, dict[str, Any]]

@@ -75,6 +75,7 @@ class Catalog:
 
     def start(self) -> None:
         self._scout.start()
+        threading.Thread(target=self._warm_up, name="framesift-warm-up", daemon=True).start()
 
     def stop(self) -> None:
         self._stopping = True
@@ -235,6 +236,16 @@ class Catalog:
         except OSError as error:
             log.warning("facts of %s can't be kept (%s)", film.name, error)
         return facts
+
+    def _warm_up(self) -> None:
+        """Load the encoder of words before the first question, where there is a video to ask."""
+        from framesift.encode.base import get_encoder
+
+        try:
+            if any(self.is_ready(film) for film in self.shelf.films()):
+                get_encoder(self._key.encoder).encode_texts(["a question"])
+        except (FramesiftError, OSError) as error:
+            log.info("nothing was warmed up: %s", error)
 
     def _look_around(self) -> None:
         """Look up what a listing asked for in vain, one file after the other."""

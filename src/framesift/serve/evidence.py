@@ -62,11 +62,12 @@ class Desk:
         index, found = self.catalog.index(film), self.catalog.found(film)
         settings = self.catalog.settings
         with self._place():
+            query = self._query(index.encoder, question)
             started = time.perf_counter()
             selection = select_many(
                 index,
                 [question],
-                queries=self._query(index.encoder, question),
+                queries=query,
                 events=found.events,
                 budget=ask.budget,
                 method=method,

@@ -9,7 +9,7 @@ const TEXT_MODES = {
   blank: "as an empty band (control)",
   shuffled: "on a wrong frame (control)",
 };
-const USUAL = { budget: 16, method: "gcr", textMode: "aligned" };
+const USUAL = { budget: 32, method: "gcr", textMode: "aligned" };
 
 export class Knobs {
   constructor(choices, onChange) {
@@ -22,7 +22,7 @@ export class Knobs {
     find("method").replaceChildren(...ways);
     find("beside").replaceChildren(option("", "nothing"), ...ways.map((way) => way.cloneNode(true)));
     find("text-mode").replaceChildren(...choices.text_modes.map((mode) => option(mode, TEXT_MODES[mode] ?? mode)));
-    find("reader").replaceChildren(...choices.readers.map((reader) => option(reader, reader)));
+    find("reader").replaceChildren(...choices.readers.map((reader) => option(reader, reader === "similarity" ? "similarity (weak, no model)" : reader)));
     this.read();
     find("budget").addEventListener("input", () => {
       find("budget-out").textContent = find("budget").value;

@@ -153,9 +153,11 @@ function draw(asked) {
   find("answers").replaceChildren();
   say(find("export-failed"), "");
   const chosen = view.lanes.map((lane) => lane.frames.length);
-  const many = view.lanes.length > 1 ? `${view.lanes.length} methods, ${Math.max(...chosen)} frames each` : `${chosen[0]} ${chosen[0] === 1 ? "frame" : "frames"}`;
+  const many = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...chosen)}` : chosen[0];
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
-  find("summary").textContent = `${many}, out of ${view.curve.times_s.length.toLocaleString("en")} looked at. Chosen in ${Math.max(1, Math.round(1000 * took))} ms.${view.events.length ? "" : " No words were found in this video: its pictures alone decided."}`;
+  const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
+  const silent = view.events.length ? "" : " No words were found in this video: its pictures alone decided.";
+  find("summary").textContent = `${many} of ${view.curve.times_s.length.toLocaleString("en")} frames, chosen in ${time}.${silent}`;
   drawLanes(find("lanes"), view.lanes, asked.text_mode, find("order").value, play);
   drawLegend();
   drawState();
