@@ -2,6 +2,9 @@
 
 import pytest
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from framesift.read.parsing import cited_times, parse_choice, printable
 from framesift.records import Question
 
@@ -67,6 +70,23 @@ def test_an_option_left_out_keeps_its_letter_free():
 
 def test_single_letters_as_options_are_chosen_by_their_own_letter():
     assert parse_choice("C", Question("Which vitamin?", ["C", "D", "E"])) == 2
+
+
+@given(st.text(), st.lists(st.text(min_size=1), max_size=6))
+def test_any_reply_to_any_options_names_one_that_is_there_or_none(reply, options):
+    question = Question("Which?", options)
+    assert parse_choice(reply, question) in {None, *question.choices}
+
+
+@given(st.sampled_from("ABCDE"), st.sampled_from(["{}", "({})", "{}.", "**{}**", "Answer: {}", "the answer is ({})\n"]))
+def test_a_marked_letter_is_read_whatever_the_option(letter, form):
+    assert parse_choice(form.format(letter), CARS) == ord(letter) - ord("A")
+
+
+@given(st.text(), st.lists(st.floats(0, 1e5)))
+def test_only_frames_that_were_shown_are_cited(text, times):
+    cited = cited_times(text, times)
+    assert set(cited) <= set(times) and cited == sorted(set(cited))
 
 
 def test_cited_times_are_those_of_frames_shown():

@@ -49,8 +49,8 @@ def frames_of(config: Mapping[str, Any]) -> LlavaFrames:
     return LlavaFrames(side=side, patch=patch, newline=newline, pool=pool)
 
 
-def load(folder: Path, config: Mapping[str, Any], tokenizer: Any, dtype: Mapping[str, Any]) -> Any:
-    """The model with its weights, on the CPU. dtype: the argument of `from_pretrained` that sets the precision."""
+def load(folder: Path, config: Mapping[str, Any], tokenizer: Any, options: Mapping[str, Any]) -> Any:
+    """The model with its weights. options: those of `from_pretrained`, such as the precision."""
     import torch
     from safetensors.torch import load_file
     from transformers import LlavaOnevisionForConditionalGeneration as LlavaOnevision
@@ -65,7 +65,7 @@ def load(folder: Path, config: Mapping[str, Any], tokenizer: Any, dtype: Mapping
     weights: dict[str, Any] = {}
     for file in files:
         weights |= {names[name]: tensor for name, tensor in load_file(file).items() if name in names}
-    model = LlavaOnevision.from_pretrained(None, config=settings, state_dict=weights, **dtype)
+    model = LlavaOnevision.from_pretrained(None, config=settings, state_dict=weights, **options)
     return with_pooling(model, frames_of(config))
 
 
