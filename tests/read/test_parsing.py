@@ -1,7 +1,6 @@
 """A reply names one option or none; nothing is guessed."""
 
 import pytest
-
 from hypothesis import given
 from hypothesis import strategies as st
 

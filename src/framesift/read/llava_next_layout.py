@@ -96,7 +96,7 @@ def with_pooling(model: Any, frames: LlavaFrames) -> Any:
     # transformers looks up by this function's parameters what it may compute before it generates.
     @wraps(video_features)
     def get_video_features(*args: Any, **kwargs: Any) -> Any:
-        """Without the line-break that transformers puts at the end of a video."""
+        """Without the last line-break: transformers puts one at the end of every video (5 here, 4 a step later)."""
         made = video_features(*args, **kwargs)
         if frames.newline == "one_token":
             return made
