@@ -18,7 +18,8 @@ CARS = Question("Which car?", ["A red car", "A blue van", "Plan C was chosen", "
         "B\n\nA blue van", "$\\boxed{B}$", "\\boxed{\\text{B}}", "Ｂ", "（Ｂ）", "Ｂ．", "Ⓑ", "答案是B",
         "答案：B。", "正解はBです", "Ответ: B",
         "A blue van", "a blue van.", "It is a blue van that we see.", "B B", "B, since a red car came later",
-        "<think>A? No, C.</think>B", "The correct answer is (B).", "I think it is B.", "B - A blue van",
+        "<think>A? No, C.</think>B", "A? No, C.</think>\nB", "B.The van",
+        "The correct answer is (B).", "I think it is B.", "B - A blue van",
         "BECAUSE of the sign: B",
     ],
 )  # fmt: skip
@@ -32,6 +33,7 @@ def test_one_option_is_read(reply):
         "", "   ", "A or B", "A, B", "(A) (B)", "B. C.", "Both A and B", "A/B/C/D", "I don't know.", "Z", "F", "None",
         "The answer is B, not C.", "<think>B, clearly", "A blue van and a red car", "It is not a blue van.",
         "B. A red car", "В", "Б", "vitamin D2", "T-shirt", "C++", "A lovely day", "I see a van", "D's",
+        "E.g. the van", "in Washington D.C.", "<think>B</think>",
     ],
 )  # fmt: skip
 def test_none_or_several_are_no_choice(reply):
