@@ -128,6 +128,17 @@ def test_selectors_are_listed_with_their_options(capsys):
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} >= {"gcr", "uniform", "topk", "mmr"}
 
 
+def test_selectors_are_listed_with_their_paper_and_needs(capsys):
+    main(["selectors"])
+    out = capsys.readouterr().out
+    assert "(Chen et al., CVPR 2026)\n" in out
+    assert "needs the frames' vectors, pip install 'framesift[peers]'" in out
+    main(["selectors", "--json"])
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["t-star"]["needs"] == ["pictures", "detector", "objects", "peers"]
+    assert rows["bolt"]["paper"] == "Liu et al., CVPR 2025"
+
+
 def test_events_are_shown_with_where_they_came_from(clip, tmp_path, capsys):
     (tmp_path / "words.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello there\n")
     assert main(["events", str(clip), "--subtitles", str(tmp_path / "words.srt")]) == 0

@@ -28,4 +28,4 @@ def test_selectors_import_no_other_room():
         "print(*sorted(name.split('.')[1] for name in sys.modules if name.startswith('framesift.')))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert set(loaded) == {"select", "records", "vectors", "errors"}
+    assert set(loaded) == {"select", "records", "sources", "vectors", "errors"}

@@ -98,3 +98,11 @@ def test_settle_moves_nothing_far_and_keeps_the_order(values):
     assert np.abs(settled - np.array(values)).max(initial=0.0) <= TIE * max(len(values), 1)
     order = np.argsort(values, kind="stable")
     assert (np.diff(settled[order]) >= 0).all()
+
+
+def test_a_part_shares_the_rows_of_the_whole():
+    whole = UnitRows(np.eye(5, dtype=np.float32))
+    part = whole.part(1, 4)
+    assert len(part) == 3 and part.dim == 5
+    assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.rough, whole.rough)
+    assert part.steps.tolist() == UnitRows(whole.rows[1:4]).steps.tolist()

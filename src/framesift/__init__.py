@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from framesift.api import select, select_many
-    from framesift.errors import BudgetError, FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+    from framesift.errors import (
+        BudgetError,
+        FramesiftError,
+        InputError,
+        MissingExtra,
+        OptionError,
+        ReaderError,
+        UnknownName,
+    )
     from framesift.exhibit.build import Exhibit, events_for, exhibit
     from framesift.library.build import index
     from framesift.library.events import find_events
     from framesift.media.subtitles import read_events
     from framesift.questions import parse_question, read_questions
+    from framesift.read.base import ask, ask_many, readers
     from framesift.records import (
         Answer,
         Basis,
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
     from framesift.select.config import GCRConfig
     from framesift.select.demand import visual_demand
     from framesift.select.registry import Selector, select_frames, selectors
+    from framesift.sources import Box, Detector, FrameSource, Objects, Relation
     from framesift.vectors import UnitRows
 
 __version__ = "0.1.0"
@@ -48,6 +58,11 @@ _HOME = {
     "Answer": "records",
     "VisualDemand": "records",
     "UnitRows": "vectors",
+    "FrameSource": "sources",
+    "Objects": "sources",
+    "Relation": "sources",
+    "Box": "sources",
+    "Detector": "sources",
     "index": "library.build",
     "read_events": "media.subtitles",
     "find_events": "library.events",
@@ -59,6 +74,9 @@ _HOME = {
     "exhibit": "exhibit.build",
     "Exhibit": "exhibit.build",
     "events_for": "exhibit.build",
+    "ask": "read.base",
+    "ask_many": "read.base",
+    "readers": "read.base",
     "selectors": "select.registry",
     "Selector": "select.registry",
     "visual_demand": "select.demand",
@@ -69,21 +87,28 @@ _HOME = {
     "OptionError": "errors",
     "UnknownName": "errors",
     "MissingExtra": "errors",
+    "ReaderError": "errors",
 }
 
 __all__ = [
     "Answer",
     "Basis",
+    "Box",
     "BudgetError",
+    "Detector",
     "Event",
     "Evidence",
     "Exhibit",
+    "FrameSource",
     "FramesiftError",
     "GCRConfig",
     "InputError",
     "MissingExtra",
+    "Objects",
     "OptionError",
     "Question",
+    "ReaderError",
+    "Relation",
     "Selection",
     "Selector",
     "Slot",
@@ -94,6 +119,8 @@ __all__ = [
     "VideoInfo",
     "VisualDemand",
     "__version__",
+    "ask",
+    "ask_many",
     "events_for",
     "exhibit",
     "find_events",
@@ -101,6 +128,7 @@ __all__ = [
     "parse_question",
     "read_events",
     "read_questions",
+    "readers",
     "select",
     "select_frames",
     "select_many",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift.records import Event, Question, Selection, VideoIndex
+from framesift.sources import FrameSource, Objects
 from framesift.vectors import Array
 
 if TYPE_CHECKING:
     from framesift.encode.base import Encoder
+    from framesift.naming import Namer
 
 
 def select(
@@ -23,6 +25,7 @@ def select(
     encoder: "str | Encoder | None" = None,
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
+    namer: "Namer | None" = None,
     store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> Selection:
@@ -32,7 +35,9 @@ def select(
     selector's own. visual_demand: "rules", a number from 0 (words) to 1 (pictures), or a function of the question.
     encoder: of the words; by default the one named in the index, and it must be the one that made it. event_encoder:
     "minilm" compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default
-    the paper's way, the encoder itself. store: where the events' vectors are kept; they are computed once.
+    the paper's way, the encoder itself. namer: of the objects that some selectors look for; by default noun phrases by
+    rule. A detector or network among the options may be a name or a path. store: where the events' vectors are kept;
+    they are computed once.
     """
     return select_many(
         index,
@@ -45,6 +50,7 @@ def select(
         encoder=encoder,
         event_encoder=event_encoder,
         visual_demand=visual_demand,
+        namer=namer,
         store=store,
         **options,
     )[0]
@@ -62,6 +68,7 @@ def select_many(
     encoder: "str | Encoder | None" = None,
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
+    namer: "Namer | None" = None,
     store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> list[Selection]:
@@ -85,6 +92,7 @@ def select_many(
             queries = encode_long_texts(model, [question.query_text for question in asked])
         if events and event_features is None and event_scores is None:
             event_features = kept_vectors(model, [event.text for event in events], store)
+    source, objects = _sight(index, asked, method, namer)
     return select_from_vectors(
         index,
         asked,
@@ -95,8 +103,39 @@ def select_many(
         budget=budget,
         method=method,
         visual_demand=visual_demand,
-        **options,
+        source=source,
+        objects=objects,
+        **_loaded(options),
     )
+
+
+def _sight(
+    index: VideoIndex, questions: Sequence[Question], method: str, namer: "Namer | None"
+) -> tuple[FrameSource | None, list[Objects] | None]:
+    """The frames themselves and the objects to look for, for the selectors that want them."""
+    from framesift.select.registry import get_selector
+
+    needs = get_selector(method).needs
+    source: FrameSource | None = None
+    objects: list[Objects] | None = None
+    if "pictures" in needs:
+        from framesift.library.frames import VideoFrames
+
+        source = VideoFrames(index.info.path, index.times_s)
+    if "objects" in needs:
+        from framesift.naming import RuleNamer
+
+        objects = [(namer or RuleNamer()).name_objects(question) for question in questions]
+    return source, objects
+
+
+def _loaded(options: dict[str, object]) -> dict[str, object]:
+    """The options, with a detector or network given by name loaded from this machine."""
+    from importlib import import_module
+
+    rooms = {"detector": "framesift.encode.detect", "network": "framesift.encode.temporal"}
+    named = {name: value for name, value in options.items() if name in rooms and isinstance(value, str | os.PathLike)}
+    return options | {name: import_module(rooms[name]).load(os.fspath(value)) for name, value in named.items()}
 
 
 def _scores_of_events(

@@ -102,6 +102,13 @@ class UnitRows:
     def dim(self) -> int:
         return int(self.rows.shape[1])
 
+    def part(self, start: int, stop: int) -> "UnitRows":
+        """Some consecutive rows as UnitRows of their own: nothing is copied, nothing is checked again."""
+        part = object.__new__(type(self))
+        part.rows = self.rows[start:stop]
+        part.__dict__["rough"] = self.rough[start:stop]
+        return part
+
     @cached_property
     def rough(self) -> Array:
         """The rows in float32, for products over everything."""

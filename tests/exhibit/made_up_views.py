@@ -108,7 +108,7 @@ def make_view(
             "beside": ["film.mp4", "../film.mp4"],
         },
         "question": question,
-        "options": ["He is late", "He is bored"],
+        "options": [[0, "He is late"], [1, "He is bored"]],
         "curve": {"times_s": times_s, "relevance": [0.1 + 0.05 * math.sin(k / 7) for k in range(candidates)]},
         "events": [
             {
@@ -133,7 +133,7 @@ def make_hostile_view() -> dict[str, Any]:
     view = make_view(frames=len(HOSTILE), methods=("gcr", "mmr"), events=len(HOSTILE))
     view["video"]["name"] = HOSTILE[0]
     view["question"] = " ".join(HOSTILE)
-    view["options"] = list(HOSTILE)
+    view["options"] = list(enumerate(HOSTILE))
     view["settings"] = [[text, text] for text in HOSTILE]
     view["json"] = HOSTILE[6]
     for event, text in zip(view["events"], HOSTILE, strict=True):

@@ -155,7 +155,7 @@ def test_user_text_carries_its_own_direction():
 
 def test_options_are_lettered_past_z():
     view = make_view()
-    view["options"] = [f"option {k}" for k in range(28)]
+    view["options"] = [[k, f"option {k}"] for k in range(28)]
     letters = Reading(render_report(view)).texts("span", class_="letter")
     assert letters[:2] + letters[25:] == ["A", "B", "Z", "AA", "AB"]
 

@@ -1,11 +1,16 @@
 """The plain selectors, the registry, and many questions at once."""
 
+import inspect
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import Case, cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Reference, first_best, ranked
+from scenes import ColourDetector, Scenes
 
 import framesift as fs
 from framesift.select import registry
@@ -57,13 +62,46 @@ def test_uniform_never_takes_a_frame_twice(count, size, convention):
     assert chosen.min() >= 0 and chosen.max() < count
 
 
-@settings(max_examples=100, deadline=None)
-@given(cases(), st.sampled_from(["gcr", "uniform", "topk", "mmr"]))
-def test_every_selector_fills_the_budget_in_order(case, method):
-    selection = fs.select_frames(case.evidence(), budget=case.budget, method=method)
+class Halves:
+    """A stand-in for a trained network: every frame as it is, the second half of its numbers turned round."""
+
+    name = "halves"
+
+    def embed(self, frames):
+        return np.concatenate((frames[:, : frames.shape[1] // 2], -frames[:, frames.shape[1] // 2 :]), axis=1)
+
+
+def options_for(selector):
+    helpers = {"detector": ColourDetector(), "network": Halves()}
+    return {name: helpers[name] for name in selector.options if name in helpers}
+
+
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("method", list(fs.selectors()))
+@given(case=cases())
+def test_every_selector_fills_the_budget_in_order(method, case):
+    evidence = case.evidence()
+    levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
+    looked = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
+    evidence = replace(evidence, scores=evidence.relevance, event_scores=evidence.event_relevance, **looked)
+    options = options_for(fs.selectors()[method])
+    selection = fs.select_frames(evidence, budget=case.budget, method=method, **options)
     assert len(selection) == len(set(selection.indices)) == min(case.budget, len(case.times))
     assert selection.indices == sorted(selection.indices)
     assert selection.method == method and selection.budget == case.budget
+    assert 0 <= selection.trace["looked_at"] <= len(case.times)
+    assert fs.Selection.from_json(selection.to_json()) == selection
+    assert fs.select_frames(evidence, budget=case.budget, method=method, **options) == selection
+
+
+@pytest.mark.parametrize("selector", fs.selectors().values(), ids=lambda selector: selector.name)
+def test_every_selector_says_what_it_is(selector):
+    assert selector.summary and set(selector.needs) <= set(registry.NEEDS)
+    text = inspect.getdoc(selector.run)
+    if selector.name not in ("gcr", "uniform", "topk", "mmr"):
+        assert selector.paper
+        assert all(f"\n{part}" in text for part in ("Input:", "Differs:")) and "Cost:" in text
+        assert all(re.search(rf"\b{option}\b", text) for option in selector.options)
 
 
 @settings(max_examples=150, deadline=None)
@@ -105,7 +143,7 @@ def small_evidence():
 
 
 def test_unknown_selector_lists_the_known():
-    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; known are gcr, uniform, topk, mmr"):
+    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; known are gcr, uniform, topk, mmr, "):
         fs.select_frames(small_evidence(), budget=2, method="best")
 
 
@@ -126,6 +164,14 @@ def test_numpy_whole_numbers_are_budgets():
         ("uniform", {"step": 2}, "uniform has no option 'step'; it knows convention = 'centres'"),
         ("topk", {"k": 2}, "topk has no option 'k'; it knows none"),
         ("mmr", {"weight": 2.0}, "weight is 2.0; expected a number from 0 to 1"),
+        ("aks", {"depth": -1}, "depth is -1; expected a whole number of at least 0"),
+        ("aks", {"t1": "high"}, "t1 is 'high'; expected a finite number"),
+        ("bolt", {"alpha": 0}, "alpha is 0; expected a number above 0"),
+        ("q-frame", {"logs": 1}, "logs is 1; expected True or False"),
+        ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
+        ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
+        ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
+        ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
     ],
 )
 def test_options_are_checked(method, options, message):

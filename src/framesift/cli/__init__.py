@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from framesift import __version__
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, ReaderError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except FramesiftError as error:
         print(f"framesift: {error}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, ReaderError) else 2
     except KeyboardInterrupt:
         print("framesift: stopped; what was done so far is kept", file=sys.stderr)
         return 1
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from framesift.cli import evidence, library
+    from framesift.cli import ask, evidence, library
     from framesift.cli.shared import Run
 
     parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
@@ -44,5 +44,6 @@ def _parser() -> argparse.ArgumentParser:
         return command
 
     evidence.add_commands(add)
+    ask.add_commands(add)
     library.add_commands(add)
     return parser

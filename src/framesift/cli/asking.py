@@ -71,14 +71,14 @@ def options_of(args: argparse.Namespace, methods: list[str]) -> dict[str, dict[s
         if not takers or own not in known[takers[0]]:
             check_options(takers[0] if takers else methods[0], {own: value}, known[takers[0] if takers else methods[0]])
         for taker in takers:
-            chosen[taker][own] = _value(value.strip())
+            chosen[taker][own] = value_of(value.strip())
     for method in methods:
         if args.seed is not None and "seed" in known[method]:
             chosen[method].setdefault("seed", args.seed)
     return chosen
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """A number, a fraction such as 1/8, true, false, null, or the text itself."""
     if re.fullmatch(r"\d+/[1-9]\d*", text):
         return float(Fraction(text))
@@ -159,6 +159,6 @@ def exhibit_of(args: argparse.Namespace, selection: Selection, found: "Found") -
 
 def print_question(question: Question) -> None:
     print(f"Question: {printable(question.text)}")
-    for k, option in enumerate(question.valid_options):
+    for k, option in question.choices.items():
         print(f"  {chr(ord('A') + k)}. {printable(option)}")
     print()

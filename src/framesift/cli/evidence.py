@@ -5,6 +5,8 @@ import itertools
 import re
 import shlex
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,13 +41,7 @@ def add_commands(add: Add) -> None:
 
     select = add("select", _select, "pick the frames of a video that answer a question, and say why")
     add_question(select)
-    several = "a JSON, CSV or text file of questions, in place of -q: an exhibit for each"
-    select.add_argument("--questions", metavar="FILE", help=several)
-    select.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
-    add_choice(select)
-    hand_over = "also write keyframe_indices, frame_idx, openai or jsonl, for other tools; repeatable"
-    select.add_argument("--format", action="append", default=[], metavar="NAME", help=hand_over)
-    select.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
+    add_exhibit_options(select)
 
     compare = add("compare", _compare, "put several methods' frames for a question into one report")
     add_question(compare)
@@ -53,17 +49,45 @@ def add_commands(add: Add) -> None:
     add_choice(compare)
 
 
+def add_exhibit_options(command: argparse.ArgumentParser) -> None:
+    several = "a JSON, CSV or text file of questions, in place of -q: an exhibit for each"
+    command.add_argument("--questions", metavar="FILE", help=several)
+    command.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
+    add_choice(command)
+    hand_over = "also write keyframe_indices, frame_idx, openai or jsonl, for other tools; repeatable"
+    command.add_argument("--format", action="append", default=[], metavar="NAME", help=hand_over)
+    command.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One question's exhibit, and where it was written: `saved` and `report`, nothing if it was not."""
+
+    asked: Asked
+    exhibit: "Exhibit"
+    saved: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | self.saved
+
+
 def _select(args: argparse.Namespace) -> int:
+    told = [shown.to_dict() for shown in exhibits_of(args)]
+    if args.json:
+        print_json(told if args.questions else told[0])
+    return 0
+
+
+def exhibits_of(args: argparse.Namespace) -> Iterator[Shown]:
+    """Index, events, selection, exhibit: one question after the other, each shown and written before the next."""
     from framesift.api import select_many
-    from framesift.exhibit.export import check_free
     from framesift.exhibit.handover import checked_formats
 
     asked = asked_of(args)
     checked_formats(args.format)
     options = options_of(args, [args.method])[args.method]
     out = out_of(args)
-    if not args.no_exhibit:
-        check_free(out, force=args.force or bool(args.questions), as_zip=args.zip and not args.questions)
+    _check_out(args, out)
     index, found = look(args)
     selections = select_many(
         index,
@@ -76,21 +100,28 @@ def _select(args: argparse.Namespace) -> int:
         store=args.store,
         **options,
     )
-    told = []
     lists = _Lists(out, args.format) if args.questions and not args.no_exhibit else None
     for place, (one, selection) in enumerate(zip(asked, selections, strict=True), 1):
         made = exhibit_of(args, selection, found)
         if not args.json:
             print_question(one.question)
-            print(made.selection)
+            print(made.selection, end="\n\n")
         folder = out if not args.questions else out / _folder_name(place, one)
         saved = {} if args.no_exhibit else _save(args, one, made, folder)
-        told.append(({"id": one.id} if one.id else {}) | made.to_dict() | saved)
         if lists is not None:
             lists.add(made, one, folder)
-    if args.json:
-        print_json(told if args.questions else told[0])
-    return 0
+        yield Shown(one, made, saved)
+
+
+def _check_out(args: argparse.Namespace, out: Path) -> None:
+    from framesift.exhibit.export import check_free
+
+    if args.no_exhibit:
+        return
+    if args.questions:
+        check_free(out, force=args.force, mark=_Lists.MARK)
+    else:
+        check_free(out, force=args.force, as_zip=args.zip)
 
 
 def _save(args: argparse.Namespace, one: Asked, made: "Exhibit", folder: Path) -> dict[str, str]:
@@ -108,12 +139,14 @@ def _save(args: argparse.Namespace, one: Asked, made: "Exhibit", folder: Path) -
     bar.close()
     report = saved if args.zip else saved / "report.html"
     if not args.json:
-        print(f"\nReport: {report}\n")
+        print(f"Report: {report}\n")
     return {"saved": str(saved), "report": str(report)}
 
 
 class _Lists:
     """The files that tell of all questions of a run, rewritten after each: what is done, and native frame numbers."""
+
+    MARK = "exhibits.json"
 
     def __init__(self, out: Path, formats: list[str]) -> None:
         self.out = out
@@ -188,7 +221,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    from framesift.cli import _parser
+    """What `framesift select` does, on a video made on the spot; then the one reader that needs no model."""
+    from framesift.cli import main
     from framesift.demo import QUESTION, sample_video
     from framesift.select.registry import check_budget, get_selector
 
@@ -199,25 +233,25 @@ def _demo(args: argparse.Namespace) -> int:
         print("The sample video is made once and kept; so is its index.", file=sys.stderr)
     video = sample_video(progress=bar)
     bar.close()
-    command = ["select", str(video), "--question", QUESTION.text]
+    command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
     command += [part for option in QUESTION.options for part in ("--option", option)]
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
     if not args.json:
         print(f"$ framesift {shlex.join(command)}\n")
-    return _select(_parser().parse_args([*command, "--json"] if args.json else command))
+    return main([*command, "--json"] if args.json else command)
 
 
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
-    """A line per method: how many frames, how relevant, the largest gap, and how many it shares with the first."""
+    """A line per method: frames chosen and looked at, relevance, largest gap, words, and those the first has too."""
     first = set(exhibits[0].selection.indices)
-    print(
-        f"{'method':<12} {'frames':>6} {'relevance':>10} {'largest gap':>12} {'with text':>10}  shared with the first"
-    )
+    head = f"{'frames':>6} {'looked at':>10} {'relevance':>10} {'largest gap':>12} {'with text':>10}"
+    print(f"{'method':<16} {head}  as {exhibits[0].selection.method}")
     for exhibit in exhibits:
         selection = exhibit.selection
         bounds = [0.0, *selection.times_s, exhibit.info.duration_s]
         gap = max(after - before for before, after in itertools.pairwise(bounds))
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)
-        shared = len(first & set(selection.indices))
-        print(f"{selection.method:<12} {len(selection):>6} {mean:>10.3f} {gap:>10.1f} s {texts:>10}  {shared}")
+        looked_at = selection.trace.get("looked_at", "")
+        line = f"{len(selection):>6} {looked_at:>10} {mean:>10.3f} {gap:>10.1f} s {texts:>10}"
+        print(f"{selection.method:<16} {line}  {len(first & set(selection.indices))}")

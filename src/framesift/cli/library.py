@@ -29,8 +29,9 @@ def add_commands(add: Add) -> None:
     add_store(library)
 
     add("selectors", _selectors, "list the ways to choose frames, with their options")
-    pull = add("pull", _pull, "fetch an encoder's weights")
-    pull.add_argument("encoder", help="siglip, siglip-base, siglip2, clip, or a name on the model hub")
+    pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
+    known = "siglip, siglip-base, siglip2, clip, qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b, or a hub name"
+    pull.add_argument("model", help=known)
     doctor = add("doctor", _doctor, "tell what is installed, what is missing, and which encoder would be used")
     add_store(doctor)
 
@@ -156,12 +157,13 @@ def _library(args: argparse.Namespace) -> int:
 
 def _pull(args: argparse.Namespace) -> int:
     from framesift.encode.base import pull
+    from framesift.read.local import CHECKPOINTS
 
-    folder = pull(args.encoder)
+    folder = pull(CHECKPOINTS.get(args.model, args.model))
     if args.json:
-        print_json({"encoder": args.encoder, "folder": str(folder)})
+        print_json({"model": args.model, "folder": str(folder)})
     else:
-        print(f"{args.encoder} is in {folder}")
+        print(f"{args.model} is in {folder}")
     return 0
 
 
@@ -179,13 +181,17 @@ def _doctor(args: argparse.Namespace) -> int:
 
 def _selectors(args: argparse.Namespace) -> int:
     from framesift.select import selectors
+    from framesift.select.registry import NEEDS
 
     known = selectors().values()
     if args.json:
-        print_json([{"name": s.name, "summary": s.summary, "options": dict(s.options)} for s in known])
+        fields = ("name", "summary", "paper", "needs", "options")
+        print_json([{field: getattr(selector, field) for field in fields} for selector in known])
         return 0
     for selector in known:
-        print(f"{selector.name:<10} {selector.summary}")
+        print(f"{selector.name:<16} {selector.summary}" + (f" ({selector.paper})" if selector.paper else ""))
+        if selector.needs:
+            print(f"{'':<16}   needs {', '.join(NEEDS.get(need, need) for need in selector.needs)}")
         for name, default in selector.options.items():
-            print(f"{'':<10}   {name} = {default!r}")
+            print(f"{'':<16}   {name} = {default!r}")
     return 0

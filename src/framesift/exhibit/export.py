@@ -112,14 +112,14 @@ def new_place(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) -> I
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) -> None:
-    """Refuse a name that is taken; with force, take it only from an exhibit of ours."""
+def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = False, mark: str = REPORT) -> None:
+    """Refuse a name that is taken; with force, take it only from a folder of ours, known by the file `mark` in it."""
     target = _target(folder, as_zip=as_zip)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:
         raise InputError(f"{target} is already there; choose another name, or replace it with --force (force=True)")
-    if target.is_dir() and not as_zip and not (target / REPORT).is_file():
+    if target.is_dir() and not as_zip and not (target / mark).is_file():
         raise InputError(f"{target} holds other things than an exhibit and is left alone; choose another name")
     if target.is_dir() == as_zip:
         raise InputError(f"{target} is not what would be written there; choose another name")

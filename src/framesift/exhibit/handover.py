@@ -29,12 +29,12 @@ def numbers_row(exhibit: Exhibit, row: Row, name: str) -> dict[str, Any]:
 def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
     """One message: each frame's time and picture, then the question. Irregular times stay with their frames."""
     content: list[dict[str, Any]] = []
-    for frame, picture in zip(exhibit.frames, exhibit.pictures(), strict=True):
-        content.append({"type": "text", "text": f"Frame at {clock(frame.slot.time_s)}:"})
+    for place, (frame, picture) in enumerate(zip(exhibit.frames, exhibit.pictures(), strict=True), 1):
+        content.append({"type": "text", "text": f"Frame {place} [{clock(frame.slot.time_s)}]:"})
         url = data_url(picture, quality=OPENAI_QUALITY)
         content.append({"type": "image_url", "image_url": {"url": url}})
     if exhibit.question is not None:
-        options = [f"{chr(ord('A') + k)}. {text}" for k, text in enumerate(exhibit.question.valid_options)]
+        options = [f"{chr(ord('A') + k)}. {text}" for k, text in exhibit.question.choices.items()]
         content.append({"type": "text", "text": "\n".join([exhibit.question.text, *options])})
     return [{"role": "user", "content": content}]
 

@@ -100,7 +100,7 @@ class _Page:
     def options(self) -> str:
         rows = [
             f'<li><span class="letter">{_letter(k)}</span><div class="said" dir="auto">{_text(option)}</div></li>'
-            for k, option in enumerate(self.view["options"])
+            for k, option in self.view["options"]
         ]
         return f'<ol class="options" aria-label="Options">{"".join(rows)}</ol>' if rows else ""
 

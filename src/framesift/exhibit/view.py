@@ -30,7 +30,7 @@ def view_of(exhibits: Sequence[Exhibit], albums: Sequence[Album], *, json_text: 
             "beside": [name, f"../{name}"],
         },
         "question": "" if question is None else question.text,
-        "options": [] if question is None else list(question.valid_options),
+        "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
         "curve": _curve(basis),
         "events": [_event_row(event) for event in (() if basis is None else basis.events)],
         "lanes": [_lane(exhibit, album) for exhibit, album in zip(exhibits, albums, strict=True)],
@@ -56,6 +56,9 @@ def _lane(exhibit: Exhibit, album: Album) -> dict[str, Any]:
     selection = exhibit.selection
     trace = selection.trace
     notes = [trace["note"]] if "note" in trace else []
+    looked_at, candidates = trace.get("looked_at"), trace.get("candidates")
+    if looked_at is not None and looked_at != candidates:
+        notes.append(f"{selection.method} looked at {looked_at} of {candidates} candidates.")
     if "refine" in trace:
         notes.append(_refine_note(trace["refine"]))
     return {

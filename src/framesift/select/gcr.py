@@ -80,6 +80,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
         "candidates": count,
         "duration_s": evidence.duration_s,
         "options": asdict(config),
+        "looked_at": count,
         "quotas": {"ground": k_ground, "visual": k_visual, "refine": k_refine},
         "ground": _ground_trace(evidence, grounding, demand),
         "cover": cover,
@@ -215,4 +216,11 @@ def _worth_rows(rows: list[Trace], values: Worth, offset: int) -> list[Trace]:
     ]
 
 
-SELECTOR = Selector("gcr", gcr, "ground events, cover the video, refine what was left out", GCRConfig.defaults())
+SELECTOR = Selector(
+    "gcr",
+    gcr,
+    "ground events, cover the video, refine what was left out",
+    GCRConfig.defaults(),
+    paper="Wei et al., Ground, Cover, and Refine",
+    needs=("vectors", "events"),
+)

@@ -9,6 +9,7 @@ from framesift.errors import InputError
 from framesift.records import Basis, Event, Evidence, Question, Selection, VideoIndex
 from framesift.select.demand import resolve_demand
 from framesift.select.registry import select_frames
+from framesift.sources import FrameSource, Objects
 from framesift.vectors import Array, row_products, unit_rows
 
 
@@ -23,13 +24,15 @@ def select_from_vectors(
     event_scores: Array | None = None,
     method: str = "gcr",
     visual_demand: float | str | Callable[[str], float] = "rules",
+    source: FrameSource | None = None,
+    objects: Sequence[Objects] | None = None,
     **options: object,
 ) -> list[Selection]:
     """Select for each question: the same as `select_frames` one by one, sooner.
 
     queries (Q, D): the questions' text vectors; event_features (E, D) those of the events, or event_scores (Q, E) in
     their place. visual_demand: "rules", a number, or a function of the question's stem. method and options as in
-    `select_frames`.
+    `select_frames`. source and objects (one for each question): for selectors that look at pictures.
     """
     given = 0 if queries is None else len(queries)
     if given != len(questions):
@@ -58,6 +61,8 @@ def select_from_vectors(
             scores=relevance[k],
             event_scores=None if event_relevance is None else event_relevance[k],
             prepared=vectors,
+            source=source,
+            objects=None if objects is None else objects[k],
         )
         selection = select_frames(evidence, budget=budget, method=method, **options)
         selections.append(replace(selection, basis=Basis.of(evidence, question, index.encoder)))

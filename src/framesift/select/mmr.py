@@ -20,4 +20,10 @@ def mmr(evidence: Evidence, budget: int, *, weight: float = 0.5) -> Selection:
     return selection_of(evidence, budget, "mmr", chosen, "context", {"weight": weight})
 
 
-SELECTOR = Selector("mmr", mmr, "relevant frames unlike one another", {"weight": 0.5})
+SELECTOR = Selector.of(
+    "mmr",
+    mmr,
+    "relevant frames unlike one another",
+    paper="Carbonell and Goldstein, SIGIR 1998",
+    needs=("vectors",),
+)

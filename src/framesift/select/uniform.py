@@ -4,7 +4,7 @@ import numpy as np
 
 from framesift.errors import OptionError
 from framesift.records import Evidence, Selection
-from framesift.select.plain import selection_of
+from framesift.select.plain import selection_of, with_trace
 from framesift.select.registry import Selector
 from framesift.vectors import Array
 
@@ -20,7 +20,8 @@ def uniform(evidence: Evidence, budget: int, *, convention: str = "centres") -> 
     if convention not in CONVENTIONS:
         raise OptionError(f"convention is {convention!r}; expected one of {', '.join(CONVENTIONS)}")
     chosen = evenly_spaced(len(evidence), min(budget, len(evidence)), convention)
-    return selection_of(evidence, budget, "uniform", chosen, "context", {"convention": convention})
+    selection = selection_of(evidence, budget, "uniform", chosen, "context", {"convention": convention})
+    return with_trace(selection, looked_at=0)
 
 
 def evenly_spaced(count: int, size: int, convention: str = "centres") -> Array:

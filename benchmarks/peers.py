@@ -1,0 +1,105 @@
+"""Time per question of every selector on one core, and how it grows with the length of the video.
+
+    python benchmarks/peers.py [--runs 9] [--json FILE]
+
+The vectors are those of benchmarks/selection.py: 1152 dimensions, shots of look-alikes, a line of speech every 3
+seconds; budget 32. What depends on the video alone is computed before the clock starts. Selectors that look at pictures
+get grey ones and a detector that answers at once, and TSPO a network that returns its input: their time is the
+selector's own, without decoding and without models. `looked at` is how many of the middle video's frames were asked
+for. (A file named selectors.py here would hide the standard library's module from the other scripts.)
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+import selection
+
+import framesift as fs
+
+COUNTS = (900, 3600, 14400)
+BUDGET = 32
+LIMITS_MS = {"wfs-sb": 20.0, "mdp3": 150.0}  # at the middle length
+
+
+class Grey:
+    """A source of grey pictures."""
+
+    def scores(self, indices):
+        raise NotImplementedError
+
+    def pictures(self, indices, *, size):
+        return [np.full((size[1], size[0], 3), 128, dtype=np.uint8)] * len(indices)
+
+
+class Quick:
+    """A detector that finds the first phrase in the corner of every grid, and a network that changes nothing."""
+
+    name = "quick"
+
+    def detect(self, pictures, phrases):
+        return [[fs.Box(phrases[0], 0.9, 0.0, 0.0, 20.0, 20.0)] for _ in pictures]
+
+    def embed(self, frames):
+        return frames
+
+
+def evidence_of(count):
+    times, frames, queries, starts, ends, lines = selection.make_video(count)
+    events = [fs.Event(a, b, "a line of speech") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    vectors, event_vectors = fs.UnitRows(frames), fs.UnitRows(lines)
+    assert len(vectors.steps) and len(vectors.shots.reach)
+    return lambda: fs.Evidence(
+        times, float(count), vectors.rows, queries[0], events, prepared=vectors, prepared_events=event_vectors,
+        source=Grey(), objects=fs.Objects(("red car",)),
+    )  # fmt: skip
+
+
+def measure(runs):
+    made = {count: evidence_of(count)() for count in COUNTS}
+    rows = []
+    for name, selector in fs.selectors().items():
+        options = {key: Quick() for key in ("detector", "network") if key in selector.options}
+        row = {"selector": name}
+        for count, evidence in made.items():
+
+            def select(evidence=evidence, name=name, options=options):
+                return fs.select_frames(evidence, budget=BUDGET, method=name, **options)
+
+            assert len(select()) == BUDGET
+            row[f"ms_{count}"] = selection.median_ms(select, runs)
+            row[f"looked_at_{count}"] = select().trace.get("looked_at")
+        rows.append(row)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--json", help="also write the rows to this file")
+    args = parser.parse_args()
+    print(f"# median of {args.runs}, one core, numpy {np.__version__}, {platform.machine()}", file=sys.stderr)
+    short, middle, long = COUNTS
+    print(f"| selector | {short} frames, ms | {middle}, ms | {long}, ms | ×4 frames, × time | looked at, of {middle} |")
+    print("|---|---:|---:|---:|---:|---:|")
+    rows = measure(args.runs)
+    for row in rows:
+        times = [row[f"ms_{count}"] for count in COUNTS]
+        cells = " | ".join(f"{ms:.1f}" for ms in times)
+        print(f"| {row['selector']} | {cells} | {times[2] / times[1]:.1f} | {row[f'looked_at_{middle}']} |")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+    slow = [row["selector"] for row in rows if row[f"ms_{middle}"] > LIMITS_MS.get(row["selector"], np.inf)]
+    if slow:
+        sys.exit(f"slower than promised: {', '.join(slow)}")
+
+
+if __name__ == "__main__":
+    main()

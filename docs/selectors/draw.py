@@ -1,0 +1,127 @@
+"""Draw what every selector chooses on one relevance curve: an SVG each, for docs/selectors.md.
+
+    python docs/selectors/draw.py VIDEO [--subtitles FILE] [--question TEXT] [--encoder offline] [--budget 16]
+
+Searches for objects get a stand-in detector: the video's own encoder compares each frame of a grid with the phrases.
+It knows no boxes, so relations inside a frame can't be told; the pictures show how a search moves, not how good it is.
+TSPO is left out: it needs trained weights.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import framesift as fs
+from framesift.encode.base import encode_long_texts, get_encoder, get_text_encoder
+from framesift.library.frames import VideoFrames
+from framesift.naming import RuleNamer
+from framesift.select.demand import visual_demand
+from framesift.select.grids import CELL
+
+QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
+WIDTH, HEIGHT, MARGIN = 720, 96, 16
+POINTS = 360  # of the curve
+COLOURS = {"ground": "#b35900", "visual": "#0059b3", "context": "#2d7a2d", "refined": "#8a2da5"}
+
+
+class WholeFrames:
+    """A detector that looks at each frame of a grid as a whole, with an encoder of pictures and texts."""
+
+    def __init__(self, encoder):
+        self.name, self._encoder = f"{encoder.name}, whole frames", encoder
+
+    def detect(self, pictures, phrases):
+        words = self._encoder.encode_texts(list(phrases)).astype(np.float64)
+        return [self._boxes(picture, phrases, words) for picture in pictures]
+
+    def _boxes(self, grid, phrases, words):
+        width, height = CELL
+        corners = [(x, y) for y in range(0, grid.shape[0], height) for x in range(0, grid.shape[1], width)]
+        cells = [np.ascontiguousarray(grid[y : y + height, x : x + width]) for x, y in corners]
+        cosines = self._encoder.encode_images(cells) @ words.T
+        return [
+            fs.Box(phrase, float(max(cosine, 0.0)), x, y, x + width, y + height)
+            for (x, y), row in zip(corners, cosines, strict=True)
+            for phrase, cosine in zip(phrases, row, strict=True)
+        ]
+
+
+def gather(args):
+    """The evidence of the question, with everything any selector asks for."""
+    encoder = get_encoder(args.encoder)
+    index = fs.index(args.video, encoder=args.encoder, fps=1, store=args.store)
+    question = fs.Question(args.question)
+    events = fs.read_events(args.subtitles) if args.subtitles else []
+    reader = get_text_encoder("minilm")
+    lines = encode_long_texts(reader, [event.text for event in events]).astype(np.float64) if events else None
+    return fs.Evidence(
+        index.times_s,
+        index.info.duration_s,
+        index.frames,
+        encode_long_texts(encoder, [question.query_text])[0],
+        events,
+        event_scores=None if lines is None else lines @ encode_long_texts(reader, [question.text])[0],
+        visual_demand=visual_demand(question.text),
+        prepared=index.vectors,
+        source=VideoFrames(args.video, index.times_s),
+        objects=RuleNamer().name_objects(question),
+    ), WholeFrames(encoder)
+
+
+def draw(selection, evidence):
+    """One strip: the relevance curve, and a line down to the axis at every chosen frame, coloured by role."""
+    inner, floor = WIDTH - 2 * MARGIN, HEIGHT - 22
+    low, high = evidence.relevance.min(), evidence.relevance.max()
+
+    def x(time_s):
+        return MARGIN + inner * time_s / evidence.duration_s
+
+    def y(value):
+        return floor - (floor - 22) * (value - low) / (high - low)
+
+    at = np.linspace(0, len(evidence) - 1, min(POINTS, len(evidence))).astype(int)
+    curve = " ".join(f"{x(evidence.times_s[i]):.1f},{y(evidence.relevance[i]):.1f}" for i in at)
+    marks = ""
+    for slot in selection.slots:
+        across, up, colour = f"{x(slot.time_s):.1f}", f"{y(slot.relevance):.1f}", COLOURS[slot.role]
+        marks += f'<path d="M{across} {floor}V{up}" stroke="{colour}" stroke-width="1.5"/>'
+        marks += f'<circle cx="{across}" cy="{up}" r="2.5" fill="{colour}"/>'
+    minutes = "".join(
+        f'<text x="{x(60 * m):.1f}" y="{HEIGHT - 7}" text-anchor="middle">{m}:00</text>'
+        for m in range(0, int(evidence.duration_s // 60) + 1, 2)
+    )
+    seen = selection.trace["looked_at"]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'font-family="sans-serif" font-size="10" fill="#666"><title>{selection.method}</title>'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/><text x="{MARGIN}" y="14" font-size="12" fill="#222">'
+        f"{selection.method}</text>"
+        f'<text x="{WIDTH - MARGIN}" y="14" text-anchor="end">looked at {seen} of {len(evidence)}</text>'
+        f'<polyline points="{curve}" fill="none" stroke="#aaa"/>{marks}<path d="M{MARGIN} {floor}H{WIDTH - MARGIN}" '
+        f'stroke="#ccc"/>{minutes}</svg>\n'
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("video")
+    parser.add_argument("--subtitles")
+    parser.add_argument("--question", default=QUESTION)
+    parser.add_argument("--encoder", default="offline")
+    parser.add_argument("--budget", type=int, default=16)
+    parser.add_argument("--store", help="folder of the indexes")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent)
+    args = parser.parse_args()
+    evidence, detector = gather(args)
+    for name, selector in fs.selectors().items():
+        if "network" in selector.needs:
+            continue
+        options = {"detector": detector} if "detector" in selector.options else {}
+        selection = fs.select_frames(evidence, budget=args.budget, method=name, **options)
+        (args.out / f"{name}.svg").write_text(draw(selection, evidence), encoding="utf-8")
+        print(selection)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""Times and texts as people read them."""
+
+
+def clock(time_s: float) -> str:
+    """Seconds as h:mm:ss.mmm, the way players show them."""
+    millis = round(abs(time_s) * 1000)
+    sign = "-" if time_s < 0 and millis else ""
+    return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
+
+
+def printable(text: str) -> str:
+    """Text from a file on one line, without what would steer a terminal or turn its direction."""
+    return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in "\u200c\u200d")
