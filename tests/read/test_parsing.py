@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.read.parsing import cited_times, parse_choice, printable
+from framesift.read.parsing import cited_times, cleaned, parse_choice
 from framesift.records import Question
 
 CARS = Question("Which car?", ["A red car", "A blue van", "Plan C was chosen", "It was not shown", "The red car park"])
@@ -105,4 +105,4 @@ def test_nothing_is_cited_without_frames():
 
 
 def test_a_reply_cannot_drive_the_terminal():
-    assert printable("a\x1b[31mb\r\nc\x07\td") == "a[31mb\nc\td"
+    assert cleaned("a\x1b[31mb\r\nc\x07\td") == "a[31mb\nc\td"

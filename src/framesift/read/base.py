@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
 
 from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
-from framesift.read.parsing import parse_choice, printable, without_thinking
+from framesift.read.parsing import cleaned, parse_choice, without_thinking
 from framesift.read.prompts import checked_mode
 from framesift.records import Answer, Question
 
@@ -121,11 +121,11 @@ def readers() -> dict[str, str]:
 
 def settle(question: Question, reply: str, *, note: str = "", **facts: object) -> Answer:
     """The Answer for a reply: the option it names, or its words as a free answer. facts: the record's other fields."""
-    cleaned = printable(without_thinking(reply))
+    words = cleaned(without_thinking(reply))
     if not question.choices:
-        return Answer(cleaned, raw=reply, parsed=bool(cleaned), note=note, **facts)  # type: ignore[arg-type]
+        return Answer(words, raw=reply, parsed=bool(words), note=note, **facts)  # type: ignore[arg-type]
     choice = parse_choice(reply, question)
-    text = cleaned if choice is None else question.choices[choice]
+    text = words if choice is None else question.choices[choice]
     return Answer(text, choice, reply, choice is not None, note=note, **facts)  # type: ignore[arg-type]
 
 

@@ -59,7 +59,7 @@ def without_thinking(reply: str) -> str:
     return _THINKING.sub("", reply)
 
 
-def printable(text: str) -> str:
+def cleaned(text: str) -> str:
     """A reply without control characters, which could drive the terminal it is printed on."""
     return _CONTROL.sub("", text.replace("\r\n", "\n")).strip()
 
