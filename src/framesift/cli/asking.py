@@ -36,6 +36,8 @@ def add_choice(command: argparse.ArgumentParser) -> None:
     ways = ("aligned", "blank", "shuffled", "none")
     command.add_argument("--overlay", choices=ways, default="aligned", help="text on the frames (default: aligned)")
     command.add_argument("--size", type=int, metavar="PIXELS", help="shorter side of the frames (default: the video's)")
+    scales = "shrink frames by rank of relevance, as 4:1/2,8:1/4,32:1/8, which q-frame stands for"
+    command.add_argument("--scales", type=_scales, default=(), metavar="PAIRS", help=scales)
     command.add_argument("--out", metavar="DIR", help="folder to write (default: VIDEO-evidence, a free name)")
     command.add_argument("--force", action="store_true", help="replace an exhibit that is there")
     command.add_argument("--zip", action="store_true", help="write DIR.zip in place of a folder")
@@ -87,6 +89,18 @@ def value_of(text: str) -> Any:
     except json.JSONDecodeError:
         return text
     return value if isinstance(value, int | float | bool | str | None) else text
+
+
+def _scales(text: str) -> tuple[tuple[int, float], ...]:
+    from framesift.exhibit.build import Q_FRAME_SCALES
+
+    if text == "q-frame":
+        return Q_FRAME_SCALES
+    try:
+        pairs = (pair.split(":") for pair in text.split(","))
+        return tuple((int(count), float(Fraction(scale))) for count, scale in pairs)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of scales; expected one like 4:1/2,8:1/4") from None
 
 
 def demand_of(text: str | None) -> float | str:
@@ -154,7 +168,7 @@ def exhibit_of(args: argparse.Namespace, selection: Selection, found: "Found") -
     from framesift.exhibit.build import events_for, exhibit
 
     shown = events_for(selection, found.events)
-    return exhibit(args.video, shown, args.size, overlay=args.overlay, seed=args.seed or 0)
+    return exhibit(args.video, shown, args.size, overlay=args.overlay, seed=args.seed or 0, scales=args.scales)
 
 
 def print_question(question: Question) -> None:
