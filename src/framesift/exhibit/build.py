@@ -182,8 +182,8 @@ def exhibit(
 ) -> Exhibit:
     """Fetch a selection's frames from the video it was made on.
 
-    size: the shorter side in pixels, by default the video's own. overlay, seed and scales as in `Exhibit`. Only slots with an
-    event are drawn on; `events_for` gives events to the slots of a selector that has none.
+    size: the shorter side in pixels, by default the video's own. overlay, seed and scales as in `Exhibit`. Only
+    slots with an event are drawn on; `events_for` gives events to the slots of a selector that has none.
     """
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
