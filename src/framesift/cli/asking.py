@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.shared import Bar, add_event_options, add_index_options, speech_of
+from framesift.cli.shared import Bar, add_event_options, add_index_options, events_of
 from framesift.errors import InputError, OptionError
 from framesift.questions import Asked, parse_question, read_questions
 from framesift.records import Question, Selection, VideoIndex, clock, printable
@@ -31,6 +31,7 @@ def add_choice(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, help="of whatever is drawn: a method's choice, a shuffled overlay")
     command.add_argument("--visual-demand", metavar="SHARE", help="0 (words) to 1 (pictures); default: by the question")
     command.add_argument("--event-encoder", metavar="NAME", help="minilm: compare words by a sentence encoder")
+    command.add_argument("--namer", metavar="URL", help="server that names the objects to search for (default: rules)")
     add_event_options(command)
     add_index_options(command)
     ways = ("aligned", "blank", "shuffled", "none")
@@ -127,7 +128,7 @@ def out_of(args: argparse.Namespace) -> Path:
 def look(args: argparse.Namespace) -> tuple[VideoIndex, "Found"]:
     """The video's index and its events, from what is kept where it is; progress and notes go to the error output."""
     from framesift.library.build import index
-    from framesift.library.events import AUTO, NONE, search_events
+    from framesift.library.events import AUTO, NONE
     from framesift.select.registry import check_budget
 
     check_budget(args.budget)
@@ -144,16 +145,8 @@ def look(args: argparse.Namespace) -> tuple[VideoIndex, "Found"]:
         store=args.store,
         device=args.device,
     )
-    found = search_events(
-        path,
-        subtitles=args.subtitles,
-        language=args.language,
-        recognise_speech=speech_of(args),
-        screen_text=args.screen_text,
-        store=args.store,
-        progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
-    )
     bar.close()
+    found = events_of(args)
     if not args.json:
         length = clock(indexed.info.duration_s)
         print(f"{path.name}: {length}, {len(indexed)} candidates, encoder {indexed.encoder}", file=sys.stderr)
