@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from clips import GridEncoder, make_clip
 from PIL import Image
-from published import write
+from published import ANNOTATIONS, write
 
 from framesift.bench import lmms
 from framesift.errors import BudgetError, InputError, OptionError, UnknownName
@@ -100,6 +100,17 @@ def test_frames_are_chosen_by_nothing_that_the_model_is_not_told():
     assert hidden == Question("Why did it stop?")
     other = lmms.question_of([user("Who is that? A. Ann B. Bob")], DOC)
     assert other == Question("Who is that?", ("Ann", "Bob"))
+
+
+@pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the annotations are not at hand")
+def test_every_question_of_longvideobench_is_found_as_its_benchmark_has_it():
+    for row in json.loads((ANNOTATIONS / "lvb_val.json").read_text(encoding="utf-8")):
+        candidates = row.pop("candidates")
+        columns = {f"option{k}": option for k, option in enumerate([*candidates, *["N/A"] * 5][:5])}
+        lines = [f"{chr(ord('A') + k)}. {option}" for k, option in enumerate(candidates)]
+        told = "\n".join([row["question"], *lines, "Answer with the option's letter from the given choices directly."])
+        wanted = Question(row["question"], tuple(candidates)).query_text
+        assert lmms.question_of([user(told)], row | columns).query_text == wanted
 
 
 def test_without_a_documents_question_the_last_users_words_are_taken():
