@@ -169,15 +169,19 @@ class _Gcr(_Plain):
         )
 
     def _refined(self, slot: Slot) -> Reason:
-        swap, region = self.swaps[slot.index], self.regions[slot.index]
+        region = self.regions[slot.index]
         parts = ", ".join(f"{name} {region['normalised'][name]:.2f}" for name in region["normalised"])
-        why = (
+        if slot.index not in self.swaps:
+            why = f"It speaks for the stretch {_span(region)} between anchors, worth {region['value']:.2f} ({parts})."
+            return Reason((why, self._by_relevance(slot)), self._left_out_around(slot))
+        swap = self.swaps[slot.index]
+        told = (
             f"It speaks for the stretch {_span(region)}, left out before and worth {region['value']:.2f} ({parts}).",
             f"That is {swap['margin']:.2f} more than the context frame at {self.at(swap['out'])}, which it replaced.",
         )
         gone = self.kept[swap["out"]]
         near = Near(self.time_s(swap["out"]), f"The context frame it replaced, worth {gone['value']:.2f}.")
-        return Reason((*why, self._by_relevance(slot)), (near,))
+        return Reason((*told, self._by_relevance(slot)), (near,))
 
     def _inside(self, row: Mapping[str, Any]) -> list[int]:
         times = np.asarray(self.basis.times_s)
