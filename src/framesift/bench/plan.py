@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.jsontext import value_of
 from framesift.read.prompts import checked_mode
+from framesift.select.config import STAGES
 from framesift.select.registry import check_budget, check_options, get_selector
 
 if TYPE_CHECKING:
@@ -203,6 +204,9 @@ def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]
             base[method][option] = value_of(value) if isinstance(value, str) else value
     made = [Variant.of(method, base[method]) for method in methods]
     ablated = words(block.get("ablate"), "ablate")
+    unknown = [stage for stage in ablated if stage not in STAGES]
+    if unknown:
+        raise OptionError(f"ablate has {unknown[0]!r}; expected some of {', '.join(STAGES)}")
     for method, option in _takers(WITHOUT, known) if ablated else ():
         made += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
     for name, values in pairs_of(block.get("sweep"), "sweep").items():
