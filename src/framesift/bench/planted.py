@@ -5,8 +5,8 @@ seconds about something else. Three questions are put to each:
 
 - told: one spoken line holds the answer, and the picture then has nothing to do with it. Ground's case.
 - seen: a photograph that the question names stands for a few seconds while nobody speaks. Cover's case.
-- hidden: the video opens or ends with a few hurried seconds, out of focus, of the question's subject, which elsewhere is
-  shown sharp and at length: there are the peaks of relevance, and what looks like them is passed over. Refine's case.
+- hidden: the video opens or ends with a few hurried seconds, out of focus, of the question's subject, which elsewhere
+  stands sharp and at length: there are the peaks of relevance, and what looks like them is passed over. Refine's case.
 """
 
 import json
