@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -24,6 +24,9 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/selection.py
+
+selftest: $(VENV)/installed-dev
+	$(BIN)/framesift bench selftest
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -164,7 +164,9 @@ class VideoBench:
         select_s = (time.perf_counter() - started) / len(items)
         for item, selection in zip(items, selections, strict=True):
             seconds = {"score": spent[1], "select": select_s}
-            if self.decode_s is not None and selection.trace.get("looked_at", 1):
+            if not selection.trace.get("looked_at", 1):  # it needs no index
+                seconds |= {"decode": 0.0, "features": 0.0}
+            elif self.decode_s is not None:
                 seconds |= {"decode": self.decode_s, "features": spent[0]}
             yield Chosen(item, variant, budget, selection, self._exhibit(selection, events), seconds)
 

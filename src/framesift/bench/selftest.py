@@ -27,7 +27,8 @@ CASE_OF = {"ground": "told", "cover": "seen", "refine": "hidden"}  # the questio
 VARIANTS = ("gcr", *(f"gcr without={stage}" for stage in CASE_OF), *OTHERS)
 FOUND = (
     "Questions with a frame inside their planted evidence, in percent; in brackets 95 % intervals clustered by video. "
-    "told: only spoken; seen: shown for four seconds; hidden: a close-up of what is shown at length elsewhere."
+    "told: only spoken; seen: shown for four seconds; hidden: hurried and out of focus, while "
+    "the same is shown sharp and at length elsewhere."
 )
 Hits = Mapping[tuple[str, int], Mapping[str, bool]]  # by variant and budget: question → found
 
@@ -107,7 +108,7 @@ def found_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Tabl
 
 
 def verdicts(hits: Hits, dataset: Dataset) -> list[dict[str, Any]]:
-    """Each claim with the paired difference over all budgets; it holds when gcr found more."""
+    """Each claim with the paired difference over all budgets and its 95 % interval; it holds when gcr found more."""
     told = [_verdict(f"gcr finds more than {other}", hits, dataset, other, KINDS) for other in OTHERS]
     for stage, kind in CASE_OF.items():
         claim = f"without {stage.capitalize()} less is found of what is {kind}"
@@ -124,11 +125,8 @@ def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequen
     ]
     ours, theirs = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
     interval = difference_interval([int(a) - int(b) for a, b, _ in pairs], [video for *_, video in pairs])
-    value, low, high = (100 * part for part in interval)
-    surely = "distinguishable" if low > 0 or high < 0 else "not distinguishable"
-    measured = (
-        f"{ours} against {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)}), {surely}"
-    )
+    value, low, high = (100 * min(max(part, -1.0), 1.0) for part in interval)
+    measured = f"{ours} against {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)})"
     return {"claim": claim, "measured": measured, "holds": ours > theirs, "difference": value, "low": low, "high": high}
 
 
