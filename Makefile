@@ -6,7 +6,7 @@ LMMS := .venv-lmms
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test test-lmms lint format bench clean
+.PHONY: demo test test-lmms lint format bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -29,6 +29,9 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/selection.py
+
+selftest: $(VENV)/installed-dev
+	$(BIN)/framesift bench selftest
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,8 +1,6 @@
 """From the words of a command line to a question, an index, events and a selector's options."""
 
 import argparse
-import json
-import re
 import sys
 from fractions import Fraction
 from functools import partial
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift.cli.shared import Bar, add_event_options, add_index_options, events_of
 from framesift.errors import InputError, OptionError
+from framesift.jsontext import value_of
 from framesift.questions import Asked, parse_question, read_questions
 from framesift.records import Question, Selection, VideoIndex, clock, printable
 
@@ -79,17 +78,6 @@ def options_of(args: argparse.Namespace, methods: list[str]) -> dict[str, dict[s
         if args.seed is not None and "seed" in known[method]:
             chosen[method].setdefault("seed", args.seed)
     return chosen
-
-
-def value_of(text: str) -> Any:
-    """A number, a fraction such as 1/8, true, false, null, or the text itself."""
-    if re.fullmatch(r"\d+/[1-9]\d*", text):
-        return float(Fraction(text))
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, int | float | bool | str | None) else text
 
 
 def _scales(text: str) -> tuple[tuple[int, float], ...]:

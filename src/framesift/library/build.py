@@ -54,13 +54,11 @@ def index(
     """
     path = os.fspath(path)
     kept = store if isinstance(store, Store) else Store(store)
-    name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
-    rate = "auto" if fps == "auto" else f"{float(fps):g}"
-    key = Key(fingerprint(path), name, mark, rate, mode)
+    key = _key(path, encoder, fps, mode)
     found = kept.load(key, path)
     if found is not None:
         return found
-    model = get_encoder(name, device=device) if isinstance(encoder, str) else encoder
+    model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
     _build(path, model, kept, key, fps, mode, progress)
     built = kept.load(key, path)
     if built is None:
@@ -68,12 +66,32 @@ def index(
     return built
 
 
+def build_seconds(
+    path: str | os.PathLike[str],
+    encoder: str | Encoder = "auto",
+    fps: Fps = "auto",
+    mode: Mode = "exact",
+    *,
+    store: str | os.PathLike[str] | Store | None = None,
+) -> float | None:
+    """How long the kept index of a video took to make; None where there is none, or it was made in several runs."""
+    kept = store if isinstance(store, Store) else Store(store)
+    manifest = kept.manifest(_key(os.fspath(path), encoder, fps, mode))
+    return None if manifest is None or manifest.get("resumed", True) else float(manifest["seconds"])
+
+
+def _key(path: str, encoder: str | Encoder, fps: Fps, mode: Mode) -> Key:
+    name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
+    rate = "auto" if fps == "auto" else f"{float(fps):g}"
+    return Key(fingerprint(path), name, mark, rate, mode)
+
+
 def _build(
     path: str, encoder: Encoder, store: Store, key: Key, fps: Fps, mode: Mode, progress: Progress | None
 ) -> None:
     started = time.perf_counter()
     parts = store.load_parts(key)
-    done = sum(len(times) for times, _ in parts)
+    done = resumed = sum(len(times) for times, _ in parts)
     if done:
         log.info("%s: going on after %d candidates", path, done)
     after_s = float(parts[-1][0][-1]) if parts else None
@@ -101,6 +119,7 @@ def _build(
             "candidates": done,
             "dim": int(parts[0][1].shape[1]),
             "seconds": round(time.perf_counter() - started, 3),
+            "resumed": bool(resumed),  # the seconds are then of the last run alone
         }
     for warning in manifest["sampling"]["warnings"]:
         log.warning("%s: %s", path, warning)
