@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
-from framesift.read.parsing import parse_choice, printable
+from framesift.read.parsing import cleaned, parse_choice, without_thinking
 from framesift.read.prompts import checked_mode
 from framesift.records import Answer, Question
 
@@ -121,14 +121,14 @@ def readers() -> dict[str, str]:
     return found | {name: f"from {entry.value}" for name, entry in _from_other_packages().items()}
 
 
-def settle(question: Question, reply: str, *, note: str = "", **facts: object) -> Answer:
+def settle(question: Question, reply: str, *, note: str = "", **facts: Any) -> Answer:
     """The Answer for a reply: the option it names, or its words as a free answer. facts: the record's other fields."""
-    cleaned = printable(reply)
+    words = cleaned(without_thinking(reply))
     if not question.choices:
-        return Answer(cleaned, raw=reply, parsed=bool(cleaned), note=note, **facts)  # type: ignore[arg-type]
+        return Answer(words, raw=reply, parsed=bool(words), note=note, **facts)
     choice = parse_choice(reply, question)
-    text = cleaned if choice is None else question.choices[choice]
-    return Answer(text, choice, reply, choice is not None, note=note, **facts)  # type: ignore[arg-type]
+    text = words if choice is None else question.choices[choice]
+    return Answer(text, choice, reply, choice is not None, note=note, **facts)
 
 
 def _question(exhibit: "Exhibit", question: Question | str | None) -> Question:
