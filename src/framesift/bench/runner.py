@@ -72,8 +72,6 @@ def run_benchmark(
     """
     readers = [ready(asked, dataset.name) for asked in plan.readers] or [Ready(NO_READER, None)]
     name, mark = identify(plan.encoder) if isinstance(plan.encoder, str) else _of_object(plan)
-    if isinstance(plan.encoder, str):
-        get_encoder(name, device=device)  # one sentence now rather than one for each video
     run = _Run(dataset, plan, readers, name)
     held = read_results(folder).done if Path(folder).is_dir() else set()
     videos = run.todo(held, shard)
@@ -91,6 +89,8 @@ def run_benchmark(
     started = time.perf_counter()
     before = run.jobs_in_all(shard) - sum(len(jobs) for jobs in videos.values())
     if videos:
+        if isinstance(plan.encoder, str):
+            get_encoder(name, device=device)  # one sentence now rather than one for each video
         with ResultWriter(folder, told) as writer:
             run.work(videos, writer, store=store, device=device, progress=progress)
     return Tally(Path(folder), run.done, run.errors, before, time.perf_counter() - started)

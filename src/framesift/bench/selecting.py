@@ -45,6 +45,17 @@ class Chosen:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class Words:
+    """The text of a video and of the questions on it, with their vectors, and the seconds these cost one question."""
+
+    events: Sequence[Event]
+    features: "Array | None"
+    queries: "Mapping[str, Array]"
+    text_s: float
+    score_s: float
+
+
 class VideoBench:
     """Chooses frames for the questions on one video. asked: how many questions share the cost of its index."""
 
@@ -103,20 +114,24 @@ class VideoBench:
         ids = {item.id for item in items}
         mine = {key: (v, [item for item in some if item.id in ids]) for key, (v, some) in wanted.items()}
         try:
-            started = time.perf_counter()
-            events = self._events(items[0])
-            features = kept_vectors(self.encoder, [e.text for e in events], self.store) if events else None
-            middle = time.perf_counter()
-            rows = encode_long_texts(self.encoder, [item.question.query_text for item in items])
-            queries = {item.id: row for item, row in zip(items, rows, strict=True)}
-            text_s, score_s = (middle - started) / self.asked, (time.perf_counter() - middle) / len(items)
+            words = self._words(items)
         except Exception as error:  # as above
             why = sentence(error)
             yield from (Chosen(item, v, b, error=why) for (_, b), (v, some) in mine.items() for item in some)
             return
         for (_, budget), (variant, some) in mine.items():
             if some:
-                yield from self._choose_by(variant, budget, some, events, features, queries, (text_s, score_s))
+                yield from self._choose_by(variant, budget, some, words)
+
+    def _words(self, items: Sequence[Item]) -> Words:
+        started = time.perf_counter()
+        events = self._events(items[0])
+        features = kept_vectors(self.encoder, [e.text for e in events], self.store) if events else None
+        middle = time.perf_counter()
+        rows = encode_long_texts(self.encoder, [item.question.query_text for item in items])
+        queries = {item.id: row for item, row in zip(items, rows, strict=True)}
+        score_s = (time.perf_counter() - middle) / len(items)
+        return Words(events, features, queries, (middle - started) / self.asked, score_s)
 
     def _events(self, item: Item) -> list[Event]:
         if self.plan.events == "none":
@@ -127,16 +142,7 @@ class VideoBench:
             return find_events(self.video, subtitles="none", recognise_speech=True, store=self.store)
         return item.events(self.index.info.duration_s)
 
-    def _choose_by(
-        self,
-        variant: Variant,
-        budget: int,
-        items: Sequence[Item],
-        events: Sequence[Event],
-        features: "Array | None",
-        queries: "Mapping[str, Array]",
-        spent: tuple[float, float],
-    ) -> Iterator[Chosen]:
+    def _choose_by(self, variant: Variant, budget: int, items: Sequence[Item], words: Words) -> Iterator[Chosen]:
         options = dict(variant.options)
         if "seed" in get_selector(variant.method).options:
             options.setdefault("seed", self.plan.seed)
@@ -145,9 +151,9 @@ class VideoBench:
             selections = select_many(
                 self.index,
                 [item.question for item in items],
-                queries=_stacked([queries[item.id] for item in items]),
-                events=events,
-                event_features=features,
+                queries=np.stack([words.queries[item.id] for item in items]),
+                events=words.events,
+                event_features=words.features,
                 budget=budget,
                 method=variant.method,
                 encoder=self.encoder,
@@ -157,18 +163,18 @@ class VideoBench:
         except Exception as error:  # as above
             if len(items) > 1:  # one question must not cost the others theirs
                 for item in items:
-                    yield from self._choose_by(variant, budget, [item], events, features, queries, spent)
+                    yield from self._choose_by(variant, budget, [item], words)
                 return
             yield Chosen(items[0], variant, budget, error=sentence(error))
             return
         select_s = (time.perf_counter() - started) / len(items)
         for item, selection in zip(items, selections, strict=True):
-            seconds = {"score": spent[1], "select": select_s}
+            seconds = {"score": words.score_s, "select": select_s}
             if not selection.trace.get("looked_at", 1):  # it needs no index
                 seconds |= {"decode": 0.0, "features": 0.0}
             elif self.decode_s is not None:
-                seconds |= {"decode": self.decode_s, "features": spent[0]}
-            yield Chosen(item, variant, budget, selection, self._exhibit(selection, events), seconds)
+                seconds |= {"decode": self.decode_s, "features": words.text_s}
+            yield Chosen(item, variant, budget, selection, self._exhibit(selection, words.events), seconds)
 
     def _exhibit(self, selection: Selection, events: Sequence[Event]) -> Exhibit:
         shown = events_for(selection, events)
@@ -198,7 +204,3 @@ def peak_memory() -> tuple[int | None, int | None]:
     if torch is None or not torch.cuda.is_available():
         return own, None
     return own, int(torch.cuda.max_memory_allocated())
-
-
-def _stacked(rows: "Sequence[Array]") -> "Array":
-    return np.stack(rows)

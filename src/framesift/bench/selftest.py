@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,4 +132,5 @@ def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequen
 
 def _accuracy_table(results: Results, notes: Sequence[str]) -> Table:
     weak = "The similarity reader compares words with pictures and understands neither: read nothing into its answers."
-    return main_table(results.rows, (weak, *notes))
+    table = main_table(results.rows, (weak, *notes))
+    return replace(table, name="answers", title="Right answers of the similarity reader (%)")
