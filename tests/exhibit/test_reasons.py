@@ -81,7 +81,7 @@ def test_video_without_events_or_refine(video):
     assert "Refine did not run" in " ".join(" ".join(reason.why) for reason in reasons(made))
 
 
-def test_without_cover_a_region_says_it_lies_between_anchors(selection):
+def test_without_cover_a_region_speaks_for_its_stretch_and_replaces_nothing(selection):
     case = selection.basis
     rng = np.random.default_rng(3)
     evidence = fs.Evidence(
@@ -95,4 +95,5 @@ def test_without_cover_a_region_says_it_lies_between_anchors(selection):
     made = fs.select_frames(evidence, budget=8, without="cover")
     _, region = _of(made, "refined")
     _, spread = _of(made, "context")
-    assert "between anchors" in region.why[0] and "Cover is left out" in spread.why[0]
+    assert "speaks for the stretch" in region.why[0] and "replaced" not in " ".join(region.why)
+    assert "Cover is left out" in spread.why[0]

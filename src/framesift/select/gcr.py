@@ -72,16 +72,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     roles |= dict.fromkeys(entered, "refined")
     roles |= dict.fromkeys(visual, "visual")
     roles |= dict.fromkeys(anchors, "ground")
-    slots = tuple(
-        Slot(
-            index=index,
-            time_s=float(evidence.times_s[index]),
-            role=role,
-            relevance=float(evidence.relevance[index]),
-            event=evidence.events[anchors[index]] if index in anchors else None,
-        )
-        for index, role in roles.items()
-    )
+    slots = tuple(_slot(evidence, index, role, anchors) for index, role in roles.items())
     trace: Trace = {
         "candidates": count,
         "duration_s": evidence.duration_s,
@@ -97,6 +88,11 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     if count < budget:
         trace["note"] = f"the video has {count} candidates for a budget of {budget}: all are taken"
     return Selection(slots, "gcr", budget, trace)
+
+
+def _slot(evidence: Evidence, index: int, role: Role, anchors: dict[int, int]) -> Slot:
+    event = evidence.events[anchors[index]] if index in anchors else None
+    return Slot(index, float(evidence.times_s[index]), role, float(evidence.relevance[index]), event)
 
 
 def _refuse_idle_demand(evidence: Evidence, options: dict[str, object]) -> None:
