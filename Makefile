@@ -2,16 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LMMS := .venv-lmms
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test test-lmms lint format bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
 
 test: lint
 	$(BIN)/pytest
+
+# lmms-eval caps packages that we need newer, so it has an environment of its own.
+test-lmms: $(LMMS)/installed
+	PYTHONPATH=tests/read $(LMMS)/bin/python tests/lmms/check.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -25,6 +30,9 @@ format: $(VENV)/installed-dev
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/selection.py
 
+selftest: $(VENV)/installed-dev
+	$(BIN)/framesift bench selftest
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -36,5 +44,11 @@ $(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@ $(VENV)/installed
 
+$(LMMS)/installed: pyproject.toml constraints.txt tests/lmms/requirements.txt
+	$(PYTHON) -m venv $(LMMS)
+	$(LMMS)/bin/python -m pip install --quiet -c constraints.txt -r tests/lmms/requirements.txt -e '.[offline]'
+	$(LMMS)/bin/python -m pip install --quiet --no-deps lmms-eval==0.7.3
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LMMS) .mypy_cache .ruff_cache .pytest_cache .hypothesis

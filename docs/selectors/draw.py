@@ -14,6 +14,7 @@ import numpy as np
 
 import framesift as fs
 from framesift.encode.base import encode_long_texts, get_encoder, get_text_encoder
+from framesift.exhibit.palette import ROLE_COLOURS
 from framesift.library.frames import VideoFrames
 from framesift.naming import RuleNamer
 from framesift.select.demand import visual_demand
@@ -22,7 +23,6 @@ from framesift.select.grids import CELL
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
 WIDTH, HEIGHT, MARGIN = 720, 96, 16
 POINTS = 360  # of the curve
-COLOURS = {"ground": "#b35900", "visual": "#0059b3", "context": "#2d7a2d", "refined": "#8a2da5"}
 
 
 class WholeFrames:
@@ -84,7 +84,7 @@ def draw(selection, evidence):
     curve = " ".join(f"{x(evidence.times_s[i]):.1f},{y(evidence.relevance[i]):.1f}" for i in at)
     marks = ""
     for slot in selection.slots:
-        across, up, colour = f"{x(slot.time_s):.1f}", f"{y(slot.relevance):.1f}", COLOURS[slot.role]
+        across, up, colour = f"{x(slot.time_s):.1f}", f"{y(slot.relevance):.1f}", ROLE_COLOURS[slot.role]
         marks += f'<path d="M{across} {floor}V{up}" stroke="{colour}" stroke-width="1.5"/>'
         marks += f'<circle cx="{across}" cy="{up}" r="2.5" fill="{colour}"/>'
     minutes = "".join(

@@ -25,7 +25,7 @@ def select(
     encoder: "str | Encoder | None" = None,
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
-    namer: "Namer | None" = None,
+    namer: "Namer | str | None" = None,
     store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> Selection:
@@ -36,8 +36,8 @@ def select(
     encoder: of the words; by default the one named in the index, and it must be the one that made it. event_encoder:
     "minilm" compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default
     the paper's way, the encoder itself. namer: of the objects that some selectors look for; by default noun phrases by
-    rule. A detector or network among the options may be a name or a path. store: where the events' vectors are kept;
-    they are computed once.
+    rule, or the address of an OpenAI-type server that is asked for them. A detector or network among the options may be
+    a name or a path. store: where the events' vectors are kept; they are computed once.
     """
     return select_many(
         index,
@@ -68,7 +68,7 @@ def select_many(
     encoder: "str | Encoder | None" = None,
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
-    namer: "Namer | None" = None,
+    namer: "Namer | str | None" = None,
     store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> list[Selection]:
@@ -110,7 +110,7 @@ def select_many(
 
 
 def _sight(
-    index: VideoIndex, questions: Sequence[Question], method: str, namer: "Namer | None"
+    index: VideoIndex, questions: Sequence[Question], method: str, namer: "Namer | str | None"
 ) -> tuple[FrameSource | None, list[Objects] | None]:
     """The frames themselves and the objects to look for, for the selectors that want them."""
     from framesift.select.registry import get_selector
@@ -123,10 +123,19 @@ def _sight(
 
         source = VideoFrames(index.info.path, index.times_s)
     if "objects" in needs:
-        from framesift.naming import RuleNamer
-
-        objects = [(namer or RuleNamer()).name_objects(question) for question in questions]
+        named_by = _namer(namer)
+        objects = [named_by.name_objects(question) for question in questions]
     return source, objects
+
+
+def _namer(namer: "Namer | str | None") -> "Namer":
+    from framesift.naming import AskedNamer, RuleNamer
+
+    if isinstance(namer, str):
+        from framesift.read.openai import OpenAIReader
+
+        return AskedNamer(OpenAIReader(namer).complete)
+    return namer or RuleNamer()
 
 
 def _loaded(options: dict[str, object]) -> dict[str, object]:

@@ -92,16 +92,16 @@ def _as_srt(events: list[Event]) -> str:
 def _write(path: Path, progress: Callable[[int, int], None]) -> None:
     import av
 
-    photographs = _photographs()
+    folder = photographs()
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "30", "g": "50"})
         stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         stream.codec_context.time_base = Fraction(1, FPS)
         done = 0
         for scene_number, scene in enumerate(SCENES):
-            with Image.open(photographs / scene.photograph) as opened:
+            with Image.open(folder / scene.photograph) as opened:
                 photograph = opened.convert("RGB")
-            for box in _camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311 (no secret)
+            for box in camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311 (no secret)
                 picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
                 done += 1
@@ -109,7 +109,7 @@ def _write(path: Path, progress: Callable[[int, int], None]) -> None:
         container.mux(stream.encode(None))
 
 
-def _camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
+def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
     """Crops of the picture's shape that drift from one random place and size to another."""
     width, height = size
     whole = min(width, height * WIDTH / HEIGHT)
@@ -122,7 +122,8 @@ def _camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[
         yield left, top, min(left + w, width), min(top + h, height)
 
 
-def _photographs() -> Path:
+def photographs() -> Path:
+    """The folder of scikit-image's photographs."""
     found = find_spec("skimage")
     if found is None or found.origin is None:
         raise MissingExtra("the demo needs scikit-image's photographs: pip install 'framesift[offline]'")

@@ -1,7 +1,9 @@
 """JSON for people and programs alike."""
 
 import json
+import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 
@@ -19,3 +21,14 @@ def _written(value: Any, newline: str) -> str:
         inner = newline + "  "
         return "[" + inner + ("," + inner).join(_written(item, inner) for item in value) + newline + "]"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def value_of(text: str) -> Any:
+    """A number, a fraction such as 1/8, true, false, null, or the text itself."""
+    if re.fullmatch(r"\d+/[1-9]\d*", text):
+        return float(Fraction(text))
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return value if isinstance(value, int | float | bool | str | None) else text

@@ -156,5 +156,6 @@ def _phrases(values: object) -> tuple[str, ...]:
 
 
 def _is_relation(value: object) -> bool:
-    three = isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value)
-    return three and value[1] in RELATION_KINDS  # type: ignore[index]
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    return all(isinstance(part, str) for part in value) and value[1] in RELATION_KINDS

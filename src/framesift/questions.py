@@ -71,6 +71,20 @@ def read_questions(path: str | os.PathLike[str]) -> list[Asked]:
     return asked
 
 
+def question_in(value: Any, place: str) -> Asked:
+    """The question of one value of a file: a text, or an object with its options under any of the common names."""
+    if isinstance(value, str) and value.strip():
+        return Asked(parse_question(value))
+    if not isinstance(value, Mapping):
+        raise InputError(f"{place} is {str(value)[:40]!r}; expected a text, or an object with question and options")
+    row = {str(key): cell for key, cell in value.items() if key is not None}
+    text = _named(row, _TEXT_KEYS)
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"{place} has no question; expected a text under the name question")
+    name = _named(row, _ID_KEYS)
+    return Asked(parse_question(text, _options_of(row, place)), "" if name is None else str(name), row)
+
+
 def _from_json(text: str, name: str) -> list[Asked]:
     try:
         data = json.loads(text)
@@ -80,7 +94,7 @@ def _from_json(text: str, name: str) -> list[Asked]:
         data = data.get("questions", [data])
     if not isinstance(data, list):
         raise InputError(f"{name} holds no list; expected a list of questions")
-    return [_from_value(value, f"{name}, question {k}") for k, value in enumerate(data, 1)]
+    return [question_in(value, f"{name}, question {k}") for k, value in enumerate(data, 1)]
 
 
 def _from_jsonl(text: str, name: str) -> list[Asked]:
@@ -92,7 +106,7 @@ def _from_jsonl(text: str, name: str) -> list[Asked]:
             value = json.loads(line)
         except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"{name}, line {k} is not JSON ({error}); expected one question a line") from None
-        asked.append(_from_value(value, f"{name}, line {k}"))
+        asked.append(question_in(value, f"{name}, line {k}"))
     return asked
 
 
@@ -106,25 +120,12 @@ def _from_csv(text: str, name: str) -> list[Asked]:
         raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
     if _named(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
         raise InputError(f"{name} has the columns {', '.join(header) or 'none'}; expected one called question")
-    return [_from_value(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
+    return [question_in(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
 
 
 def _from_lines(text: str, _: str) -> list[Asked]:
     lines = [line.strip() for line in text.splitlines()]
     return [Asked(parse_question(line)) for line in lines if line and not line.startswith("#")]
-
-
-def _from_value(value: Any, place: str) -> Asked:
-    if isinstance(value, str) and value.strip():
-        return Asked(parse_question(value))
-    if not isinstance(value, Mapping):
-        raise InputError(f"{place} is {str(value)[:40]!r}; expected a text, or an object with question and options")
-    row = {str(key): cell for key, cell in value.items() if key is not None}
-    text = _named(row, _TEXT_KEYS)
-    if not isinstance(text, str) or not text.strip():
-        raise InputError(f"{place} has no question; expected a text under the name question")
-    name = _named(row, _ID_KEYS)
-    return Asked(parse_question(text, _options_of(row, place)), "" if name is None else str(name), row)
 
 
 def _named(row: Mapping[str, Any], names: Sequence[str]) -> Any:

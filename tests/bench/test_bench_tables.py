@@ -127,3 +127,9 @@ def test_task_types_join_into_families():
         [row(dataset="videomme", categories=("a", "b", "c"))], {"videomme": {"a": "x", "b": "x"}}
     )
     assert rows[0].categories == ("x", "c")
+
+
+def test_an_index_nobody_timed_has_no_cost_in_place_of_a_small_one():
+    rows = answers(n=4, seconds={"score": 0.5, "select": 0.5})
+    (line,) = layouts.efficiency_table(rows).rows
+    assert (line[1].text, line[2].text, line[3].text) == ("–", "1.000", "–")

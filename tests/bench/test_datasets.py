@@ -76,6 +76,7 @@ def test_videomme_options_lose_their_letters_alone(mme):
     for item, row in zip(mme.items, rows, strict=True):
         marked = [f"{chr(ord('A') + k)}. {text}" for k, text in enumerate(item.question.options)]
         assert [" ".join(text.split()) for text in marked] == [" ".join(text.split()) for text in row["options"]]
+        assert item.question.valid_options == tuple(text.strip() for text in item.question.options)
 
 
 @needs_annotations

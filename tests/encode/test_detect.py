@@ -5,8 +5,12 @@ import shutil
 
 import numpy as np
 import pytest
+from clips import GridEncoder, make_clip
+from strict_server import StrictServer
 from tiny_checkpoints import TOWER, WORDS, image_processor, write_json
 
+import framesift as fs
+from framesift.cli import main
 from framesift.encode import detect
 from framesift.errors import FramesiftError, InputError
 
@@ -147,3 +151,31 @@ def test_absent_weights_name_the_command(monkeypatch, tmp_path):
         detect.load("owlv2")
     with pytest.raises(InputError, match="holds no config.json"):
         detect.load(str(tmp_path))
+
+
+@pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-frames", "q-gate"])
+def test_search_runs_from_the_command_line(method, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
+    clip = make_clip(tmp_path / "clip.mp4", seconds=12)
+    words = ["-q", "Where is the red house?", "--budget", "4", "--json", "--no-exhibit", "--encoder", "offline"]
+    assert main(["select", str(clip), *words, "--method", method, "--set", f"detector={folder}"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["slots"]) == 4 and told["trace"]["objects"] == ["red house"]
+
+
+def test_server_may_name_the_objects(tmp_path, monkeypatch):
+    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
+    seen = []
+
+    class Eye:
+        name = "eye"
+
+        def detect(self, pictures, phrases):
+            seen.append(list(phrases))
+            return [[] for _ in pictures]
+
+    clip = make_clip(tmp_path / "clip.mp4", seconds=12)
+    index = fs.index(clip, encoder=GridEncoder(), store=tmp_path / "store")
+    with StrictServer(words='{"targets": ["blue door"], "cues": []}') as server:
+        fs.select(index, "Where?", encoder=GridEncoder(), budget=4, method="t-star", detector=Eye(), namer=server.url)
+    assert seen[0] == ["blue door"]

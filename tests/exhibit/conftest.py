@@ -21,6 +21,7 @@ def latin_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a plain install on a machine without fonts."""
     monkeypatch.setattr(fonts, "OWN_PACKAGES", ("fontpkg_arimo",))
     monkeypatch.setattr(fonts, "FONT_GROUPS", ())
+    monkeypatch.setattr(fonts, "CARRIERS", ())
     look_for_fonts_anew()
 
 

@@ -41,6 +41,14 @@ def test_size_is_the_shorter_side(video, selection):
     assert {picture.size for picture in fs.exhibit(video, selection, 32).pictures()} == {(48, 32)}
 
 
+def test_scales_shrink_frames_by_their_rank_of_relevance(video):
+    selection = make_selection(video, method="topk", budget=6)
+    shown = fs.exhibit(video, selection, scales=((1, 1 / 2), (2, 1 / 4)))
+    widths = [picture.width for picture in shown.pictures()]
+    ranked = sorted(zip(selection.slots, widths, strict=True), key=lambda pair: -pair[0].relevance)
+    assert [width for _, width in ranked] == [48, 24, 24, 24, 24, 24]
+
+
 def test_knows_its_question(video, selection):
     assert fs.exhibit(video, selection).question == QUESTION
 
@@ -84,7 +92,9 @@ def test_pictures_too_large_to_keep_are_decoded_again(video, selection, monkeypa
     assert first == second and not shown._bare
 
 
-@pytest.mark.parametrize(("option", "value"), [("overlay", "loud"), ("size", 0), ("size", "big")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("overlay", "loud"), ("size", 0), ("size", "big"), ("scales", ((4, 2.0),))]
+)
 def test_bad_option_is_named(video, selection, option, value):
     with pytest.raises(OptionError, match=option):
         fs.exhibit(video, selection, **{option: value})

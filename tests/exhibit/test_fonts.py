@@ -18,8 +18,8 @@ def put(folder: Path, names: dict[str, str], monkeypatch: pytest.MonkeyPatch) ->
     for name, package in names.items():
         (folder / name).write_bytes(carrier(package).read_bytes())
     monkeypatch.setattr(fonts, "system_folders", lambda: [folder])
-    monkeypatch.setattr(fonts, "FONT_GROUPS", ())
-    monkeypatch.setattr(fonts, "OWN_PACKAGES", ())
+    for packages in ("OWN_PACKAGES", "FONT_GROUPS", "CARRIERS"):
+        monkeypatch.setattr(fonts, packages, ())
     look_for_fonts_anew()
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from showcase import make_selection
 
@@ -78,3 +79,21 @@ def test_video_without_events_or_refine(video):
     made = make_selection(video, events=[], gate=1.0)
     assert isinstance(made, fs.Selection)
     assert "Refine did not run" in " ".join(" ".join(reason.why) for reason in reasons(made))
+
+
+def test_without_cover_a_region_speaks_for_its_stretch_and_replaces_nothing(selection):
+    case = selection.basis
+    rng = np.random.default_rng(3)
+    evidence = fs.Evidence(
+        times_s=case.times_s,
+        duration_s=case.duration_s,
+        frames=rng.standard_normal((len(case.times_s), 8)),
+        query=rng.standard_normal(8),
+        events=case.events,
+        event_features=rng.standard_normal((len(case.events), 8)),
+    )
+    made = fs.select_frames(evidence, budget=8, without="cover")
+    _, region = _of(made, "refined")
+    _, spread = _of(made, "context")
+    assert "speaks for the stretch" in region.why[0] and "replaced" not in " ".join(region.why)
+    assert "Cover is left out" in spread.why[0]

@@ -113,6 +113,11 @@ def test_an_answer_is_json_values(exhibit, question):
     assert told["letter"] == "B" and told["choice"] == 1 and told["parsed"] is True
 
 
+def test_a_free_answer_comes_without_the_thinking():
+    answer = settle(fs.Question("What?"), "<think>Hm.</think>\nA van.")
+    assert (answer.text, answer.raw) == ("A van.", "<think>Hm.</think>\nA van.")
+
+
 def test_a_letter_is_that_of_the_options_own_place():
     question = fs.Question("Which?", ["red", "N/A", "blue"])
     assert (settle(question, "C").letter, settle(question, "C").text) == ("C", "blue")

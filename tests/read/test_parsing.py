@@ -1,8 +1,10 @@
 """A reply names one option or none; nothing is guessed."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from framesift.read.parsing import cited_times, parse_choice, printable
+from framesift.read.parsing import cited_times, cleaned, parse_choice
 from framesift.records import Question
 
 CARS = Question("Which car?", ["A red car", "A blue van", "Plan C was chosen", "It was not shown", "The red car park"])
@@ -16,7 +18,8 @@ CARS = Question("Which car?", ["A red car", "A blue van", "Plan C was chosen", "
         "B\n\nA blue van", "$\\boxed{B}$", "\\boxed{\\text{B}}", "Ｂ", "（Ｂ）", "Ｂ．", "Ⓑ", "答案是B",
         "答案：B。", "正解はBです", "Ответ: B",
         "A blue van", "a blue van.", "It is a blue van that we see.", "B B", "B, since a red car came later",
-        "<think>A? No, C.</think>B", "The correct answer is (B).", "I think it is B.", "B - A blue van",
+        "<think>A? No, C.</think>B", "A? No, C.</think>\nB", "B.The van",
+        "The correct answer is (B).", "I think it is B.", "B - A blue van",
         "BECAUSE of the sign: B",
     ],
 )  # fmt: skip
@@ -30,6 +33,7 @@ def test_one_option_is_read(reply):
         "", "   ", "A or B", "A, B", "(A) (B)", "B. C.", "Both A and B", "A/B/C/D", "I don't know.", "Z", "F", "None",
         "The answer is B, not C.", "<think>B, clearly", "A blue van and a red car", "It is not a blue van.",
         "B. A red car", "В", "Б", "vitamin D2", "T-shirt", "C++", "A lovely day", "I see a van", "D's",
+        "E.g. the van", "in Washington D.C.", "<think>B</think>",
     ],
 )  # fmt: skip
 def test_none_or_several_are_no_choice(reply):
@@ -69,6 +73,23 @@ def test_single_letters_as_options_are_chosen_by_their_own_letter():
     assert parse_choice("C", Question("Which vitamin?", ["C", "D", "E"])) == 2
 
 
+@given(st.text(), st.lists(st.text(min_size=1), max_size=6))
+def test_any_reply_to_any_options_names_one_that_is_there_or_none(reply, options):
+    question = Question("Which?", options)
+    assert parse_choice(reply, question) in {None, *question.choices}
+
+
+@given(st.sampled_from("ABCDE"), st.sampled_from(["{}", "({})", "{}.", "**{}**", "Answer: {}", "the answer is ({})\n"]))
+def test_a_marked_letter_is_read_whatever_the_option(letter, form):
+    assert parse_choice(form.format(letter), CARS) == ord(letter) - ord("A")
+
+
+@given(st.text(), st.lists(st.floats(0, 1e5)))
+def test_only_frames_that_were_shown_are_cited(text, times):
+    cited = cited_times(text, times)
+    assert set(cited) <= set(times) and cited == sorted(set(cited))
+
+
 def test_cited_times_are_those_of_frames_shown():
     times = [12.0, 62.5, 3723.0]
     text = "At [0:01:02.500] he leaves (frame 1), again at 1:02:03, not at 0:30:00 or in frame 9."
@@ -84,4 +105,4 @@ def test_nothing_is_cited_without_frames():
 
 
 def test_a_reply_cannot_drive_the_terminal():
-    assert printable("a\x1b[31mb\r\nc\x07\td") == "a[31mb\nc\td"
+    assert cleaned("a\x1b[31mb\r\nc\x07\td") == "a[31mb\nc\td"

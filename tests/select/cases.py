@@ -72,6 +72,8 @@ def cases(draw, max_frames=24):
         options["visual_gap_s"] = draw(st.sampled_from([0.0, 1.0, 2.5]))
     if draw(st.booleans()):
         options["top_mean"] = draw(st.integers(1, 4))
+    if draw(st.booleans()):
+        options["without"] = draw(st.sampled_from(["", "ground", "cover", "refine"]))
     return Case(
         times=times.tolist(),
         duration=duration,

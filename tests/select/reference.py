@@ -66,6 +66,7 @@ class Reference:
             "mmr_weight": 0.5,
             "top_mean": 2,
             "visual_gap_s": 0.0,
+            "without": "",
         } | options
         self.times, self.duration = times, duration
         self.frames = [unit(f) for f in frames]
@@ -78,10 +79,13 @@ class Reference:
         self.kappa = [[dot(a, b) for b in self.frames] for a in self.frames]
         self.swaps = []
         self.ground()
+        if self.options["without"] == "cover":
+            self.fill_without_cover()
+            return
         self.cover()
         self.roles = dict.fromkeys(self.context, "context") | dict.fromkeys(self.visual, "visual")
         self.roles |= dict.fromkeys(self.anchors, "ground")
-        if self.n > budget:
+        if self.n > budget and self.options["without"] != "refine":
             self.refine()
 
     def candidates(self, event):
@@ -94,7 +98,7 @@ class Reference:
         share = self.options["alpha_ground"]
         size = min(rounded(share, self.budget), self.budget, self.n)
         self.anchors = {}
-        if not self.events:
+        if not self.events or self.options["without"] == "ground":
             return
         sets = [self.candidates(e) for e in self.events]
         text = min_max(self.r_text)
@@ -131,6 +135,28 @@ class Reference:
             self.context.append(pick)
         self.initial = sorted(chosen)
 
+    def fill_without_cover(self):
+        size = min(self.budget, self.n)
+        self.roles = dict.fromkeys(self.anchors, "ground")
+        if self.n > self.budget:
+            self.initial = sorted(self.anchors)
+            regions = self.regions()
+            rows = [self.region_row(g) for g in regions]
+            scaled = list(zip(*(min_max([r[d] for r in rows]) for d in range(3)), strict=True))
+            for g in ranked(range(len(regions)), lambda g: sum(scaled[g]) / 3):
+                if len(self.roles) < size:
+                    self.roles[self.middle(regions[g])] = "refined"
+        free = [i for i in range(self.n) if i not in self.roles]
+        left = size - len(self.roles)
+        # The middle of each of `left` equal bins of what is free.
+        self.roles |= {free[(2 * k + 1) * len(free) // (2 * left)]: "context" for k in range(left)}
+
+    def region_row(self, g):
+        closest = max((self.kappa[f][z] for f in g for z in self.initial), default=0.0)
+        change = [1 - self.kappa[a][b] for a, b in pairwise(g)]
+        rel = top_mean([self.s[f] for f in g], self.options["top_mean"])
+        return rel, 1 - closest, sum(change) / len(change) if change else 0.0
+
     def regions(self):
         runs, run = [], []
         for i in range(self.n + 1):
@@ -151,17 +177,7 @@ class Reference:
         most = rounded(self.options["alpha_refine"], self.budget)
         if largest / self.duration < self.options["gate"] - TIE or not self.context or most == 0:
             return
-        rows = []
-        for g in regions:
-            novel = 1 - max(self.kappa[f][z] for f in g for z in self.initial)
-            change = [1 - self.kappa[a][b] for a, b in pairwise(g)]
-            rows.append(
-                (
-                    top_mean([self.s[f] for f in g], self.options["top_mean"]),
-                    novel,
-                    sum(change) / len(change) if change else 0.0,
-                )
-            )
+        rows = [self.region_row(g) for g in regions]
         for c in self.context:
             others = [self.kappa[c][z] for z in self.initial if z != c]
             around = [1 - self.kappa[c][i] for i in (c - 1, c + 1) if 0 <= i < self.n]

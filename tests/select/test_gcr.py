@@ -1,6 +1,7 @@
 """GCR as a whole: equal to the literal reading of the method, and its promises kept on any input."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -192,3 +193,45 @@ def test_two_frame_region_is_represented_by_its_first_frame():
     from framesift.select.refine import representative
 
     assert [representative(vectors, k, k + 2) for k in range(0, 400, 2)] == list(range(0, 400, 2))
+
+
+def test_without_ground_its_slots_go_to_context():
+    whole, without = video().select(), video(without="ground").select()
+    roles = [slot.role for slot in without.slots]
+    assert len(without) == 8 and "ground" not in roles and roles.count("visual") == 1
+    assert whole.trace["quotas"]["ground"] == 2 and without.trace["quotas"]["ground"] == 0
+    assert without.trace["options"]["without"] == "ground"
+
+
+def test_without_cover_anchors_regions_and_then_even_spacing_fill_the_budget():
+    selection = video(without="cover").select()
+    roles = [slot.role for slot in selection.slots]
+    regions = selection.trace["refine"]["regions"]
+    assert (roles.count("ground"), roles.count("refined"), roles.count("context")) == (
+        2,
+        len(regions),
+        6 - len(regions),
+    )
+    assert all(region["outcome"] == "swapped in" for region in regions)
+    assert "Cover is left out" in selection.trace["note"]
+
+
+def test_without_cover_and_without_events_the_frames_are_spread_evenly():
+    case = video(without="cover")
+    case.events, case.event_vectors = [], case.event_vectors[:0]
+    times = case.select().times_s
+    assert max(b - a for a, b in pairwise(times)) <= 7
+
+
+def test_without_refine_the_first_selection_stays():
+    case = video(without="refine", gate=0.0)
+    refine = case.select().trace["refine"]
+    case.options["alpha_refine"] = 0.0
+    del case.options["without"]
+    assert refine["ran"] is False and refine["reason"] == "it is left out"
+    assert video(without="refine", gate=0.0).select().indices == case.select().indices
+
+
+def test_unknown_stage_lists_the_known_ones():
+    with pytest.raises(fs.OptionError, match="without is 'read'; expected nothing or one of ground, cover, refine"):
+        video(without="read").select()

@@ -69,15 +69,8 @@ class Item:
             return []
         if not isinstance(self.subtitles, Path):
             return list(self.subtitles)
-        from framesift.media.subtitles import read_events
-
         length = duration_s if duration_s is not None else self.duration_s
-        try:
-            return read_events(self.subtitles, offset_s=self.subtitles_offset_s, duration_s=length)
-        except InputError:
-            # A clip in which nobody speaks is no damage: its film's subtitles then lie wholly outside it.
-            read_events(self.subtitles)
-            return []
+        return read_clip_events(self.subtitles, offset_s=self.subtitles_offset_s, duration_s=length)
 
 
 @dataclass(frozen=True)
@@ -217,6 +210,18 @@ class Dataset:
             if ids:
                 missing.append(replace(file, item_ids=ids))
         return replace(self, items=items, missing=tuple(missing))
+
+
+def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -> list[Event]:
+    """The events of a film's subtitle file that lie in a clip of it: offset_s is added to the file's times."""
+    from framesift.media.subtitles import read_events
+
+    try:
+        return read_events(path, offset_s=offset_s, duration_s=duration_s)
+    except InputError:
+        # A clip in which nobody speaks is no damage: its film's subtitles then lie wholly outside it.
+        read_events(path)
+        return []
 
 
 def counted(count: int, noun: str) -> str:

@@ -133,16 +133,18 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table
 def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
     """Table 4: seconds per question in the paper's two parts, frames looked at, memory and accuracy, by method."""
     lines = []
-    for variant, found in _by([row for row in rows if not row.error], lambda row: row.variant).items():
-        prepare = _mean(row.seconds.get("decode", 0.0) + row.seconds.get("features", 0.0) for row in found)
+    for variant, found in by_variant([row for row in rows if not row.error]).items():
+        # Where nobody knows what an index cost, there is no number rather than a small one.
+        known = [row.seconds for row in found if "decode" in row.seconds]
+        prepare = _mean(seconds["decode"] + seconds.get("features", 0.0) for seconds in known) if known else None
         choose = _mean(row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in found)
         whole = score(found)
         lines.append(
             [
                 word(variant),
-                Cell.plain(prepare),
+                EMPTY if prepare is None else Cell.plain(prepare),
                 Cell.plain(choose),
-                Cell.plain(prepare + choose),
+                EMPTY if prepare is None else Cell.plain(prepare + choose),
                 _memory([row.peak_gpu_memory_bytes for row in found]),
                 _memory([row.peak_memory_bytes for row in found]),
                 Cell.plain(_mean(float(row.looked_at) for row in found), 1),

@@ -95,7 +95,7 @@ def make_tables(results: Results) -> list[Table]:
     for place, rows in _blocks(answers, "method", "budget", "text_mode"):
         if len({row.variant for row in rows}) > 1 and not all(row.options for row in rows):
             add(layouts.sensitivity_table, rows, place)
-    for place, rows in _blocks([row for row in results.rows if row.seconds], "budget", "text_mode"):
+    for place, rows in _blocks([row for row in results.rows if row.seconds], "budget"):
         add(layouts.efficiency_table, rows, place)
     return made
 

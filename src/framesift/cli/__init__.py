@@ -9,11 +9,14 @@ import sys
 from collections.abc import Sequence
 
 from framesift import __version__
+from framesift.cli.bench import spelled_out
 from framesift.errors import FramesiftError, ReaderError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = _parser().parse_args(argv)
+    words = spelled_out(sys.argv[1:] if argv is None else argv)
+    args = _parser().parse_args(words)
+    args.argv = words
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     try:
         code: int = args.run(args)
@@ -30,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, evidence, library, serve
+    from framesift.cli import ask, bench, evidence, library, serve
     from framesift.cli.shared import Run
 
     parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
@@ -46,5 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     evidence.add_commands(add)
     ask.add_commands(add)
     library.add_commands(add)
+    bench.add_commands(add)
     serve.add_commands(add)
     return parser

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.asking import add_question, value_of
+from framesift.cli.asking import add_question
 from framesift.cli.evidence import Shown, add_exhibit_options, exhibits_of
 from framesift.cli.shared import Add, print_json
 from framesift.errors import OptionError
-from framesift.jsontext import json_text
+from framesift.jsontext import json_text, value_of
 from framesift.records import printable
 
 if TYPE_CHECKING:

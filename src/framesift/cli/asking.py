@@ -1,16 +1,15 @@
 """From the words of a command line to a question, an index, events and a selector's options."""
 
 import argparse
-import json
-import re
 import sys
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.shared import Bar, add_event_options, add_index_options, speech_of
+from framesift.cli.shared import Bar, add_event_options, add_index_options, events_of
 from framesift.errors import InputError, OptionError
+from framesift.jsontext import value_of
 from framesift.questions import Asked, parse_question, read_questions
 from framesift.records import Question, Selection, VideoIndex, clock, printable
 
@@ -31,11 +30,14 @@ def add_choice(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, help="of whatever is drawn: a method's choice, a shuffled overlay")
     command.add_argument("--visual-demand", metavar="SHARE", help="0 (words) to 1 (pictures); default: by the question")
     command.add_argument("--event-encoder", metavar="NAME", help="minilm: compare words by a sentence encoder")
+    command.add_argument("--namer", metavar="URL", help="server that names the objects to search for (default: rules)")
     add_event_options(command)
     add_index_options(command)
     ways = ("aligned", "blank", "shuffled", "none")
     command.add_argument("--overlay", choices=ways, default="aligned", help="text on the frames (default: aligned)")
     command.add_argument("--size", type=int, metavar="PIXELS", help="shorter side of the frames (default: the video's)")
+    scales = "shrink frames by rank of relevance, as 4:1/2,8:1/4,32:1/8, which q-frame stands for"
+    command.add_argument("--scales", type=_scales, default=(), metavar="PAIRS", help=scales)
     command.add_argument("--out", metavar="DIR", help="folder to write (default: VIDEO-evidence, a free name)")
     command.add_argument("--force", action="store_true", help="replace an exhibit that is there")
     command.add_argument("--zip", action="store_true", help="write DIR.zip in place of a folder")
@@ -78,15 +80,16 @@ def options_of(args: argparse.Namespace, methods: list[str]) -> dict[str, dict[s
     return chosen
 
 
-def value_of(text: str) -> Any:
-    """A number, a fraction such as 1/8, true, false, null, or the text itself."""
-    if re.fullmatch(r"\d+/[1-9]\d*", text):
-        return float(Fraction(text))
+def _scales(text: str) -> tuple[tuple[int, float], ...]:
+    from framesift.exhibit.build import Q_FRAME_SCALES
+
+    if text == "q-frame":
+        return Q_FRAME_SCALES
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    return value if isinstance(value, int | float | bool | str | None) else text
+        pairs = (pair.split(":") for pair in text.split(","))
+        return tuple((int(count), float(Fraction(scale))) for count, scale in pairs)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of scales; expected one like 4:1/2,8:1/4") from None
 
 
 def demand_of(text: str | None) -> float | str:
@@ -113,7 +116,7 @@ def out_of(args: argparse.Namespace) -> Path:
 def look(args: argparse.Namespace) -> tuple[VideoIndex, "Found"]:
     """The video's index and its events, from what is kept where it is; progress and notes go to the error output."""
     from framesift.library.build import index
-    from framesift.library.events import AUTO, NONE, search_events
+    from framesift.library.events import AUTO, NONE
     from framesift.select.registry import check_budget
 
     check_budget(args.budget)
@@ -130,16 +133,8 @@ def look(args: argparse.Namespace) -> tuple[VideoIndex, "Found"]:
         store=args.store,
         device=args.device,
     )
-    found = search_events(
-        path,
-        subtitles=args.subtitles,
-        language=args.language,
-        recognise_speech=speech_of(args),
-        screen_text=args.screen_text,
-        store=args.store,
-        progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
-    )
     bar.close()
+    found = events_of(args)
     if not args.json:
         length = clock(indexed.info.duration_s)
         print(f"{path.name}: {length}, {len(indexed)} candidates, encoder {indexed.encoder}", file=sys.stderr)
@@ -154,7 +149,7 @@ def exhibit_of(args: argparse.Namespace, selection: Selection, found: "Found") -
     from framesift.exhibit.build import events_for, exhibit
 
     shown = events_for(selection, found.events)
-    return exhibit(args.video, shown, args.size, overlay=args.overlay, seed=args.seed or 0)
+    return exhibit(args.video, shown, args.size, overlay=args.overlay, seed=args.seed or 0, scales=args.scales)
 
 
 def print_question(question: Question) -> None:

@@ -97,6 +97,7 @@ def exhibits_of(args: argparse.Namespace) -> Iterator[Shown]:
         method=args.method,
         event_encoder=args.event_encoder,
         visual_demand=demand_of(args.visual_demand),
+        namer=args.namer,
         store=args.store,
         **options,
     )
@@ -195,6 +196,7 @@ def _compare(args: argparse.Namespace) -> int:
             method=method,
             event_encoder=args.event_encoder,
             visual_demand=demand_of(args.visual_demand),
+            namer=args.namer,
             store=args.store,
             **options[method],
         )

@@ -3,10 +3,9 @@
 import argparse
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from framesift.cli.shared import Add, Bar, add_event_options, add_index_options, add_store, print_json, speech_of
+from framesift.cli.shared import Add, Bar, add_event_options, add_index_options, add_store, events_of, print_json
 from framesift.records import clock, printable
 
 
@@ -94,19 +93,7 @@ def _print_index_row(row: dict[str, Any]) -> None:
 
 
 def _events(args: argparse.Namespace) -> int:
-    from framesift.library.events import search_events
-
-    bar = Bar(show=not args.json)
-    found = search_events(
-        args.video,
-        subtitles=args.subtitles,
-        language=args.language,
-        recognise_speech=speech_of(args),
-        screen_text=args.screen_text,
-        store=args.store,
-        progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
-    )
-    bar.close()
+    found = events_of(args)
     if args.json:
         print_json(
             {

@@ -4,9 +4,12 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framesift.jsontext import json_text
+
+if TYPE_CHECKING:
+    from framesift.library.events import Found
 
 Run = Callable[[argparse.Namespace], int]
 Add = Callable[[str, Run, str], argparse.ArgumentParser]  # (name, what runs it, its summary) → its parser
@@ -33,10 +36,23 @@ def add_event_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--screen-text", action="store_true", help="also read what is written on the screen")
 
 
-def speech_of(args: argparse.Namespace) -> str | bool:
-    """What `--speech` means to `search_events`."""
+def events_of(args: argparse.Namespace) -> "Found":
+    """The video's timestamped text, as the options say, with progress where it must be recognised first."""
+    from framesift.library.events import search_events
+
     engine: str = args.speech
-    return engine == "auto" if engine in ("auto", "none") else engine
+    bar = Bar(show=not args.json)
+    found = search_events(
+        args.video,
+        subtitles=args.subtitles,
+        language=args.language,
+        recognise_speech=engine == "auto" if engine in ("auto", "none") else engine,
+        screen_text=args.screen_text,
+        store=args.store,
+        progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
+    )
+    bar.close()
+    return found
 
 
 def _fps(text: str) -> float | str:

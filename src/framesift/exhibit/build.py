@@ -22,6 +22,9 @@ Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
 # Pictures that take up to this much memory together are kept for the next look; larger ones are decoded again.
 KEPT_BYTES = 512 * 2**20
+Scales = tuple[tuple[int, float], ...]
+# Zhang et al., "Q-Frame", ICCV 2025: fewer tokens for frames that matter less.
+Q_FRAME_SCALES: Scales = ((4, 1 / 2), (8, 1 / 4), (32, 1 / 8))
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class Exhibit:
 
     overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
     texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
-    size: the shorter side in pixels, None for the video's own.
+    size: the shorter side in pixels, None for the video's own. scales: (count, scale) pairs that shrink frames by their
+    rank of relevance: with `Q_FRAME_SCALES`, the 4 most relevant to 1/2, the next 8 to 1/4, the others to 1/8.
     """
 
     video: Path
@@ -49,6 +53,7 @@ class Exhibit:
     overlay: Overlay = "aligned"
     seed: int = 0
     size: int | None = None
+    scales: Scales = ()
     _bare: dict[float, Image.Image] = field(default_factory=dict, repr=False)
 
     @property
@@ -77,7 +82,11 @@ class Exhibit:
             yield self.draw(place, picture)
 
     def draw(self, place: int, picture: Image.Image) -> Image.Image:
-        """The bare picture of the frame at this place, with what this overlay puts on it."""
+        """The bare picture of the frame at this place, in its size, with what this overlay puts on it."""
+        scale = self._scale_of(place)
+        if scale != 1:
+            size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+            picture = picture.resize(size, Image.Resampling.LANCZOS)
         if self.overlay == "blank":
             return render(picture, self._texts[place], blank=True)
         return render(picture, self.frames[place].text)
@@ -112,7 +121,8 @@ class Exhibit:
             "schema": data["schema"],
             "framesift": __version__,
             "video": video,
-            "overlay": {"mode": self.overlay, "seed": self.seed, "size": self.size},
+            "overlay": {"mode": self.overlay, "seed": self.seed},
+            "size": {"shorter_side": self.size, "scales": [list(pair) for pair in self.scales]},
             **data,
         }
 
@@ -146,6 +156,16 @@ class Exhibit:
             progress=progress,
         )
 
+    def _scale_of(self, place: int) -> float:
+        """Frames beyond all counts have the last scale."""
+        slots = self.selection.slots
+        rank = sorted(range(len(slots)), key=lambda k: (-slots[k].relevance, k)).index(place) if self.scales else 0
+        for count, scale in self.scales:
+            if rank < count:
+                return scale
+            rank -= count
+        return self.scales[-1][1] if self.scales else 1.0
+
     @property
     def _texts(self) -> list[str]:
         return ["" if slot.event is None else slot.event.text for slot in self.selection.slots]
@@ -158,19 +178,23 @@ def exhibit(
     *,
     overlay: Overlay = "aligned",
     seed: int = 0,
+    scales: Scales = (),
 ) -> Exhibit:
     """Fetch a selection's frames from the video it was made on.
 
-    size: the shorter side in pixels, by default the video's own. overlay and seed as in `Exhibit`. Only slots with an
-    event are drawn on; `events_for` gives events to the slots of a selector that has none.
+    size: the shorter side in pixels, by default the video's own. overlay, seed and scales as in `Exhibit`. Only
+    slots with an event are drawn on; `events_for` gives events to the slots of a selector that has none.
     """
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
+    for count, scale in scales:
+        if not (isinstance(count, int) and count > 0 and 0 < scale <= 1):
+            raise OptionError(f"scales has ({count!r}, {scale!r}); expected pairs of a count and a scale of at most 1")
     path = Path(video)
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
     numbers = frame_numbers(path, selection.times_s)
-    return Exhibit(path, probe(path), selection, tuple(numbers), _checked_overlay(overlay), seed, size)
+    return Exhibit(path, probe(path), selection, tuple(numbers), _checked_overlay(overlay), seed, size, scales)
 
 
 def events_for(selection: Selection, events: Sequence[Event]) -> Selection:

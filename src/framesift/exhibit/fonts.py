@@ -33,6 +33,8 @@ OWN_PACKAGES = (
 )
 # Other packages that carry fonts announce them under these.
 FONT_GROUPS = ("fontpkg.family", "fonts_ttf")
+# Packages that carry fonts and do not announce them.
+CARRIERS = ("matplotlib",)
 SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
 REGULAR = 400.0
 # A file with more fonts than this is broken.
@@ -159,7 +161,7 @@ def _found() -> dict[Path, int]:
         for path in _inside(_package_folders(package)):
             tiers.setdefault(path, tier)
     announced = {entry.module.partition(".")[0] for group in FONT_GROUPS for entry in entry_points(group=group)}
-    for package in sorted(announced | {"matplotlib"}):
+    for package in sorted(announced.union(CARRIERS)):
         for path in _inside(_package_folders(package)):
             tiers.setdefault(path, others)
     for path in _inside(system_folders()):

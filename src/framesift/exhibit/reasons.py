@@ -157,7 +157,8 @@ class _Gcr(_Plain):
 
     def _after_refine(self, slot: Slot) -> str:
         if slot.index not in self.kept:
-            return f"Refine did not run: {self.refine.get('reason', 'it had nothing to do')}."
+            ran = "Refine ran" if self.refine.get("ran") else "Refine did not run"
+            return f"{ran}: {self.refine.get('reason', 'it had nothing to do')}."
         value = self.kept[slot.index]["value"]
         left = [row for row in self.refine["regions"] if row["index"] is None]
         if not left:
@@ -169,15 +170,15 @@ class _Gcr(_Plain):
         )
 
     def _refined(self, slot: Slot) -> Reason:
-        swap, region = self.swaps[slot.index], self.regions[slot.index]
+        region, swap = self.regions[slot.index], self.swaps.get(slot.index)
         parts = ", ".join(f"{name} {region['normalised'][name]:.2f}" for name in region["normalised"])
-        why = (
-            f"It speaks for the stretch {_span(region)}, left out before and worth {region['value']:.2f} ({parts}).",
-            f"That is {swap['margin']:.2f} more than the context frame at {self.at(swap['out'])}, which it replaced.",
-        )
+        why = f"It speaks for the stretch {_span(region)}, left out before and worth {region['value']:.2f} ({parts})."
+        if swap is None:  # with Cover left out nothing is replaced
+            return Reason((why, self._by_relevance(slot)), self._left_out_around(slot))
+        more = f"That is {swap['margin']:.2f} more than the context frame at {self.at(swap['out'])}, which it replaced."
         gone = self.kept[swap["out"]]
         near = Near(self.time_s(swap["out"]), f"The context frame it replaced, worth {gone['value']:.2f}.")
-        return Reason((*why, self._by_relevance(slot)), (near,))
+        return Reason((why, more, self._by_relevance(slot)), (near,))
 
     def _inside(self, row: Mapping[str, Any]) -> list[int]:
         times = np.asarray(self.basis.times_s)

@@ -66,6 +66,20 @@ def index(
     return built
 
 
+def build_seconds(
+    path: str | os.PathLike[str],
+    encoder: str | Encoder = "auto",
+    fps: Fps = "auto",
+    mode: Mode = "exact",
+    *,
+    store: str | os.PathLike[str] | Store | None = None,
+) -> float | None:
+    """How long the kept index of a video took to make; None where there is none, or it was made in several runs."""
+    kept = store if isinstance(store, Store) else Store(store)
+    manifest = kept.manifest(key_of(fingerprint(path), encoder, fps, mode))
+    return None if manifest is None or manifest.get("resumed", True) else float(manifest["seconds"])
+
+
 def key_of(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> Key:
     """What the index of the video with this fingerprint is kept under."""
     name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
@@ -77,7 +91,7 @@ def _build(
 ) -> None:
     started = time.perf_counter()
     parts = store.load_parts(key)
-    done = sum(len(times) for times, _ in parts)
+    done = resumed = sum(len(times) for times, _ in parts)
     if done:
         log.info("%s: going on after %d candidates", path, done)
     after_s = float(parts[-1][0][-1]) if parts else None
@@ -105,6 +119,7 @@ def _build(
             "candidates": done,
             "dim": int(parts[0][1].shape[1]),
             "seconds": round(time.perf_counter() - started, 3),
+            "resumed": bool(resumed),  # the seconds are then of the last run alone
         }
     for warning in manifest["sampling"]["warnings"]:
         log.warning("%s: %s", path, warning)

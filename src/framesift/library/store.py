@@ -92,6 +92,13 @@ class Store:
         """The index of `key`, or None if there is none. A damaged one is named in the log, removed, and None too."""
         return self._load(self.root / key.folder, "index", lambda data, made: _index_from(data, made, path))
 
+    def manifest(self, key: Key) -> dict[str, Any] | None:
+        """What is told of the index of `key`, or None if there is none that can be read."""
+        try:
+            return read_manifest(self.root / key.folder)
+        except (OSError, StoreError):
+            return None
+
     def save(self, key: Key, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
         """Write the finished index and drop its parts. If another run was first, its index stays."""
         payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))

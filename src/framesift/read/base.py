@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
-from framesift.read.parsing import parse_choice, printable
+from framesift.read.parsing import cleaned, parse_choice, without_thinking
 from framesift.read.prompts import checked_mode
 from framesift.records import Answer, Question
 
@@ -24,6 +24,8 @@ ENTRY_POINTS = "framesift.readers"
 LOCAL = "local:"
 SIMILARITY = "similarity"
 OnError = Literal["raise", "keep"]
+Task = TypeVar("Task")
+Done = TypeVar("Done")
 
 _made: dict[tuple[str, str], "Reader"] = {}
 _making = Lock()
@@ -89,7 +91,7 @@ def ask_many(
                 raise
             return Answer("", parsed=False, text_mode=text_mode, note=str(error))
 
-    return _in_order(answer_one, pairs, width)
+    return in_order(answer_one, pairs, width)
 
 
 def get_reader(reader: "str | Reader", **options: object) -> Reader:
@@ -119,14 +121,14 @@ def readers() -> dict[str, str]:
     return found | {name: f"from {entry.value}" for name, entry in _from_other_packages().items()}
 
 
-def settle(question: Question, reply: str, *, note: str = "", **facts: object) -> Answer:
+def settle(question: Question, reply: str, *, note: str = "", **facts: Any) -> Answer:
     """The Answer for a reply: the option it names, or its words as a free answer. facts: the record's other fields."""
-    cleaned = printable(reply)
+    words = cleaned(without_thinking(reply))
     if not question.choices:
-        return Answer(cleaned, raw=reply, parsed=bool(cleaned), note=note, **facts)  # type: ignore[arg-type]
+        return Answer(words, raw=reply, parsed=bool(words), note=note, **facts)
     choice = parse_choice(reply, question)
-    text = cleaned if choice is None else question.choices[choice]
-    return Answer(text, choice, reply, choice is not None, note=note, **facts)  # type: ignore[arg-type]
+    text = words if choice is None else question.choices[choice]
+    return Answer(text, choice, reply, choice is not None, note=note, **facts)
 
 
 def _question(exhibit: "Exhibit", question: Question | str | None) -> Question:
@@ -138,16 +140,13 @@ def _question(exhibit: "Exhibit", question: Question | str | None) -> Question:
     return asked
 
 
-def _in_order(
-    work: "Callable[[tuple[Exhibit, Question | str | None]], Answer]",
-    pairs: "Iterable[tuple[Exhibit, Question | str | None]]",
-    width: int,
-) -> Iterator[Answer]:
+def in_order(work: Callable[[Task], Done], tasks: Iterable[Task], width: int) -> Iterator[Done]:
+    """What `work` makes of each task, `width` at a time, in their order; `tasks` is read only a little ahead."""
     with ThreadPoolExecutor(width, thread_name_prefix="framesift-ask") as pool:
-        waiting: deque[Future[Answer]] = deque()
+        waiting: deque[Future[Done]] = deque()
         try:
-            for pair in pairs:
-                waiting.append(pool.submit(work, pair))
+            for task in tasks:
+                waiting.append(pool.submit(work, task))
                 if len(waiting) >= 2 * width:
                     yield waiting.popleft().result()
             while waiting:

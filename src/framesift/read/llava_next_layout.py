@@ -49,8 +49,8 @@ def frames_of(config: Mapping[str, Any]) -> LlavaFrames:
     return LlavaFrames(side=side, patch=patch, newline=newline, pool=pool)
 
 
-def load(folder: Path, config: Mapping[str, Any], tokenizer: Any, dtype: Mapping[str, Any]) -> Any:
-    """The model with its weights, on the CPU. dtype: the argument of `from_pretrained` that sets the precision."""
+def load(folder: Path, config: Mapping[str, Any], tokenizer: Any, options: Mapping[str, Any]) -> Any:
+    """The model with its weights. options: those of `from_pretrained`, such as the precision."""
     import torch
     from safetensors.torch import load_file
     from transformers import LlavaOnevisionForConditionalGeneration as LlavaOnevision
@@ -65,7 +65,7 @@ def load(folder: Path, config: Mapping[str, Any], tokenizer: Any, dtype: Mapping
     weights: dict[str, Any] = {}
     for file in files:
         weights |= {names[name]: tensor for name, tensor in load_file(file).items() if name in names}
-    model = LlavaOnevision.from_pretrained(None, config=settings, state_dict=weights, **dtype)
+    model = LlavaOnevision.from_pretrained(None, config=settings, state_dict=weights, **options)
     return with_pooling(model, frames_of(config))
 
 
@@ -96,7 +96,7 @@ def with_pooling(model: Any, frames: LlavaFrames) -> Any:
     # transformers looks up by this function's parameters what it may compute before it generates.
     @wraps(video_features)
     def get_video_features(*args: Any, **kwargs: Any) -> Any:
-        """Without the line-break that transformers puts at the end of a video."""
+        """Without the last line-break: transformers puts one at the end of every video (5 here, 4 a step later)."""
         made = video_features(*args, **kwargs)
         if frames.newline == "one_token":
             return made
@@ -116,7 +116,7 @@ def _shapes(files: list[Path]) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {}
     for file in files:
         with safe_open(str(file), framework="pt") as opened:
-            shapes |= {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+            shapes |= {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118 (it is no dict)
     return {name: shape for name, shape in shapes.items() if not UNUSED.match(name)}
 
 

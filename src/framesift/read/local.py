@@ -8,10 +8,13 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from packaging.version import Version
 
 from framesift.encode.base import is_installed, need, pick_device
 from framesift.encode.siglip import has_weights, no_progress_bar
@@ -35,6 +38,7 @@ FAMILIES = {
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
     "llava_onevision": "LlavaOnevisionForConditionalGeneration",
 }
+OLDEST = (4, 53)  # of transformers; before, LLaVA-OneVision's parts had other names and no several pictures
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
 # All three were tuned on these turns. The checkpoints' own templates write the same, but gather every picture first.
@@ -42,7 +46,15 @@ BEFORE = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start
 AFTER = "<|im_end|>\n<|im_start|>assistant\n"
 Score = Literal["generate", "logits"]
 
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class _Written:
+    reply: str
+    tokens: int
+    ended: bool  # by the model, not by the limit
 
 
 @dataclass(eq=False)
@@ -72,8 +84,13 @@ class LocalReader:
         for name, known in (("frames_as", get_args(FramesAs)), ("score", get_args(Score))):
             if getattr(self, name) not in known:
                 raise OptionError(f"{name} is {getattr(self, name)!r}; expected {' or '.join(known)}")
+        if not _DEVICE.fullmatch(self.device):
+            raise OptionError(f"device is {self.device!r}; expected auto, cpu, cuda or mps")
+        if self.device_map and not is_installed("accelerate"):
+            raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")
         self.name = f"{LOCAL}{self.source}"
         self._torch, self._transformers = need("torch", EXTRA), need("transformers", EXTRA)
+        self._version = _checked_version(self._transformers)
         folder = find_folder(self.source)
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         self._frames = self._frames_of(config, folder)
@@ -85,30 +102,26 @@ class LocalReader:
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
         prompt = compose(exhibit, question, text_mode, preset=self.preset, times=self.times)
-        inputs = self.prepare(prompt, exhibit.selection.times_s)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
-        asked = inputs["input_ids"].shape[1]
-        self._check_length(asked + limit, len(prompt.pictures))
-        by_logits = self.score == "logits" and bool(question.choices)
-        try:
-            with self._one_at_a_time, self._torch.inference_mode():
-                reply, made = self._likeliest_letter(inputs, question) if by_logits else self._write(inputs, limit)
-        except self._torch.OutOfMemoryError as error:
-            raise ReaderError(
-                f"{len(prompt.pictures)} frames do not fit into the GPU's memory with {self.name}: select fewer "
-                "(--budget), make them smaller (frame_max_pixels), or spread the model with device_map='auto'"
-            ) from error
+        with self._one_at_a_time, self._torch.inference_mode(), self._room_for(len(prompt.pictures)):
+            inputs = self.prepare(prompt, exhibit.selection.times_s)
+            asked = inputs["input_ids"].shape[1]
+            self._check_length(asked + limit, len(prompt.pictures))
+            if self.score == "logits" and question.choices:
+                written = self._likeliest_letter(inputs, question)
+            else:
+                written = self._write(inputs, limit)
         answer = settle(
             question,
-            reply,
+            written.reply,
             times_s=tuple(exhibit.selection.times_s),
-            tokens=asked + made,
+            tokens=asked + written.tokens,
             seconds=time.perf_counter() - started,
             frames=tuple(exhibit.numbers),
             reader=self.name,
             text_mode=text_mode,
         )
-        if made >= limit and not by_logits and not (question.choices and answer.parsed):
+        if not written.ended and not (question.choices and answer.parsed):
             return replace(answer, note=failures.cut_off(limit))
         return answer
 
@@ -128,10 +141,6 @@ class LocalReader:
         if self._takes("mm_token_type_ids"):
             numbers = {self._tokenizer.convert_tokens_to_ids(token): kind for token, kind in self._frames.kinds.items()}
             tensors["mm_token_type_ids"] = torch.tensor([[numbers.get(number, 0) for number in ids]])
-        if "batch_num_images" in tensors and not self._takes("batch_num_images"):
-            raise FramesiftError(
-                "frames_as='pictures' with LLaVA needs transformers 4.53 or later: pip install -U transformers"
-            )
         device, dtype = self._model.device, self._model.dtype
         return {
             name: t.to(device, dtype if t.is_floating_point() and "pixel" in name else None)
@@ -153,25 +162,36 @@ class LocalReader:
         ids += tokenizer(AFTER, add_special_tokens=False)["input_ids"]
         return ids
 
-    def _write(self, inputs: dict[str, Any], limit: int) -> tuple[str, int]:
-        """The reply, greedily, and how many tokens it has."""
-        made = self._model.generate(**inputs, **self._greedy(limit))[0][inputs["input_ids"].shape[1] :]
-        return self._tokenizer.decode(made, skip_special_tokens=True), len(made)
+    def _write(self, inputs: dict[str, Any], limit: int) -> "_Written":
+        settings = self._greedy(limit)
+        made = self._model.generate(**inputs, **settings)[0][inputs["input_ids"].shape[1] :]
+        ended = len(made) < limit or int(made[-1]) == settings["eos_token_id"]
+        return _Written(self._tokenizer.decode(made, skip_special_tokens=True), len(made), ended)
 
-    def _likeliest_letter(self, inputs: dict[str, Any], question: Question) -> tuple[str, int]:
+    def _likeliest_letter(self, inputs: dict[str, Any], question: Question) -> "_Written":
         out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
         letters = [chr(ord("A") + k) for k in question.choices]
         numbers = [self._tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
         if any(len(number) != 1 for number in numbers):
             raise FramesiftError(f"{self.name} writes a letter in several tokens: use score='generate'")
         scores = out.logits[0][0][[number[0] for number in numbers]]
-        return letters[int(scores.argmax())], 1
+        return _Written(letters[int(scores.argmax())], 1, ended=True)
 
     def _greedy(self, limit: int) -> dict[str, Any]:
         end = self._tokenizer.convert_tokens_to_ids("<|im_end|>")
         # The sampling settings that come with a checkpoint are put aside, or transformers warns that they are unused.
         plain = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         return plain | {"max_new_tokens": limit, "eos_token_id": end, "pad_token_id": end}
+
+    @contextmanager
+    def _room_for(self, pictures: int) -> Iterator[None]:
+        try:
+            yield
+        except self._torch.cuda.OutOfMemoryError as error:
+            raise ReaderError(
+                f"{pictures} frames do not fit into the GPU's memory with {self.name}: select fewer (--budget), make "
+                "them smaller (frame_max_pixels), or spread the model with device_map='auto'"
+            ) from error
 
     def _check_length(self, tokens: int, pictures: int) -> None:
         """Beyond what a model was made for it writes nonsense, and no error tells."""
@@ -219,21 +239,15 @@ class LocalReader:
         device = pick_device(self._torch, self.device)
         # float32 on a CPU, where half precision is slow; bfloat16 is what the models were trained in.
         dtype = self._torch.float32 if device == "cpu" and not self.device_map else self._torch.bfloat16
-        precision = {_dtype_argument(self._transformers): dtype}
+        settings: dict[str, Any] = {"dtype" if self._version >= (4, 56) else "torch_dtype": dtype}
+        if self.device_map:
+            settings["device_map"] = self.device_map
         if llava_next_layout.is_original(config):
-            model = llava_next_layout.load(folder, config, self._tokenizer, precision)
-            return self._spread(model) if self.device_map else model.to(device)
-        loader = getattr(self._transformers, FAMILIES[config["model_type"]])
-        spread = {"device_map": self.device_map} if self.device_map else {}
-        if spread and not is_installed("accelerate"):
-            raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")
-        model = loader.from_pretrained(folder, use_safetensors=True, local_files_only=True, **spread, **precision)
-        return model if spread else model.to(device)
-
-    def _spread(self, model: Any) -> Any:
-        accelerate = need("accelerate", EXTRA)
-        plan = accelerate.infer_auto_device_map(model, no_split_module_classes=list(model._no_split_modules or ()))
-        return accelerate.dispatch_model(model, plan)
+            model = llava_next_layout.load(folder, config, self._tokenizer, settings)
+        else:
+            loader = getattr(self._transformers, FAMILIES[config["model_type"]])
+            model = loader.from_pretrained(folder, use_safetensors=True, local_files_only=True, **settings)
+        return model if self.device_map else model.to(device)
 
 
 def find_folder(source: str) -> Path:
@@ -267,7 +281,9 @@ def _interleaved(prompt: Prompt, shown: Shown) -> Iterator[str | list[str]]:
         yield part if isinstance(part, str) else next(marks)
 
 
-def _dtype_argument(transformers: Any) -> str:
-    from packaging.version import Version
-
-    return "dtype" if Version(transformers.__version__) >= Version("4.56") else "torch_dtype"
+def _checked_version(transformers: Any) -> tuple[int, ...]:
+    version = Version(transformers.__version__).release
+    if version < OLDEST:
+        got, oldest = transformers.__version__, ".".join(map(str, OLDEST))
+        raise MissingExtra(f"transformers is {got}; local readers need {oldest} or later: pip install -U transformers")
+    return version

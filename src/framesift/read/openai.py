@@ -117,6 +117,12 @@ class OpenAIReader:
             return replace(answer, note=failures.cut_off(limit))
         return answer
 
+    def complete(self, words: str) -> str:
+        """The model's reply to words alone."""
+        self._find_model()
+        reply = self._send(Prompt((), (), words, ""), self.max_tokens or FREE_TOKENS)
+        return reply.choices[0].message.content or ""
+
     def _send(self, prompt: Prompt, limit: int) -> Any:
         """One request; again without a parameter that this server refuses."""
         openai = need("openai", EXTRA)

@@ -10,12 +10,13 @@ from framesift.records import Question
 # "A" and "I" are words too: before another word they count as an option only when one of these follows.
 _AFTER_A_LETTER = "because|since|as|due|is|was|and|or|but|based|which|that|given|according"
 _NEGATION = re.compile(r"\b(?:not|no|none|never|neither|nor|without|except|incorrect|wrong)\b|n['’]t\b|[不没沒無非]")
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+# Some servers leave out the first tag; without the last one the model was cut off before it answered.
+_THINKING = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE)
 _MARKUP = re.compile(r"\\boxed|\\text|[*_`$#{}]+")
 _LONE_LETTER = re.compile(r"\W*([a-z])(?![+#])\W*", re.IGNORECASE)
 _OPENING_MARK = re.compile(r"\W*([a-z])\s*[).:\]](?!\w)", re.IGNORECASE)
-# Not a letter of a word, an abbreviation, a hyphened word (T-shirt) or a name like C++.
-_LETTER = re.compile(r"(?<![A-Za-z0-9'’&-])([A-Z])(?![A-Za-z0-9+#&]|['’]\w|-\w)")
+# Not a letter of a word, of an abbreviation (E.g., D.C.), of a hyphened word (T-shirt) or of a name like C++.
+_LETTER = re.compile(r"(?<![A-Za-z0-9'’&-])(?<![A-Z]\.)([A-Z])(?![A-Za-z0-9+#&]|['’]\w|-\w|\.[a-z]|\.[A-Z]\.)")
 _CLOCK = re.compile(r"(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:[.,]\d{1,3})?)(?![\d:])")
 _SECONDS = re.compile(r"(?<![\d:.])(\d{1,6}(?:\.\d{1,3})?)\s?(?:s|sec|seconds?)\b")
 _FRAME = re.compile(r"\bframes?\s+#?(\d{1,4})\b", re.IGNORECASE)
@@ -31,7 +32,7 @@ def parse_choice(reply: str, question: Question) -> int | None:
     for the second option to the eye and for the third in its own alphabet.
     """
     choices = question.choices
-    text = _MARKUP.sub(" ", _THINKING.sub(" ", unicodedata.normalize("NFKC", reply))).strip()
+    text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", without_thinking(reply))).strip()
     named = _letters(text, choices)
     if len(named) == 1:
         chosen = named.pop()
@@ -53,7 +54,12 @@ def cited_times(text: str, times_s: Sequence[float]) -> list[float]:
     return sorted(cited)
 
 
-def printable(text: str) -> str:
+def without_thinking(reply: str) -> str:
+    """What a reply says after the model has thought aloud."""
+    return _THINKING.sub("", reply)
+
+
+def cleaned(text: str) -> str:
     """A reply without control characters, which could drive the terminal it is printed on."""
     return _CONTROL.sub("", text.replace("\r\n", "\n")).strip()
 

@@ -4,7 +4,7 @@ Every reader takes its words and pictures from here, so two readers asked the sa
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from framesift.errors import InputError, OptionError, UnknownName
@@ -70,7 +70,8 @@ class Prompt:
             if caption:
                 yield caption
             yield picture
-        yield self.words
+        if self.words:
+            yield self.words
 
     @property
     def words_after_video(self) -> str:
@@ -81,17 +82,23 @@ def compose(
     exhibit: "Exhibit", question: Question, text_mode: str, *, preset: str = "longvideobench", times: bool = True
 ) -> Prompt:
     """The frames and words for one question. times: say each frame's time."""
+    asked = ask_for(question, preset)
+    shown = show(exhibit, text_mode, times=times)
+    return replace(shown, words="\n".join(filter(None, [shown.words, asked])))
+
+
+def show(exhibit: "Exhibit", text_mode: str, *, times: bool = True) -> Prompt:
+    """The frames and the text that goes with them, for whoever asks in words of their own."""
     mode = checked_mode(text_mode)
     shown = exhibit.with_overlay(OVERLAY_OF[mode])
     marks = [f"[{clock(time_s)}]" for time_s in exhibit.selection.times_s]
     labels = [f"Frame {k} {mark}" if times else f"Frame {k}" for k, mark in enumerate(marks, start=1)]
     block = {"prompt": [text for text in texts_of(exhibit) if text], "tagged": _tagged(labels, texts_of(exhibit))}
     lines = block.get(mode, [])
-    subtitles = "\n".join([SUBTITLES, *lines]) if lines else ""
     return Prompt(
         pictures=tuple(shown.pictures()),
         captions=tuple(f"{label}:" if times else "" for label in labels),
-        words="\n".join(filter(None, [subtitles, ask_for(question, preset)])),
+        words="\n".join([SUBTITLES, *lines]) if lines else "",
         times_line=f"The {len(marks)} frames of this video are at {', '.join(marks)}." if times else "",
     )
 

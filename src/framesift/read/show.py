@@ -1,6 +1,6 @@
 """An answer in words, for the command line and the report."""
 
-from framesift.read.parsing import cited_times, printable
+from framesift.read.parsing import cited_times, cleaned
 from framesift.records import Answer, Question, clock
 
 REPLY_WORDS = 200  # of a reply that names no option, the most that is shown
@@ -19,7 +19,7 @@ def answer_lines(answer: Answer, question: Question, *, report: str = "") -> lis
     elif answer.choice is not None:
         lines = [f"{answer.letter}. {answer.text}"]
     else:
-        reply = " ".join(printable(answer.raw).split())
+        reply = " ".join(cleaned(answer.raw).split())
         reply = reply if len(reply) <= REPLY_WORDS else reply[: REPLY_WORDS - 1] + "…"
         lines = [f"no answer: the reply names no single option ({reply!r})"]
     if answer.note:

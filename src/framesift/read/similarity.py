@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from framesift.exhibit.build import Exhibit
 
 NOTE = "from the similarity reader, which compares words with pictures and understands neither: a weak answer"
-KEPT_EXHIBITS = 64
+KEPT_FRAMES = 4096
 
 
 class SimilarityReader:
@@ -74,14 +74,17 @@ class SimilarityReader:
         return get_encoder(self._encoder or (basis.encoder if basis else "") or "auto")
 
     def _frames(self, exhibit: "Exhibit", model: Encoder) -> Array:
-        """(n, D) vectors of the bare frames, kept for the next question about them."""
-        times = tuple(exhibit.selection.times_s)
-        key = (model.name, str(exhibit.video), exhibit.size, times)
-        if key not in self._vectors:
-            if len(self._vectors) >= KEPT_EXHIBITS:
-                self._vectors.pop(next(iter(self._vectors)))
-            self._vectors[key] = model.encode_images([picture for _, picture in exhibit.bare_pictures(times)])
-        return self._vectors[key]
+        """(n, D) vectors of the bare frames; a frame's is kept for the next selection that has it too."""
+        keys = {time_s: (model.name, str(exhibit.video), exhibit.size, time_s) for time_s in exhibit.selection.times_s}
+        known = {time_s: self._vectors[key] for time_s, key in keys.items() if key in self._vectors}
+        new = [time_s for time_s in keys if time_s not in known]
+        if new:
+            rows = model.encode_images([picture for _, picture in exhibit.bare_pictures(new)])
+            known |= zip(new, rows, strict=True)
+            self._vectors |= {keys[time_s]: known[time_s] for time_s in new}
+            for key in list(self._vectors)[:-KEPT_FRAMES]:
+                del self._vectors[key]
+        return np.stack([known[time_s] for time_s in keys])
 
     def _mean_of_best(self, cosines: Array) -> Array:
         """(Q,) means of each row's largest values."""

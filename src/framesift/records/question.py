@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from framesift.errors import InputError
 
-_LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
+# "(a)(c)(b)" is an order of events, not option A.
+_LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、](?![(\[])\s*")
 _NOT_AN_OPTION = {"", "n/a", "na", "none given"}
 
 

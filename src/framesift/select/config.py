@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from framesift.errors import OptionError
 from framesift.records import VisualDemand
 
+STAGES = ("ground", "cover", "refine")
+
 
 @dataclass(frozen=True)
 class GCRConfig:
@@ -21,9 +23,10 @@ class GCRConfig:
     demand_textual: float = 0.2  # d_q of a question about what is said
     demand_visual: float = 0.8  # d_q of a question about what is seen
     demand_neutral: float = 0.5  # d_q of a question about both or neither
+    without: str = ""  # a stage to leave out, of STAGES: the ablation
 
     def __post_init__(self) -> None:
-        shares = [f.name for f in fields(self) if f.name not in ("top_mean", "visual_gap_s")]
+        shares = [f.name for f in fields(self) if f.name not in ("top_mean", "visual_gap_s", "without")]
         for name in shares:
             if not _is_number(value := getattr(self, name)) or not 0 <= value <= 1:
                 raise OptionError(f"{name} is {value!r}; expected a number from 0 to 1")
@@ -31,17 +34,19 @@ class GCRConfig:
             raise OptionError(f"top_mean is {self.top_mean!r}; expected a whole number of at least 1")
         if not _is_number(self.visual_gap_s) or not 0 <= self.visual_gap_s < math.inf:
             raise OptionError(f"visual_gap_s is {self.visual_gap_s!r}; expected seconds, 0 or more")
+        if self.without not in ("", *STAGES):
+            raise OptionError(f"without is {self.without!r}; expected nothing or one of {', '.join(STAGES)}")
 
     @classmethod
     def defaults(cls) -> dict[str, object]:
         return asdict(cls())
 
     def quotas(self, budget: int) -> tuple[int, int, int]:
-        """K_g, K_v, K_r: each share of the budget, rounded half up."""
+        """K_g, K_v, K_r: each share of the budget, rounded half up; 0 for a stage left out."""
+        shares = {"ground": self.alpha_ground, "cover": self.alpha_visual, "refine": self.alpha_refine}
         # The tiny addition keeps 0.29 · 50 = 14.499999999999998 a half.
         ground, visual, refine = (
-            math.floor(alpha * budget + 0.5 + 1e-9)
-            for alpha in (self.alpha_ground, self.alpha_visual, self.alpha_refine)
+            0 if stage == self.without else math.floor(alpha * budget + 0.5 + 1e-9) for stage, alpha in shares.items()
         )
         return ground, visual, refine
 

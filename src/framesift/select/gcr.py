@@ -17,6 +17,7 @@ from framesift.select.nearness import Nearness
 from framesift.select.ranking import Ranking
 from framesift.select.refine import DIMENSIONS, Refinement, Worth, exchange, gaps, omitted_regions, worth
 from framesift.select.registry import Selector, check_options
+from framesift.select.without import Filling, fill_without_cover
 from framesift.vectors import TIE, Array
 
 Trace = dict[str, Any]
@@ -55,6 +56,11 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
         cover["context"] = [{"index": index} for index in context]
         entered: set[int] = set()
         refine: Trace = {"ran": False, "reason": "every candidate is taken"}
+    elif config.without == "cover":
+        filling = fill_without_cover(ranking, evidence.vectors, core, size=size, top_mean=config.top_mean)
+        context, entered = filling.spread, set(filling.entered.values())
+        cover["context"] = [{"index": index} for index in context]
+        refine = _filling_trace(evidence, filling)
     else:
         near = fill_by_mmr(ranking.scores, evidence.vectors, core, size=size, weight=config.mmr_weight)
         context = near.members[len(core) :]
@@ -66,16 +72,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     roles |= dict.fromkeys(entered, "refined")
     roles |= dict.fromkeys(visual, "visual")
     roles |= dict.fromkeys(anchors, "ground")
-    slots = tuple(
-        Slot(
-            index=index,
-            time_s=float(evidence.times_s[index]),
-            role=role,
-            relevance=float(evidence.relevance[index]),
-            event=evidence.events[anchors[index]] if index in anchors else None,
-        )
-        for index, role in roles.items()
-    )
+    slots = tuple(_slot(evidence, index, role, anchors) for index, role in roles.items())
     trace: Trace = {
         "candidates": count,
         "duration_s": evidence.duration_s,
@@ -86,9 +83,16 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
         "cover": cover,
         "refine": refine,
     }
+    if config.without == "cover":
+        trace["note"] = "Cover is left out: regions, then evenly spaced frames, take what Ground's anchors leave"
     if count < budget:
         trace["note"] = f"the video has {count} candidates for a budget of {budget}: all are taken"
     return Selection(slots, "gcr", budget, trace)
+
+
+def _slot(evidence: Evidence, index: int, role: Role, anchors: dict[int, int]) -> Slot:
+    event = evidence.events[anchors[index]] if index in anchors else None
+    return Slot(index, float(evidence.times_s[index]), role, float(evidence.relevance[index]), event)
 
 
 def _refuse_idle_demand(evidence: Evidence, options: dict[str, object]) -> None:
@@ -111,6 +115,8 @@ def _refine(
     trace: Trace = {"ran": False, "largest_gap_s": largest_s, "gap_share": share, "gate": config.gate}
     if share < config.gate - TIE:
         return trace | {"reason": f"the largest gap is {share:.1%} of the video, below the gate of {config.gate:.1%}"}
+    if config.without == "refine":
+        return trace | {"reason": "it is left out"}
     if most == 0 or not context:
         return trace | {"reason": "no swap is allowed" if most == 0 else "there is no context frame to replace"}
     frames = np.array(context)
@@ -124,6 +130,13 @@ def _refine(
         "context": _worth_rows([{"index": index} for index in context], values, len(start)),
     }
     return trace
+
+
+def _filling_trace(evidence: Evidence, filling: Filling) -> Trace:
+    """What Refine's regions did when they filled a budget that Cover had not."""
+    result = Refinement([], filling.entered, dict.fromkeys(range(len(filling.start)), "the budget is full"))
+    rows = _region_trace(evidence, filling.start, filling.stop, filling.values, result)
+    return {"ran": True, "reason": "Cover is left out, so its regions fill the budget", "swaps": [], "regions": rows}
 
 
 def _ground_trace(evidence: Evidence, grounding: Grounding, demand: float) -> Trace:

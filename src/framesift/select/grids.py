@@ -17,8 +17,8 @@ TARGET_WEIGHT, CUE_WEIGHT = 1.0, 0.5
 def check_detector(method: str, detector: Detector | None) -> Detector:
     if detector is None:
         raise InputError(
-            f"{method} needs an object detector: pass detector='owlv2', 'grounding-dino', a checkpoint's folder, or "
-            "any object with detect(pictures, phrases)"
+            f"{method} needs an object detector: pass detector='owlv2' (--set detector=owlv2), 'grounding-dino', a "
+            "checkpoint's folder, or any object with detect(pictures, phrases)"
         )
     if not hasattr(detector, "detect"):
         raise InputError(f"detector is {detector!r}; expected an object with detect(pictures, phrases)")

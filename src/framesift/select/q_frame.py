@@ -22,7 +22,8 @@ def q_frame(
     Input: relevance. Cost: O(N log N). seed: the draw repeats with it. logs: add the noise to the logarithm of the
     softmax, which makes it a draw in proportion to it; by default it is added to the softmax itself, as described.
 
-    Differs: the noise is seeded, because a comparison must repeat; the three resolutions belong to the exhibit.
+    Differs: the noise is seeded, because a comparison must repeat; the three resolutions are the exhibit's
+    (`scales=Q_FRAME_SCALES`).
     """
     temperature, seed = check_positive("temperature", temperature), check_whole("seed", seed)
     if not isinstance(logs, bool):

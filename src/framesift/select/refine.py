@@ -61,7 +61,7 @@ def worth(ranking: Ranking, near: Nearness, start: Array, stop: Array, context: 
         (
             np.concatenate((ranking.top_mean(start, stop, top_mean), ranking.scores[context])),
             novelty,
-            np.concatenate((_change_inside(steps, start, stop), _change_around(steps, context))),
+            np.concatenate((change_inside(steps, start, stop), _change_around(steps, context))),
         ),
         axis=1,
     )
@@ -105,7 +105,7 @@ def representative(vectors: UnitRows, start: int, stop: int) -> int:
     return start + int(np.flatnonzero(cosines >= cosines.max() - TIE)[0])
 
 
-def _change_inside(steps: Array, start: Array, stop: Array) -> Array:
+def change_inside(steps: Array, start: Array, stop: Array) -> Array:
     """(G,) mean step between a region's consecutive frames; 0 for a single frame."""
     out = np.zeros(len(start))
     long = np.flatnonzero(stop - start > 1)

@@ -41,8 +41,8 @@ def tspo(evidence: Evidence, budget: int, *, network: Network | None = None, cho
     choose = check_choice("choose", choose, WAYS)
     if network is None:
         raise InputError(
-            "tspo needs its trained weights: pass network='CHECKPOINT' (a safetensors or .pt file), or use bin-max, "
-            "which needs none"
+            "tspo needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors or .pt file, or "
+            "use bin-max, which needs none"
         )
     seen = np.asarray(network.embed(evidence.vectors.rows))
     if seen.shape != evidence.vectors.rows.shape:

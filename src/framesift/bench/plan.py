@@ -1,0 +1,262 @@
+"""What a run is to do: methods with their options, budgets, ways to show text, readers. From flags or from YAML.
+
+methods: [gcr, uniform]          names of `framesift selectors`
+budgets: [8, 32]
+text_modes: [aligned]            none, blank, prompt, tagged, shuffled, aligned
+readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: the frames alone
+ablate: [ground, cover, refine]  gcr without each of these, beside gcr
+sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
+set: {vsi.detector: NAME}        an option of one method, or of all that know it
+blocks: [{methods: [gcr], text_modes: [aligned]}] each with settings of its own in place of those above
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.jsontext import value_of
+from framesift.read.prompts import checked_mode
+from framesift.select.config import STAGES
+from framesift.select.registry import check_budget, check_options, get_selector
+
+if TYPE_CHECKING:
+    from framesift.encode.base import Encoder
+    from framesift.library.build import Fps, Mode
+    from framesift.read.base import Reader
+
+EVENTS = ("subtitles", "speech", "none")
+WITHOUT = "without"
+DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
+_BLOCK = ("methods", "budgets", "text_modes", "ablate", "sweep", "set")
+_WHOLE = ("readers", "encoder", "fps", "mode", "events", "seed")
+_DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
+SETTINGS = (*_BLOCK, *_WHOLE, *_DATA, "blocks")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method and those of its options that differ from its defaults."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, method: str, options: Mapping[str, Any]) -> "Variant":
+        known = get_selector(method).options
+        check_options(method, options, known)
+        return cls(method, {name: value for name, value in options.items() if value != known[name]})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A reader by address, or an object; name: what tables call it. options: that reader's own."""
+
+    reader: "str | Reader"
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to choose and show frames: what a question is put with, but for the reader."""
+
+    variant: Variant
+    budget: int
+    text_mode: str
+
+
+_OF_CHOICE: dict[str, Callable[[Choice], Any]] = {
+    "methods": lambda choice: choice.variant.method,
+    "budgets": lambda choice: choice.budget,
+    "text_modes": lambda choice: choice.text_mode,
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The choices in the order they were named, each once, and what is the same for all of them.
+
+    events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
+    draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
+    """
+
+    choices: tuple[Choice, ...]
+    readers: tuple[Asked, ...] = ()
+    encoder: "str | Encoder" = "auto"
+    fps: "Fps" = 1.0
+    mode: "Mode" = "exact"
+    events: str = "subtitles"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.events not in EVENTS:
+            raise OptionError(f"events is {self.events!r}; expected one of {', '.join(EVENTS)}")
+        if self.fps != "auto" and not 0 < self.fps <= 1000:
+            raise OptionError(f"fps is {self.fps}; expected a number above 0, or auto")
+        if self.mode not in ("exact", "fast", "keyframes"):
+            raise OptionError(f"mode is {self.mode!r}; expected exact, fast or keyframes")
+
+    def narrowed(self, **wanted: Sequence[Any]) -> "Plan":
+        """The choices with these methods, budgets or text_modes alone; one that the plan lacks is an error."""
+        kept = list(self.choices)
+        for name, values in wanted.items():
+            of = _OF_CHOICE[name]
+            known = list(dict.fromkeys(of(choice) for choice in self.choices))
+            unknown = [value for value in values if value not in known]
+            if unknown:
+                listing = ", ".join(map(str, known))
+                raise OptionError(f"{name} has no {unknown[0]!r} in this plan; it has {listing}")
+            kept = [choice for choice in kept if of(choice) in values]
+        if not kept:
+            raise OptionError("nothing in this plan has all of these at once; name fewer")
+        return replace(self, choices=tuple(kept))
+
+
+def read_settings(path: str | Path) -> dict[str, Any]:
+    """The settings of a YAML file; an unknown one is an error that lists the known."""
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra("a YAML plan needs PyYAML: pip install 'framesift[bench]'") from None
+    try:
+        read = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path} can't be read ({' '.join(str(error).split())}); expected a YAML plan") from None
+    if not isinstance(read, dict):
+        raise InputError(f"{path} holds no settings; expected some of {', '.join(SETTINGS)}")
+    _check_known(read, SETTINGS, str(path))
+    for k, block in enumerate(_blocks(read, str(path)), 1):
+        _check_known(block, _BLOCK, f"{path}, block {k}")
+    return read
+
+
+def make_plan(settings: Mapping[str, Any]) -> Plan:
+    """A plan from settings as YAML or flags give them: lists, or texts with commas between."""
+    _check_known(settings, SETTINGS, "the plan")
+    choices: dict[str, Choice] = {}
+    for block in _blocks(settings, "the plan") or [{}]:
+        merged = DEFAULTS | {name: settings[name] for name in _BLOCK if settings.get(name) is not None} | block
+        for choice in _choices(merged):
+            choices.setdefault(repr((choice.variant, choice.budget, choice.text_mode)), choice)
+    whole = {name: settings[name] for name in _WHOLE[1:] if settings.get(name) is not None}
+    if "fps" in whole and whole["fps"] != "auto":
+        whole["fps"] = _number(whole["fps"], "fps")
+    return Plan(tuple(choices.values()), readers_of(settings.get("readers")), **whole)
+
+
+def readers_of(value: Any) -> tuple[Asked, ...]:
+    """Addresses, NAME=address, or a mapping of names to addresses or to {reader: address, option: value …}."""
+    found = []
+    pairs = value.items() if isinstance(value, Mapping) else (_named(text) for text in words(value, "readers"))
+    for name, reader in pairs:
+        options = dict(reader) if isinstance(reader, Mapping) else {"reader": reader}
+        address = options.pop("reader", None)
+        if not isinstance(address, str):
+            raise OptionError(f"the reader {name!r} has no address; expected a URL, local:MODEL or similarity")
+        found.append(Asked(address, str(name), options))
+    return tuple(found)
+
+
+def words(value: Any, name: str) -> list[str]:
+    """A list's parts, or a text's between commas, as texts; none is an empty list."""
+    if value is None:
+        return []
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or any(isinstance(part, Mapping | list) for part in parts):
+        raise OptionError(f"{name} is {value!r}; expected a list, or names with commas between them")
+    return [str(part).strip() for part in parts if str(part).strip()]
+
+
+def pairs_of(value: Any, name: str) -> dict[str, Any]:
+    """NAME=VALUE texts, or a mapping, as a mapping."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    found = {}
+    for text in value or ():
+        key, equals, item = str(text).partition("=")
+        if not equals or not key.strip():
+            raise OptionError(f"{name} {text!r} sets nothing; expected NAME=VALUE")
+        found[key.strip()] = item.strip()
+    return found
+
+
+def _choices(block: Mapping[str, Any]) -> Iterator[Choice]:
+    methods = words(block["methods"], "methods")
+    if not methods:
+        raise OptionError("there is no method; name some of `framesift selectors`")
+    budgets = [check_budget(_whole(text, "budgets")) for text in words(block["budgets"], "budgets")]
+    modes = [checked_mode(text) for text in words(block["text_modes"], "text_modes")]
+    variants = _variants(methods, block)
+    if not budgets or not modes:
+        raise OptionError("budgets or text_modes is empty; expected at least one of each")
+    for variant, budget, mode in product(variants, budgets, modes):
+        yield Choice(variant, budget, mode)
+
+
+def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]:
+    known = {method: get_selector(method).options for method in methods}
+    base: dict[str, dict[str, Any]] = {method: {} for method in methods}
+    for name, value in pairs_of(block.get("set"), "set").items():
+        for method, option in _takers(name, known):
+            base[method][option] = value_of(value) if isinstance(value, str) else value
+    made = [Variant.of(method, base[method]) for method in methods]
+    ablated = words(block.get("ablate"), "ablate")
+    unknown = [stage for stage in ablated if stage not in STAGES]
+    if unknown:
+        raise OptionError(f"ablate has {unknown[0]!r}; expected some of {', '.join(STAGES)}")
+    for method, option in _takers(WITHOUT, known) if ablated else ():
+        made += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
+    for name, values in pairs_of(block.get("sweep"), "sweep").items():
+        for method, option in _takers(name, known):
+            swept = [value_of(text) for text in words(values, f"sweep of {name}")]
+            made += [Variant.of(method, base[method] | {option: value}) for value in swept]
+    return list({repr(variant): variant for variant in made}.values())
+
+
+def _takers(name: str, known: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
+    """The methods that know this option: "name" for every one that does, "method.name" for one."""
+    method, dot, own = name.partition(".")
+    if dot and method in known:
+        check_options(method, {own: None}, known[method])
+        return [(method, own)]
+    takers = [(method, name) for method, options in known.items() if name in options]
+    if not takers:
+        listing = ", ".join(dict.fromkeys(option for options in known.values() for option in options)) or "none"
+        raise OptionError(f"none of {', '.join(known)} has an option {name!r}; they know {listing}")
+    return takers
+
+
+def _blocks(settings: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
+    blocks = settings.get("blocks") or []
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise InputError(f"{place}: blocks is no list of settings; expected some of {', '.join(_BLOCK)} in each")
+    return blocks
+
+
+def _check_known(settings: Iterable[Any], known: Sequence[str], place: str) -> None:
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise InputError(f"{place} has no setting {unknown[0]!r}; known are {', '.join(known)}")
+
+
+def _named(text: str) -> tuple[str, str]:
+    """NAME=address; an address of its own may hold "=" behind its "/" or ":"."""
+    name, equals, address = text.partition("=")
+    return (name.strip(), address.strip()) if equals and not set(name) & set(":/") else ("", text)
+
+
+def _whole(text: str, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise OptionError(f"{name} has {text!r}; expected whole numbers") from None
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} is {value!r}; expected a number") from None

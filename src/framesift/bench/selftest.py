@@ -1,0 +1,136 @@
+"""The whole river on planted evidence: does each stage find what it is there for? As measured, whatever it shows."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from framesift.bench.datasets import load_dataset
+from framesift.bench.evidence_scores import score_times
+from framesift.bench.intervals import difference_interval, share_interval
+from framesift.bench.items import Dataset
+from framesift.bench.layouts import main_table
+from framesift.bench.plan import make_plan
+from framesift.bench.planted import KINDS, SECONDS, VIDEOS, make_planted
+from framesift.bench.provenance import describe
+from framesift.bench.report import write_report
+from framesift.bench.results import Result, Results, read_results
+from framesift.bench.runner import run_benchmark
+from framesift.bench.scores import OVERALL, minus, signed
+from framesift.bench.tables import Cell, Table, bold_best, word
+from framesift.errors import FramesiftError
+
+BUDGETS = (8, 16)
+OTHERS = ("uniform", "topk", "mmr")
+CASE_OF = {"ground": "told", "cover": "seen", "refine": "hidden"}  # the questions made for each stage
+VARIANTS = ("gcr", *(f"gcr without={stage}" for stage in CASE_OF), *OTHERS)
+FOUND = (
+    "Questions with a frame inside their planted evidence, in percent; in brackets 95 % intervals clustered by video. "
+    "told: only spoken; seen: shown for four seconds; hidden: hurried and out of focus, while "
+    "the same is shown sharp and at length elsewhere."
+)
+Hits = Mapping[tuple[str, int], Mapping[str, bool]]  # by variant and budget: question → found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The tables, and what was claimed against what was measured."""
+
+    tables: tuple[Table, ...]
+    verdicts: tuple[dict[str, Any], ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return all(verdict["holds"] for verdict in self.verdicts)
+
+
+def run_selftest(
+    folder: Path,
+    *,
+    videos: int = VIDEOS,
+    seconds: int = SECONDS,
+    budgets: Sequence[int] = BUDGETS,
+    encoder: str = "offline",
+    command: str = "framesift bench selftest",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Outcome:
+    """Make the data set, choose, ask the similarity reader, and hold the evidence found against what is claimed."""
+    started = time.perf_counter()
+    tell = progress or (lambda *_: None)
+    path = make_planted(
+        folder / "data", videos=videos, seconds=seconds, progress=lambda _, k, n: tell(0, 1, f"making video {k} of {n}")
+    )
+    dataset = load_dataset(str(path))
+    settings = {"methods": ["gcr", *OTHERS], "ablate": list(CASE_OF), "budgets": list(budgets), "encoder": encoder}
+    plan = make_plan({**settings, "readers": ["similarity"]})
+    run_benchmark(dataset, plan, folder / "results", store=folder / "indexes", command=command, progress=progress)
+    results = read_results(folder / "results")
+    failed = next((row.error for row in results.rows if row.error), "")
+    if failed:
+        raise FramesiftError(f"the selftest could not choose or answer: {failed}")
+    notes = describe(results.rows, results.runs.values())
+    hits = found_by(results.rows, dataset)
+    write_report(results, folder / "report", datasets=[dataset], with_plots=False)
+    tables = (found_table(hits, dataset, notes), _accuracy_table(results, notes))
+    return Outcome(tables, tuple(verdicts(hits, dataset)), time.perf_counter() - started)
+
+
+def found_by(rows: Sequence[Result], dataset: Dataset) -> Hits:
+    """Whether each variant's frames hold each question's evidence: one inside the planted stretch."""
+    items = {item.id: item for item in dataset.items}
+    found: dict[tuple[str, int], dict[str, bool]] = {}
+    for row in rows:
+        score = score_times(items[row.item_id], row.times_s)
+        found.setdefault((row.variant, row.budget), {})[row.item_id] = bool(score and score.scenes_hit)
+    return found
+
+
+def found_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Table:
+    kinds = [kind for kind in KINDS if kind in dataset.groups]
+    lines: list[list[Cell]] = []
+    rules = []
+    for budget in sorted({budget for _, budget in hits}):
+        block = []
+        for variant in VARIANTS:
+            cells = [word(variant), Cell.count(budget)]
+            for kind in (*kinds, OVERALL):
+                chosen = [item for item in dataset.items if kind in (item.group, OVERALL)]
+                found = [hits[variant, budget][item.id] for item in chosen]
+                cells.append(Cell.percent(share_interval(found, [item.video_id for item in chosen])))
+            block.append([*cells, Cell.count(len(dataset))])
+        rules.append(len(lines))
+        lines += bold_best(block, range(2, 3 + len(kinds)))
+    columns = ("Method", "Frames", *kinds, OVERALL, "n")
+    rows = tuple(tuple(line) for line in lines)
+    return Table("found", "Planted evidence found (%)", columns, rows, (), (FOUND, *notes), frozenset(rules))
+
+
+def verdicts(hits: Hits, dataset: Dataset) -> list[dict[str, Any]]:
+    """Each claim with the paired difference over all budgets and its 95 % interval; it holds when gcr found more."""
+    told = [_verdict(f"gcr finds more than {other}", hits, dataset, other, KINDS) for other in OTHERS]
+    for stage, kind in CASE_OF.items():
+        claim = f"without {stage.capitalize()} less is found of what is {kind}"
+        told.append(_verdict(claim, hits, dataset, f"gcr without={stage}", (kind,)))
+    return told
+
+
+def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequence[str]) -> dict[str, Any]:
+    asked = [item for item in dataset.items if item.group in kinds]
+    pairs = [
+        (hits["gcr", budget][item.id], hits[other, budget][item.id], item.video_id)
+        for budget in sorted({budget for _, budget in hits})
+        for item in asked
+    ]
+    ours, theirs = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    interval = difference_interval([int(a) - int(b) for a, b, _ in pairs], [video for *_, video in pairs])
+    value, low, high = (100 * min(max(part, -1.0), 1.0) for part in interval)
+    measured = f"{ours} against {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)})"
+    return {"claim": claim, "measured": measured, "holds": ours > theirs, "difference": value, "low": low, "high": high}
+
+
+def _accuracy_table(results: Results, notes: Sequence[str]) -> Table:
+    weak = "The similarity reader compares words with pictures and understands neither: read nothing into its answers."
+    table = main_table(results.rows, (weak, *notes))
+    return replace(table, name="answers", title="Right answers of the similarity reader (%)")

@@ -1,0 +1,367 @@
+"""The benchmarks: run data sets, make tables of results, score anyone's frames, and try all on planted evidence."""
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framesift.cli.shared import Add, add_store, print_json
+from framesift.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from framesift.bench.items import Dataset
+    from framesift.bench.plan import Plan
+    from framesift.bench.runner import Tally
+    from framesift.bench.tables import Table
+
+DATASETS = ("longvideobench", "videomme", "mlvu", "egoschema", "lvbench")
+OWN = "own"
+OWN_ENDINGS = (".jsonl", ".json", ".csv")
+RESULTS = "bench-results"
+_CHOICE = ("methods", "budgets", "text_modes")
+_PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed")
+
+
+def spelled_out(argv: Sequence[str]) -> list[str]:
+    """`bench mine.jsonl` is short for `bench own mine.jsonl`."""
+    words = list(argv)
+    if words[:1] == ["bench"] and len(words) > 1 and words[1].lower().endswith(OWN_ENDINGS):
+        words.insert(1, OWN)
+    return words
+
+
+def add_commands(add: Add) -> None:
+    bench = add("bench", _bench, "run benchmarks, and make their tables")
+    parts = bench.add_subparsers(title="what", required=True, metavar="DATASET|run|report|evidence|selftest")
+
+    def part(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+        command = parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print the result as JSON")
+        command.set_defaults(run=run)
+        return command
+
+    for name in DATASETS:
+        command = part(name, _dataset, f"run methods and readers on {name}")
+        command.set_defaults(dataset=name)
+        command.add_argument("--data", required=True, metavar="DIR", help="the data set's folder, as published")
+        _add_run(command)
+    own = part(OWN, _dataset, "run methods and readers on questions of your own: bench FILE.jsonl")
+    own.add_argument("dataset", metavar="FILE", help="JSONL, JSON or CSV of video, question, options, answer …")
+    own.set_defaults(data=None)
+    _add_run(own)
+    run = part("run", _run_file, "run what a YAML file says, such as those in benchmarks/paper")
+    run.add_argument("plan", metavar="FILE.yaml")
+    run.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help="a data set's folder; repeatable")
+    _add_run(run, from_file=True)
+    report = part("report", _report, "tables and plots from a folder of results")
+    report.add_argument("results", nargs="+", metavar="RESULTS")
+    report.add_argument("--out", metavar="DIR", help="folder to write (default: RESULTS/report)")
+    report.add_argument(
+        "--data", action="append", default=[], metavar="NAME=DIR", help="for evidence scores; repeatable"
+    )
+    report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
+    report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
+    report.add_argument("--no-plots", action="store_true")
+    evidence = part("evidence", _evidence, "score frames chosen by anyone against annotated moments, with no reader")
+    evidence.add_argument("dataset", metavar="DATASET")
+    evidence.add_argument("--data", metavar="DIR")
+    evidence.add_argument(
+        "--selections", action="append", required=True, metavar="FILE", help="frame lists; repeatable"
+    )
+    evidence.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
+    _add_data(evidence)
+    selftest = part("selftest", _selftest, "run everything on a small data set with planted evidence, made on the spot")
+    selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
+
+
+def _add_data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--limit", type=int, metavar="N", help="the first N questions")
+    command.add_argument("--sample", type=int, metavar="N", help="N questions drawn by --seed")
+    command.add_argument("--ids", metavar="ID,ID", help="these questions")
+    command.add_argument("--groups", metavar="NAME,NAME", help="as in Short,Medium, or the data set's own words")
+    command.add_argument("--seed", type=int, help="of the sample, of methods that draw, of the shuffled overlay")
+    command.add_argument("--allow-missing", action="store_true", default=None, help="leave out what is not there")
+    command.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
+
+
+def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> None:
+    narrow = "; of those in the file" if from_file else ""
+    command.add_argument("--methods", metavar="NAME,NAME", help=f"of `framesift selectors`{narrow}")
+    command.add_argument("--budgets", metavar="N,N", help=f"how many frames{narrow}")
+    command.add_argument(
+        "--text-modes", metavar="NAME,NAME", help=f"none, blank, prompt, tagged, shuffled, aligned{narrow}"
+    )
+    readers = "http://HOST/v1[#MODEL], local:MODEL, similarity, each also as NAME=…; none: frames alone"
+    command.add_argument("--readers", metavar="READER,READER", help=readers)
+    if not from_file:
+        command.add_argument("--ablate", metavar="STAGE,STAGE", help="gcr without ground, cover, refine, beside gcr")
+        command.add_argument("--sweep", action="append", metavar="OPTION=V,V", help="each value beside the default")
+        command.add_argument("--set", action="append", metavar="[METHOD.]OPTION=V", help="an option of the methods")
+        command.add_argument("--fps", help="candidates per second, or auto (default: 1, the paper's)")
+        command.add_argument("--mode", choices=("exact", "fast", "keyframes"))
+        command.add_argument("--events", choices=("subtitles", "speech", "none"), help="where the text comes from")
+    command.add_argument("--encoder", help="auto, siglip, offline, …, or a checkpoint's folder")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
+    command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
+    _add_data(command)
+    add_store(command)
+
+
+def _bench(_: argparse.Namespace) -> int:
+    raise OptionError("there is nothing to run; name a data set, run, report, evidence or selftest")
+
+
+def _dataset(args: argparse.Namespace) -> int:
+    from framesift.bench.plan import make_plan
+
+    settings = {name: getattr(args, name) for name in _PLAN if getattr(args, name, None) is not None}
+    dataset = _load(args.dataset, args.data, args, {})
+    return _run(args, [dataset], make_plan(settings))
+
+
+def _run_file(args: argparse.Namespace) -> int:
+    from framesift.bench.plan import make_plan, pairs_of, read_settings, words
+
+    settings = read_settings(args.plan)
+    for name in ("readers", "encoder", "seed"):
+        if getattr(args, name) is not None:
+            settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
+    plan = make_plan(settings)
+    wanted = {name: words(getattr(args, name), name) for name in _CHOICE if getattr(args, name) is not None}
+    if "budgets" in wanted:
+        wanted["budgets"] = [int(text) if text.isdigit() else text for text in wanted["budgets"]]  # type: ignore[misc]
+    folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
+    return _run(args, [_load(name, place, args, settings) for name, place in folders.items()], plan.narrowed(**wanted))
+
+
+def _chosen_readers(text: str, settings: dict[str, Any]) -> Any:
+    """`--readers` beside a file: names of readers in it, NAME=address for one of them elsewhere, or others."""
+    from framesift.bench.plan import words
+
+    known = settings.get("readers")
+    known = known if isinstance(known, dict) else {}
+    chosen: dict[str, Any] = {}
+    for word in words(text, "readers"):
+        name, equals, address = word.partition("=")
+        named = equals and not set(name) & set(":/")
+        chosen[name if named else word if word in known else ""] = address if named else known.get(word, word)
+    return chosen
+
+
+def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | None]:
+    """The folder of each data set: from the file, or from --data NAME=DIR."""
+    wanted = dict(listed) if isinstance(listed, dict) else dict.fromkeys(listed or ())
+    if not wanted:
+        wanted = dict(given)
+    unknown = [name for name in given if name not in wanted]
+    if unknown:
+        raise OptionError(f"--data names {unknown[0]!r}, which {plan} does not run; it runs {', '.join(wanted)}")
+    folders: dict[str, str | None] = {name: given.get(name, place) for name, place in wanted.items()}
+    if given:  # a folder for some of them: those are meant
+        folders = {name: place for name, place in folders.items() if place is not None or _is_own(name)}
+    if not folders:
+        raise OptionError(f"{plan} names no data set; give one with --data NAME=DIR")
+    return folders
+
+
+def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dict[str, Any]) -> "Dataset":
+    from framesift.bench.datasets import load_dataset
+    from framesift.bench.evidence_scores import read_scenes
+    from framesift.bench.plan import words
+
+    def said(option: str) -> Any:
+        value = getattr(args, option, None)
+        return settings.get(option) if value is None else value
+
+    dataset = load_dataset(name, folder)
+    dataset = dataset.choose(
+        ids=words(said("ids"), "ids") or None,
+        groups=words(said("groups"), "groups") or None,
+        sample=said("sample"),
+        limit=said("limit"),
+        seed=said("seed") or 0,
+    ).with_files(allow_missing=bool(said("allow_missing")))
+    if args.scenes:
+        dataset = dataset.with_scenes(read_scenes(args.scenes))
+    if not dataset.items:
+        raise InputError(f"{dataset.name}: no question is left; choose fewer conditions")
+    return dataset
+
+
+def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "Plan") -> int:
+    from framesift.bench.report import evidence_tables, make_tables
+    from framesift.bench.results import Results, read_results
+    from framesift.bench.runner import parse_shard, run_benchmark
+
+    shard = parse_shard(args.shard)
+    tallies: list[Tally] = []
+    for dataset in datasets:
+        if dataset.skipped and not args.json:
+            left_out = f"{dataset.name}: {dataset.describe_missing()}; {len(dataset.skipped)} questions are left out"
+            print(left_out, file=sys.stderr)
+        bar = Jobs(dataset.name, show=not args.json)
+        try:
+            tallies.append(
+                run_benchmark(
+                    dataset,
+                    plan,
+                    args.out,
+                    store=args.store,
+                    device=args.device,
+                    shard=shard,
+                    command=command_line(args),
+                    progress=bar,
+                )
+            )
+        finally:
+            bar.close()
+    found = read_results(args.out)
+    names = {dataset.name for dataset in datasets}
+    rows = Results([row for row in found.rows if row.dataset in names], found.runs, found.unreadable)
+    tables = [table for table in make_tables(rows) if table.name.startswith("main")] if rows.rows else []
+    _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if _has_moments(d)])], tallies)
+    return 1 if any(tally.errors for tally in tallies) else 0
+
+
+def _show(args: argparse.Namespace, tables: "list[Table]", tallies: "list[Tally]") -> None:
+    if args.json:
+        runs = [asdict(tally) | {"folder": str(tally.folder)} for tally in tallies]
+        print_json({"runs": runs, "tables": [table_rows(table) for table in tables]})
+        return
+    for table in tables:
+        print(table.to_markdown())
+    for tally in tallies:
+        failed = f", {tally.errors} of them with an error" if tally.errors else ""
+        kept = f" ({tally.before} were done before)" if tally.before else ""
+        print(f"{tally.done} answers in {tally.seconds:.0f} s{failed}{kept}; all are in {tally.folder}")
+    print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
+
+
+def table_rows(table: "Table") -> dict[str, Any]:
+    """A table as JSON values: its numbers unrounded, bounds beside them."""
+    columns = [f"{column}" for column in table.columns]
+    rows = []
+    for line in table.rows:
+        cells = [asdict(cell) for cell in line]
+        rows.append(
+            [{key: value for key, value in cell.items() if value is not None and key != "bold"} for cell in cells]
+        )
+    return {"name": table.name, "title": table.title, "columns": columns, "rows": rows, "notes": list(table.notes)}
+
+
+def _report(args: argparse.Namespace) -> int:
+    from framesift.bench.datasets import load_dataset
+    from framesift.bench.evidence_scores import read_scenes
+    from framesift.bench.plan import pairs_of
+    from framesift.bench.report import write_report
+    from framesift.bench.results import read_results
+    from framesift.select.registry import selectors
+
+    datasets = [load_dataset(name, place or None) for name, place in pairs_of(_own_pairs(args.data), "--data").items()]
+    if args.scenes:
+        datasets = [dataset.with_scenes(read_scenes(args.scenes)) for dataset in datasets]
+    out = Path(args.out) if args.out else Path(args.results[0]) / "report"
+    report = write_report(
+        read_results(*args.results),
+        out,
+        datasets=datasets,
+        baseline=args.baseline,
+        defaults={name: selector.options for name, selector in selectors().items()},
+        with_plots=not args.no_plots,
+    )
+    if args.json:
+        tables = [table_rows(table) for table in report.tables]
+        print_json({"folder": str(out), "files": [str(path) for path in report.files], "tables": tables})
+        return 0
+    for table in report.tables:
+        print(table.to_markdown())
+    print(f"{len(report.tables)} tables in {out / 'report.md'}")
+    return 0
+
+
+def _own_pairs(given: list[str]) -> list[str]:
+    return [f"{text}=" if text.lower().endswith(OWN_ENDINGS) and "=" not in text else text for text in given]
+
+
+def _evidence(args: argparse.Namespace) -> int:
+    from framesift.bench.evidence_scores import read_selections, score_selections
+    from framesift.bench.layouts import evidence_table
+
+    dataset = _load(args.dataset, args.data, args, {})
+    if not _has_moments(dataset):
+        raise InputError(f"{dataset.name} has no annotated moments; give true scenes with --scenes CSV")
+    summaries = {}
+    for path in args.selections:
+        times = read_selections(path, dataset.items, fps=args.fps)
+        summaries[Path(path).stem if len(args.selections) == 1 else path] = score_selections(dataset.items, times)[1]
+    told = f"data: {dataset.name}, {len(dataset)} questions, fingerprint {dataset.fingerprint}"
+    table = evidence_table(summaries, (f"command: {command_line(args)}", told))
+    if args.json:
+        print_json(table_rows(table))
+    else:
+        print(table.to_markdown())
+    return 0
+
+
+def _selftest(args: argparse.Namespace) -> int:
+    from tempfile import TemporaryDirectory
+
+    from framesift.bench.selftest import run_selftest
+
+    bar = Jobs("selftest", show=not args.json)
+    with TemporaryDirectory(prefix="framesift-selftest-") as temporary:
+        try:
+            outcome = run_selftest(Path(args.out or temporary), command=command_line(args), progress=bar)
+        finally:
+            bar.close()
+    if args.json:
+        tables = [table_rows(table) for table in outcome.tables]
+        print_json({"passed": outcome.passed, "verdicts": list(outcome.verdicts), "tables": tables})
+    else:
+        for table in outcome.tables:
+            print(table.to_markdown())
+        for verdict in outcome.verdicts:
+            print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
+        print(f"\n{outcome.seconds:.0f} s" + (f"; everything is in {args.out}" if args.out else ""))
+    return 0 if outcome.passed else 1
+
+
+class Jobs:
+    """A bar over all jobs of a run on a terminal, with the time left; nothing elsewhere."""
+
+    def __init__(self, name: str, *, show: bool) -> None:
+        self.show, self.name = show and sys.stderr.isatty(), name
+        self._bar: Any = None
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if not self.show:
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(desc=self.name, unit=" answers")
+        self._bar.total = total
+        self._bar.set_postfix_str(what[-40:], refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def command_line(args: argparse.Namespace) -> str:
+    """What was typed, without any password an address holds."""
+    return re.sub(r"://[^/@\s]+@", "://…@", shlex.join(["framesift", *args.argv]))
+
+
+def _has_moments(dataset: "Dataset") -> bool:
+    return any(item.moments_s or item.scenes for item in dataset.items)
+
+
+def _is_own(name: str) -> bool:
+    return name.lower().endswith(OWN_ENDINGS)

@@ -1,0 +1,127 @@
+"""Plans: the cross product, what is refused, and the ready ones of the paper."""
+
+from pathlib import Path
+
+import pytest
+from small import make_dataset
+
+from framesift.bench.plan import make_plan, read_settings, readers_of
+from framesift.bench.runner import Ready, _Run
+from framesift.errors import InputError, OptionError, UnknownName
+
+PAPER = sorted((Path(__file__).parents[2] / "benchmarks" / "paper").glob("*.yaml"))
+
+
+def variants(**settings):
+    return [(c.variant.method, dict(c.variant.options)) for c in make_plan({"budgets": "8", **settings}).choices]
+
+
+def test_every_method_meets_every_budget_and_mode():
+    plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32", "text_modes": "none,aligned"})
+    assert len(plan.choices) == 8 and plan.fps == 1.0
+
+
+def test_ablations_stand_beside_the_whole_method():
+    stages = [options.get("without") for _, options in variants(methods="gcr", ablate="ground,cover,refine")]
+    assert stages == [None, "ground", "cover", "refine"]
+
+
+def test_a_swept_default_is_the_method_itself():
+    swept = variants(methods="gcr", sweep={"alpha_ground": ["1/8", "1/4", "3/8"]})
+    assert swept == [("gcr", {}), ("gcr", {"alpha_ground": 0.125}), ("gcr", {"alpha_ground": 0.375})]
+
+
+def test_an_option_goes_to_the_methods_that_know_it():
+    assert variants(methods="gcr,mmr", set=["mmr.weight=0.3"]) == [("gcr", {}), ("mmr", {"weight": 0.3})]
+
+
+def test_blocks_have_settings_of_their_own():
+    settings = {"budgets": [8], "blocks": [{"methods": ["uniform"], "text_modes": ["none"]}, {"methods": ["gcr"]}]}
+    assert [(c.variant.method, c.text_mode) for c in make_plan(settings).choices] == [
+        ("uniform", "none"),
+        ("gcr", "aligned"),
+    ]
+
+
+def test_a_plan_can_be_narrowed_to_one_line_of_its_table():
+    plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32"})
+    (choice,) = plan.narrowed(methods=["gcr"], budgets=[32]).choices
+    assert (choice.variant.method, choice.budget) == ("gcr", 32)
+
+
+def test_narrowing_to_what_is_not_there_lists_what_is():
+    with pytest.raises(OptionError, match="methods has no 'aks' in this plan; it has gcr, uniform"):
+        make_plan({}).narrowed(methods=["aks"])
+
+
+def test_readers_have_names_where_they_are_given():
+    named = readers_of("Qwen=http://host/v1#a,similarity,http://host/v1?x=1")
+    assert [(one.name, one.reader) for one in named] == [
+        ("Qwen", "http://host/v1#a"),
+        ("", "similarity"),
+        ("", "http://host/v1?x=1"),
+    ]
+
+
+def test_a_reader_may_have_options():
+    (one,) = readers_of({"Qwen": {"reader": "local:qwen2.5-vl-7b", "score": "logits"}})
+    assert one.reader == "local:qwen2.5-vl-7b" and one.options == {"score": "logits"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"methods": "gcr", "sweep": ["beta=1"]}, "none of gcr has an option 'beta'; they know alpha_ground"),
+        ({"methods": "uniform", "ablate": "ground"}, "none of uniform has an option 'without'"),
+        ({"methods": "gcr", "ablate": "read"}, "ablate has 'read'; expected some of ground, cover, refine"),
+        ({"budgets": "many"}, "expected whole numbers"),
+        ({"text_modes": "loud"}, "expected one of none, blank"),
+        ({"events": "ears"}, "events is 'ears'"),
+        ({"readers": {"x": {"score": "logits"}}}, "has no address"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, words):
+    with pytest.raises(OptionError, match=words):
+        make_plan(settings)
+
+
+def test_an_unknown_method_lists_the_known_ones():
+    with pytest.raises(UnknownName, match="known are gcr, uniform"):
+        make_plan({"methods": "gcrr"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("method: [gcr]", "has no setting 'method'; known are methods, budgets"),
+        ("blocks: [{readers: [similarity]}]", "block 1 has no setting 'readers'"),
+        ("- gcr", "holds no settings"),
+        ("methods: [gcr", "can't be read"),
+        ("methods: !!python/object/apply:os.getcwd []", "can't be read"),
+    ],
+)
+def test_a_file_that_is_no_plan_is_refused(tmp_path, text, words):
+    (tmp_path / "plan.yaml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_settings(tmp_path / "plan.yaml")
+
+
+def test_the_paper_has_a_plan_for_each_table_and_figure():
+    names = {path.stem for path in PAPER}
+    assert names == {"baselines-with-overlay", "figure4", "figure5", "table1", "table2", "table3", "table4"}
+
+
+@pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
+def test_a_plan_of_the_paper_becomes_jobs(path, tmp_path):
+    plan = make_plan(read_settings(path))
+    dataset = make_dataset(tmp_path, videos=1)
+    readers = [Ready(asked.name, object(), "longvideobench") for asked in plan.readers]
+    jobs = _Run(dataset, plan, readers, "siglip").todo(set(), (1, 1))
+    assert sum(map(len, jobs.values())) == len(dataset) * len(plan.choices) * len(readers)
+
+
+def test_table_1_holds_the_lines_of_the_paper():
+    plan = make_plan(read_settings(next(path for path in PAPER if path.stem == "table1")))
+    lines = [(choice.variant.method, choice.budget, choice.text_mode) for choice in plan.choices]
+    assert ("gcr", 64, "aligned") in lines and ("wfs-sb", 32, "none") in lines and len(lines) == 3 + 8 + 3
+    assert len(plan.readers) == 3 and plan.encoder == "siglip"

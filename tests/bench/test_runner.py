@@ -1,0 +1,161 @@
+"""A run: what it writes, how it goes on, and what it does when something is wrong."""
+
+import pytest
+from small import FirstOption, make_dataset, small_plan
+
+from framesift.bench import runner
+from framesift.bench.report import write_report
+from framesift.bench.results import read_results
+from framesift.bench.runner import parse_shard, run_benchmark
+from framesift.errors import OptionError, ReaderError
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return make_dataset(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture
+def run(dataset, store, tmp_path):
+    def go(plan, folder="results", dataset=dataset, **said):
+        tally = run_benchmark(dataset, plan, tmp_path / folder, store=store, **said)
+        return tally, read_results(tmp_path / folder)
+
+    return go
+
+
+def test_every_question_method_and_mode_becomes_a_row(run):
+    reader = FirstOption()
+    tally, results = run(small_plan(reader, text_modes="none,aligned"))
+    assert tally.done == len(results.rows) == reader.asked == 4 * 2 * 2
+    assert {(row.method, row.text_mode) for row in results.rows} == {
+        (method, mode) for method in ("gcr", "uniform") for mode in ("none", "aligned")
+    }
+    assert [row.correct for row in results.rows].count(True) == 8
+
+
+def test_a_row_says_what_it_cost_and_shows(run):
+    _, results = run(small_plan(FirstOption()))
+    row = next(row for row in results.rows if row.method == "gcr")
+    assert {"score", "select", "decode", "features", "read"} == set(row.seconds)
+    assert len(row.times_s) == len(row.frame_numbers) == 4 and row.candidates == row.looked_at == 13
+    assert row.rendered == 1 and row.tokens == 7 and row.peak_memory_bytes > 0 and row.encoder == "grid"
+
+
+def test_a_method_that_looks_at_nothing_owes_nothing_for_the_index(run):
+    _, results = run(small_plan(FirstOption()))
+    assert {row.seconds["decode"] > 0 for row in results.rows if row.method == "uniform"} == {False}
+    assert {row.seconds["decode"] > 0 for row in results.rows if row.method == "gcr"} == {True}
+
+
+def test_frames_of_a_baseline_carry_the_text_on_screen(run):
+    _, results = run(small_plan(FirstOption(), methods="uniform", budgets="20", text_modes="none,aligned"))
+    assert {row.text_mode: row.rendered for row in results.rows} == {"none": 0, "aligned": 3}
+
+
+def test_without_a_reader_frames_are_kept_once_whatever_the_modes(run):
+    tally, results = run(small_plan(text_modes="none,aligned"))
+    assert tally.done == len(results.rows) == 8 and not any(row.reader for row in results.rows)
+
+
+def test_a_run_goes_on_where_it_was_stopped(run, monkeypatch):
+    whole = runner._Run._answer
+
+    def stop(self, *task):
+        if self.done >= 3:
+            raise KeyboardInterrupt
+        return whole(self, *task)
+
+    monkeypatch.setattr(runner._Run, "_answer", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(small_plan(FirstOption()))
+    monkeypatch.setattr(runner._Run, "_answer", whole)
+    reader = FirstOption()
+    tally, results = run(small_plan(reader))
+    assert tally.before >= 3 and reader.asked == tally.done == 8 - tally.before and len(results.rows) == 8
+
+
+def test_an_added_method_redoes_nothing(run):
+    run(small_plan(FirstOption()))
+    reader = FirstOption()
+    tally, results = run(small_plan(reader, methods="gcr,uniform,topk"))
+    assert (tally.before, reader.asked) == (8, 4) and len(results.rows) == 12
+
+
+def test_a_finished_run_writes_nothing(run, tmp_path):
+    run(small_plan(FirstOption()))
+    files = list((tmp_path / "results").iterdir())
+    tally, _ = run(small_plan(FirstOption()))
+    assert tally.done == 0 and list((tmp_path / "results").iterdir()) == files
+
+
+def test_a_bad_video_costs_only_its_own_questions(run, tmp_path):
+    dataset = make_dataset(tmp_path / "data")
+    (tmp_path / "data" / "0.mp4").write_bytes(b"this is no video")
+    tally, results = run(small_plan(FirstOption()), dataset=dataset)
+    assert tally.errors == 4 and len(results.rows) == 8
+    assert {row.video_id for row in results.rows if row.error} == {"0.mp4"}
+    assert all("\n" not in row.error and "0.mp4" in row.error for row in results.rows if row.error)
+
+
+def test_what_failed_is_tried_again(run, tmp_path):
+    dataset = make_dataset(tmp_path / "data")
+    good = (tmp_path / "data" / "0.mp4").read_bytes()
+    (tmp_path / "data" / "0.mp4").write_bytes(b"this is no video")
+    run(small_plan(FirstOption()), dataset=dataset)
+    (tmp_path / "data" / "0.mp4").write_bytes(good)
+    tally, results = run(small_plan(FirstOption()), dataset=dataset)
+    assert (tally.done, tally.before) == (4, 4) and not any(row.error for row in results.rows)
+
+
+def test_a_question_the_reader_fails_on_is_counted_and_the_run_goes_on(run):
+    _, results = run(small_plan(FirstOption(fails=["Cold A?"])))
+    assert [row.error for row in results.rows].count("it would not say") == 4
+    assert sum(row.is_answer for row in results.rows) == 4
+
+
+def test_a_reader_that_always_fails_ends_the_run(run, monkeypatch):
+    monkeypatch.setattr(runner, "MOST_FAILURES", 3)
+    with pytest.raises(ReaderError, match="3 questions in a row got no answer, the last: it would not say"):
+        run(small_plan(FirstOption(fails=["Cold A?", "Cold B?"])))
+
+
+def test_shards_together_are_the_whole(run, tmp_path):
+    dataset = make_dataset(tmp_path / "data", videos=4)
+    parts = [run(small_plan(), dataset=dataset, folder="shared", shard=(k, 3))[0].done for k in (1, 2, 3)]
+    _, whole = run(small_plan(), dataset=dataset, folder="whole")
+    shared = read_results(tmp_path / "shared")
+    assert sum(parts) == len(whole.rows) and max(parts) < len(whole.rows)
+    assert {row.key for row in shared.rows} == {row.key for row in whole.rows}
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "half"])
+def test_a_shard_that_is_none_is_refused(text):
+    with pytest.raises(OptionError, match="the second of eight parts"):
+        parse_shard(text)
+
+
+def test_ablations_and_sweeps_are_rows_of_their_own(run):
+    plan = small_plan(methods="gcr", ablate="ground,cover,refine", sweep=["alpha_ground=1/8,1/4,3/8"])
+    _, results = run(plan)
+    assert {row.variant for row in results.rows} == {
+        "gcr",
+        "gcr without=ground",
+        "gcr without=cover",
+        "gcr without=refine",
+        "gcr alpha_ground=0.125",
+        "gcr alpha_ground=0.375",
+    }
+
+
+def test_a_report_is_made_from_what_a_run_wrote(run, dataset, tmp_path):
+    _, results = run(small_plan(FirstOption(), methods="gcr,uniform", ablate="cover"), command="framesift bench small")
+    report = write_report(results, tmp_path / "report", datasets=[dataset], with_plots=False)
+    kinds = {table.name.split("-small")[0] for table in report.tables}
+    assert {"main", "stages", "pairs", "efficiency", "evidence"} <= kinds
+    assert "framesift bench small" in (tmp_path / "report" / "report.md").read_text()

@@ -1,0 +1,110 @@
+"""A tiny task as lmms-eval wants one: a film made on the spot, its subtitles, four questions, and a task folder."""
+
+import json
+from fractions import Fraction
+
+import av
+import numpy as np
+from PIL import Image, ImageOps
+
+SECONDS, FPS, SIZE = 12, 5, (160, 96)  # of each scene
+SCENES = ("coffee.png", "chelsea.png", "rocket.jpg", "moon.png")
+SAID = ((14.0, 17.0, "The cat has the window to herself."), (27.0, 31.0, "The launch was put off because of the wind."))
+PRE, POST = "Look at the film.\n", "\nAnswer with the letter only."
+QUESTIONS = (
+    ("Why was the launch put off?", ("The rain", "The wind", "A strike"), "B"),
+    ("What stands on the table?", ("A lamp", "A cup of coffee", "A vase"), "B"),
+    ("Who has the window to herself?", ("The cat", "The dog", "Nobody"), "A"),
+    ("What is seen in the night sky?", ("A comet", "The moon", "A kite"), "B"),
+)
+MAX_NEW_TOKENS = 7
+
+YAML = """\
+task: {task}
+dataset_path: json
+dataset_kwargs:
+  data_files:
+    test: {data}
+test_split: test
+output_type: generate_until
+{shown}
+doc_to_target: answer
+process_results: !function {module}.process_results
+generation_kwargs:
+  max_new_tokens: {tokens}
+metric_list:
+  - metric: film_score
+    aggregation: mean
+    higher_is_better: true
+"""
+# One task leaves the messages to lmms-eval, the other writes them itself: both ways lead to a video part.
+SHOWN = {
+    "film_auto": "doc_to_visual: !function {module}.doc_to_visual\ndoc_to_text: !function {module}.doc_to_text",
+    "film_messages": "doc_to_messages: !function {module}.doc_to_messages\ndoc_to_text: !function {module}.doc_to_text",
+}
+MODULE = """\
+def doc_to_visual(doc):
+    return [doc["film"]]
+
+
+def doc_to_text(doc, lmms_eval_specific_kwargs=None):
+    lines = [f"{{letter}}. {{option}}" for letter, option in zip("ABC", doc["options"])]
+    return {pre!r} + "\\n".join([doc["question"], *lines]) + {post!r}
+
+
+def doc_to_messages(doc, lmms_eval_specific_kwargs=None):
+    words = {{"type": "text", "text": doc_to_text(doc).removeprefix({pre!r})}}
+    content = [{{"type": "text", "text": {pre!r}}}, {{"type": "video", "url": doc["film"]}}, words]
+    return [{{"role": "user", "content": content}}]
+
+
+def process_results(doc, results):
+    return {{"film_score": float(results[0].strip() == doc["answer"])}}
+"""
+
+
+def write_film(path):
+    """Still photographs that come with scikit-image, one after the other."""
+    import skimage
+
+    data = next(iter(skimage.__path__))
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=FPS)
+        stream.width, stream.height, stream.pix_fmt = *SIZE, "yuv420p"
+        stream.codec_context.time_base = Fraction(1, FPS)
+        for name in SCENES:
+            with Image.open(f"{data}/data/{name}") as photograph:
+                picture = np.asarray(ImageOps.fit(photograph.convert("RGB"), SIZE))
+            for _ in range(SECONDS * FPS):
+                for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
+                    container.mux(packet)
+        for packet in stream.encode(None):
+            container.mux(packet)
+
+
+def write_subtitles(path):
+    def stamp(time_s):
+        return f"00:00:{int(time_s):02d},000"
+
+    cues = [f"{k}\n{stamp(start)} --> {stamp(end)}\n{text}\n" for k, (start, end, text) in enumerate(SAID, 1)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(cues), encoding="utf-8")
+
+
+def write_tasks(folder, film):
+    """The task folder that `--include_path` names, with the names of its tasks."""
+    folder.mkdir(parents=True)
+    data = folder / "film.jsonl"
+    rows = [
+        {"film": str(film), "question": text, "options": list(options), "answer": answer}
+        for text, options, answer in QUESTIONS
+    ]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    module = "film_utils"
+    (folder / f"{module}.py").write_text(MODULE.format(pre=PRE, post=POST), encoding="utf-8")
+    for task, shown in SHOWN.items():
+        text = YAML.format(
+            task=task, data=data, module=module, shown=shown.format(module=module), tokens=MAX_NEW_TOKENS
+        )
+        (folder / f"{task}.yaml").write_text(text, encoding="utf-8")
+    return tuple(SHOWN)
