@@ -36,17 +36,22 @@ def add_event_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--screen-text", action="store_true", help="also read what is written on the screen")
 
 
+def speech_of(args: argparse.Namespace) -> str | bool:
+    """What `--speech` means to `search_events`."""
+    engine: str = args.speech
+    return engine == "auto" if engine in ("auto", "none") else engine
+
+
 def events_of(args: argparse.Namespace) -> "Found":
     """The video's timestamped text, as the options say, with progress where it must be recognised first."""
     from framesift.library.events import search_events
 
-    engine: str = args.speech
     bar = Bar(show=not args.json)
     found = search_events(
         args.video,
         subtitles=args.subtitles,
         language=args.language,
-        recognise_speech=engine == "auto" if engine in ("auto", "none") else engine,
+        recognise_speech=speech_of(args),
         screen_text=args.screen_text,
         store=args.store,
         progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
