@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framesift.cli.shared import Add, add_index_options, print_json, speech_of
+from framesift.cli.shared import Add, add_index_options, print_json
 from framesift.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
         mode=args.mode,
         device=args.device,
         language=args.language,
-        speech=speech_of(args),
+        speech=args.speech == "auto" if args.speech in ("auto", "none") else args.speech,
         screen_text=args.screen_text,
         event_encoder=args.event_encoder,
     )
