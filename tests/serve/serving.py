@@ -73,20 +73,17 @@ def until(true: Any, seconds: float = 60) -> None:
 
 @contextmanager
 def serve(folder: Path | None, state: Path, **options: Any) -> Iterator[Served]:
-    import uvicorn
-
     from framesift.cli.serve import _listen
-    from framesift.serve.app import create_app
+    from framesift.serve.running import Server
 
     listener = _listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     settings = Settings(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
-    app = create_app(settings)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    server = Server(settings)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     until(lambda: server.started)
-    served = Served(settings, port, app.state.house)
+    served = Served(settings, port, server.house)
     try:
         yield served
     finally:

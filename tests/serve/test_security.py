@@ -1,5 +1,6 @@
 """Who is let in, and what every answer carries."""
 
+import contextlib
 import re
 
 import httpx
@@ -145,6 +146,9 @@ def test_a_port_in_use_and_a_missing_folder_are_sentences(home, tmp_path, capsys
     assert "is no folder" in capsys.readouterr().err
 
 
-def test_streams_end_with_the_server(films, tmp_path):
-    with serve(films, tmp_path) as served, httpx.stream("GET", f"{served.url}/api/stream") as reply:
-        assert next(reply.iter_lines()) == "event: jobs"
+def test_an_open_stream_ends_with_the_server(films, tmp_path):
+    with contextlib.ExitStack() as later:
+        with serve(films, tmp_path) as served:
+            lines = later.enter_context(httpx.stream("GET", f"{served.url}/api/stream")).iter_lines()
+            assert next(lines) == "event: jobs"
+        assert list(lines)[-1] == ""  # ended, not broken off

@@ -1,6 +1,7 @@
 """The command that opens the web page."""
 
 import argparse
+import contextlib
 import re
 import secrets
 import socket
@@ -10,7 +11,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framesift.cli.shared import Add, add_index_options, print_json, speech_of
+from framesift.cli.shared import Add, add_index_options, print_json
 from framesift.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def _size(text: str) -> float:
 
 def _serve(args: argparse.Namespace) -> int:
     try:
-        import uvicorn
-
-        from framesift.serve.app import create_app
+        from framesift.serve.running import Server
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
@@ -59,15 +58,7 @@ def _serve(args: argparse.Namespace) -> int:
     settings = _settings(args, args.port)  # what is wrong with them comes before the port
     listener = _listen(args.host, args.port)
     settings = _settings(args, listener.getsockname()[1], token=settings.token)
-    config = uvicorn.Config(
-        create_app(settings),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=256,
-        timeout_graceful_shutdown=2,
-    )
-    server = uvicorn.Server(config)
+    server = Server(settings)
     address = _address(settings)
     if args.json:
         print_json({"url": address, "folder": None if settings.folder is None else str(settings.folder)})
@@ -79,7 +70,8 @@ def _serve(args: argparse.Namespace) -> int:
     if args.open:
         # The socket listens already, so the browser's first request waits for the server rather than failing.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    server.run(sockets=[listener])
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        server.run(sockets=[listener])
     return 0
 
 
@@ -111,7 +103,7 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
         mode=args.mode,
         device=args.device,
         language=args.language,
-        speech=speech_of(args),
+        speech=args.speech == "auto" if args.speech in ("auto", "none") else args.speech,
         screen_text=args.screen_text,
         event_encoder=args.event_encoder,
     )

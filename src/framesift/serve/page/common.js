@@ -67,13 +67,17 @@ export function watchJobs(onJobs, onLost = () => {}) {
   return stream;
 }
 
-/** "about 2 min left", from how far a job has come since it began; "" where it can't be told. */
+const begun = new Map(); // where a job's phase stood when this page first saw it: it may have begun long before
+
+/** "about 2 min left", from how fast a job's phase has moved since this page looks on; "" where it can't be told. */
 export function timeLeft(job) {
-  if (!job.total || !job.done || !job.started_s) return "";
-  const share = job.done / job.total;
-  const since = Date.now() / 1000 - job.started_s;
-  if (share < 0.03 || since < 2) return "";
-  const left = (since / share) * (1 - share);
+  if (!job.total || job.state !== "running") return "";
+  const key = `${job.id} ${job.phase}`;
+  if (!begun.has(key)) begun.set(key, { done: job.done, at: performance.now() });
+  const { done, at } = begun.get(key);
+  const since = (performance.now() - at) / 1000;
+  if (since < 2 || job.done <= done) return "";
+  const left = ((job.total - job.done) * since) / (job.done - done);
   return left < 50 ? `about ${Math.max(5, Math.round(left / 5) * 5)} s left` : `about ${Math.max(1, Math.round(left / 60))} min left`;
 }
 

@@ -76,7 +76,7 @@ function draw() {
   find("count").textContent = shown.length ? `${library.videos.length === 1 ? "1 video" : `${library.videos.length} videos`}, ${ready} ready` : `The folder ${library.folder} holds no video.`;
   find("by-path").hidden = !library.folder;
   find("folder").textContent = library.folder;
-  find("limit").textContent = library.upload_bytes ? `Any length, up to ${size(library.upload_bytes)}.` : "";
+  find("limit").textContent = library.upload_bytes ? `Any length, up to ${size(library.upload_bytes)}. It stays on the machine that runs this page.` : "";
 }
 
 // ---- keeping up with the server
