@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, evidence, library
+    from framesift.cli import ask, corpus, evidence, library
     from framesift.cli.shared import Run
 
     parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
@@ -46,4 +46,5 @@ def _parser() -> argparse.ArgumentParser:
     evidence.add_commands(add)
     ask.add_commands(add)
     library.add_commands(add)
+    corpus.add_commands(add)
     return parser

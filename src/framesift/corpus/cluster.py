@@ -6,6 +6,7 @@ Decoding and encoding stay together in the worker, in two threads: pictures neve
 """
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -96,7 +97,7 @@ def _one_round(
     flow = ray.data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map(
         Supervised,
         fn_constructor_args=(work, dict(settings), asdict(limits)),
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers, max_tasks_in_flight_per_actor=1),
+        compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
         **resources,
     )
     yield from _reports(flow.iter_rows())
@@ -126,6 +127,9 @@ def _connect(ray: Any, address: str | None) -> bool:
     if ray.is_initialized():
         return False
     # On this machine the actors find the modules we have; on a cluster framesift is installed on every node.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it writes over our progress
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     env = {} if address else {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     try:
         ray.init(

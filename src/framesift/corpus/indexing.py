@@ -13,7 +13,7 @@ from framesift.corpus.engines import Engines, run_tasks
 from framesift.corpus.ledger import FOLDER, History, Lines, Row, Seen, counted, read_journal, row_of, write_manifest
 from framesift.corpus.listing import Video, list_videos
 from framesift.corpus.one_video import Settings
-from framesift.corpus.tasks import Engine, Limits, Report, Task, Watch
+from framesift.corpus.tasks import Begin, Engine, Limits, Report, Task, Watch
 from framesift.encode.base import identify, need
 from framesift.library.build import Fps, Mode
 from framesift.library.store import Store
@@ -53,6 +53,7 @@ def index(
     manifest: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
     skip_failed: bool = False,
+    begin: Begin | None = None,
     watch: Watch | None = None,
 ) -> Indexed:
     """Index every video of a list, a folder or a pattern; what was done before is passed by without opening it.
@@ -60,7 +61,8 @@ def index(
     engine: "local" (workers: processes; by default as cores and memory allow) or "ray" (address: a cluster's; by
     default this machine). events: keep the text beside or inside each video, for `search`. manifest: the Parquet file
     to write; by default in the store, the same for the same call. limits: what one video may cost. skip_failed: leave
-    out what an earlier run gave up. watch is called with every `Report`. Stopped at any moment, the next call goes on.
+    out what an earlier run gave up. begin is called with how many videos there are to do and how many were passed by,
+    watch with every `Report`. Stopped at any moment, the next call goes on.
     """
     engines = Engines(engine, workers, address)
     need("pyarrow", "corpus")
@@ -69,6 +71,8 @@ def index(
     videos = list_videos(source)
     path = Path(manifest) if manifest is not None else _default_manifest(source, said)
     run = IndexRun(videos, said, path, limits or Limits(), skip_failed=skip_failed)
+    if begin is not None:
+        begin(len(run.waiting), len(videos) - len(run.waiting))
     try:
         for report in run.go(engines):
             if watch is not None:

@@ -47,7 +47,7 @@ class Lines:
     def __iter__(self) -> Iterator[Any]:
         try:
             file = self.path.open("rb")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         with file:
             for line in file:

@@ -8,6 +8,7 @@ from framesift.errors import OptionError
 
 Engine = Literal["local", "ray"]
 Tell = Callable[[int, int], None]  # (steps done, about how many there will be); also a sign of life
+Begin = Callable[[int, int], None]  # (how many there are to do, how many were done before)
 Watch = Callable[["Report"], None]
 
 
