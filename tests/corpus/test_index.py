@@ -122,7 +122,7 @@ def test_a_killed_driver_leaves_its_work_and_no_process(planted, known, tmp_path
     driver.kill()
     driver.wait()
     _wait_until_gone(workers)
-    seen = list((tmp_path / "s" / "corpus").glob("seen-*.jsonl"))[0].read_text()
+    seen = next((tmp_path / "s" / "corpus").glob("seen-*.jsonl")).read_text()
     done = {json.loads(line)["path"] for line in seen.splitlines() if line}
     again = fs.corpus.index(videos, encoder=known, store=tmp_path / "s", workers=2)
     assert {row["path"] for row in again.rows if row["status"] == "kept"} >= done and done

@@ -46,9 +46,8 @@ def run_on_ray(
         for _ in range(limits.tries):
             had = {name: tries.get(name, 0) for name in left}
             for report in _one_round(ray, engines, work, settings, list(left.values()), limits, had):
-                if report.is_end:
-                    if left.pop(report.task.name, None) is None:
-                        continue
+                if report.is_end and left.pop(report.task.name, None) is None:
+                    continue
                 yield report
             if not left:
                 return
@@ -66,8 +65,8 @@ class Supervised:
     def __init__(self, work: str, settings: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
         import ray
 
-        where = ray.get_runtime_context()
-        self._pool = Pool(work, settings, workers=1, limits=Limits(**limits), names=f"ray {where.get_actor_id()[:6]}")
+        name = f"ray {(ray.get_runtime_context().get_actor_id() or '')[:6]}"
+        self._pool = Pool(work, settings, workers=1, limits=Limits(**limits), names=name)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, str]:
         value = json.loads(row["task"])

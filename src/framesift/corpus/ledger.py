@@ -5,7 +5,7 @@
     MANIFEST.parquet                                 a row per video, written when the run ends or is stopped
 
 Lines are added in one write each; one that was cut off is passed over. The first file makes going on quick, the
-journal makes it fair: a try that never ended counts, so a video that takes the whole machine down is not tried for ever.
+journal makes it fair: a try that never ended counts, so a video that takes a whole machine down is not tried for ever.
 """
 
 import json
@@ -82,7 +82,9 @@ class Seen:
         key = settings.key("any")
         self._root = Path(settings.store)
         self._lines = Lines(self._root / FOLDER / f"seen-{key.folder.name}.jsonl")
-        self._rows: dict[str, Row] = {row["path"]: row for row in self._lines if isinstance(row, dict) and "path" in row}
+        self._rows: dict[str, Row] = {
+            row["path"]: row for row in self._lines if isinstance(row, dict) and "path" in row
+        }
         self._folder = key.folder.name
 
     def find(self, video: Video) -> Row | None:
@@ -134,9 +136,7 @@ def write_manifest(path: Path, rows: Iterable[Row]) -> None:
 
     kept = list(rows)
     fields = {name: getattr(arrow, kind)() for name, kind in COLUMNS.items()}
-    columns = {
-        name: arrow.array([_cell(row.get(name)) for row in kept], type=kind) for name, kind in fields.items()
-    }
+    columns = {name: arrow.array([_cell(row.get(name)) for row in kept], type=kind) for name, kind in fields.items()}
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,4 +174,3 @@ def counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     for row in rows:
         counts[row["status"]] += 1
     return counts
-

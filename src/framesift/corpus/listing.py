@@ -80,9 +80,7 @@ def _read_list(path: Path) -> list[Video]:
             raise InputError(f"{path}, row {number} names no video; expected a path or a URL under {column}")
         beside = column_of(row, SUBTITLE_COLUMNS)
         subtitles = row[beside] if beside else None
-        videos.append(
-            Video(resolve(name.strip(), path.parent), resolve(subtitles, path.parent) if subtitles else "")
-        )
+        videos.append(Video(resolve(name.strip(), path.parent), resolve(subtitles, path.parent) if subtitles else ""))
     if not videos:
         raise InputError(f"{path} holds no video; expected a path or a URL per row")
     return videos

@@ -12,16 +12,16 @@ that of the full scan. Only the columns in which texts differ from zero are kept
 
 import json
 import logging
-import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from framesift.corpus.pool import cores
 from framesift.errors import FramesiftError
 from framesift.vectors import Array
 
@@ -31,9 +31,22 @@ SCAN_ROWS = 128
 BUILD_ROWS = 65536
 # Room for the rounding of the products in float32 and of the bounds themselves.
 ROUNDING = 2e-5
-Source = tuple[str, Callable[[], tuple[Array, Array]]]  # (whose rows, what gives their vectors and times)
 
 log = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """Where some rows come from, such as a video's frames."""
+
+    @property
+    def owner(self) -> str:
+        """What tells it from all others, and from what it may be later."""
+
+    def vectors(self) -> tuple[Array, Array]:
+        """(n, D) float32 unit rows, and their times."""
+
+    def some(self, places: Sequence[int]) -> Array:
+        """Those of the rows at these places."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class Segment:
         """(N,) float32 products of every row with a unit vector, and how far each can be from the true one."""
         told = query[self.columns].astype(np.float32)
         products = np.empty(len(self), np.float32)
-        threads = min(_cores(), max(1, len(self) // 4096))
+        threads = min(cores(), max(1, len(self) // 4096))
         bounds = np.linspace(0, len(self), threads + 1).astype(int)
 
         def part(start: int, end: int) -> None:
@@ -85,14 +98,14 @@ class Matrix:
 
     def update(self, sources: Sequence[Source], columns: Array) -> list[tuple[Segment, Array]]:
         """Segments that hold these sources, each with which of its rows count: the owner's newest, and still there."""
-        wanted = dict(sources)
+        wanted = {source.owner for source in sources}
         segments = [s for s in self._segments() if np.array_equal(s.columns, columns)]
         held = {owner for segment in segments for owner in segment.owners}
         gone = sum(1 for owner in held if owner not in wanted)
         if len(segments) >= self.MOST_SEGMENTS or gone > len(held) // 2:
             self._remove(segments)
             segments, held = [], set()
-        missing = [(owner, read) for owner, read in sources if owner not in held]
+        missing = [source for source in sources if source.owner not in held]
         if missing:
             made = build(self.folder, self.name, missing, columns)
             segments += [made] if made is not None else []
@@ -120,24 +133,24 @@ class Matrix:
 
 def build(folder: Path, name: str, sources: Sequence[Source], columns: Array) -> Segment | None:
     """Write the vectors of these sources as a segment; one that can't be read is left out and named in the log."""
-    folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name}-{secrets.token_hex(4)}"
     codes_path, rows_path, path = (folder / f"{stem}{end}" for end in (".codes.npy", ".rows.npy", ".json"))
     owners: list[str] = []
     starts: list[int] = []
     count = 0
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         # Their number is known at the end only, so the header is written last, over the same number of bytes.
         with codes_path.open("wb") as codes_file, rows_path.open("wb") as rows_file:
             for file in (codes_file, rows_file):
                 file.write(_header((2**53,), np.dtype("i1")))
-            for owner, read in sources:
+            for source in sources:
                 try:
-                    vectors, times_s = read()
+                    vectors, times_s = source.vectors()
                 except (FramesiftError, OSError, ValueError, KeyError) as error:
-                    log.warning("%s can't be searched (%s)", owner, error)
+                    log.warning("%s can't be searched (%s)", source.owner, error)
                     continue
-                owners.append(owner)
+                owners.append(source.owner)
                 starts.append(count)
                 for first in range(0, len(vectors), BUILD_ROWS):
                     codes, rows = quantise(vectors[first : first + BUILD_ROWS][:, columns])
@@ -208,8 +221,3 @@ def _delete(path: Path) -> None:
     stem = path.name.removesuffix(".json")
     for end in (".json", ".codes.npy", ".rows.npy"):
         path.with_name(f"{stem}{end}").unlink(missing_ok=True)
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -103,9 +103,7 @@ class Pool:
 
     def _failure(self, task: Task, worker: "_Worker", had: dict[str, int], error: str, seconds: float) -> Report:
         last = had[task.name] >= self.limits.tries
-        return Report(
-            "failed" if last else "retried", task, worker.name, had[task.name], error=error, seconds=seconds
-        )
+        return Report("failed" if last else "retried", task, worker.name, had[task.name], error=error, seconds=seconds)
 
     def _count_start(self, worker: "_Worker", error: str, *, stop: bool) -> None:
         if worker.ready:
@@ -132,7 +130,7 @@ class _Worker:
         self.ready = False
         self._why = ""
         self._heard_s = self._began_s = time.monotonic()
-        self._words = tempfile.TemporaryFile()
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "framesift.corpus.worker"],
             stdin=subprocess.PIPE,
