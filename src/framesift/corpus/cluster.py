@@ -8,6 +8,7 @@ Decoding and encoding stay together in the worker, in two threads: pictures neve
 import json
 import logging
 import os
+import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Rows come back block by block; more blocks than this weigh on the driver of a very long list.
 MOST_BLOCKS = 20_000
+CONNECT_S = 10.0
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # actors without a GPU keep the surroundings' own setting
 
 
@@ -121,10 +123,24 @@ def _shares(resources: Mapping[str, float], workers: int | None, tasks: int) -> 
     return count, {"num_cpus": max(1.0, float(int(cores / wanted))), "num_gpus": min(1.0, gpus / wanted)}
 
 
+def _answers(address: str) -> bool:
+    """Whether anybody listens there; Ray itself would wait for minutes before it says no."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():  # "auto" and the like
+        return True
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+    except OSError:
+        return False
+    return True
+
+
 def _connect(ray: Any, address: str | None) -> bool:
     """Join the cluster, or start one on this machine; whether it is ours to stop."""
     if ray.is_initialized():
         return False
+    if address and not _answers(address):
+        raise FramesiftError(f"the Ray cluster at {address} can't be reached: check that it runs, and the address")
     # On this machine the actors find the modules we have; on a cluster framesift is installed on every node.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it writes over our progress
     logging.getLogger("ray").setLevel(logging.ERROR)
