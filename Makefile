@@ -5,13 +5,18 @@ BIN := $(VENV)/bin
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test test-ray lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
 
 test: lint
 	$(BIN)/pytest
+
+# Apart from `make test`, as Ray alone is larger than all else the tests need but torch.
+test-ray: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,ray]'
+	$(BIN)/pytest tests/corpus/test_ray.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -12,6 +12,8 @@ from planted import COLOURS, framesift, make_video, payloads
 import framesift as fs
 from framesift.corpus import Limits
 from framesift.corpus.ledger import read_manifest_rows
+from framesift.library.store import Store
+from framesift.library.upkeep import prune
 
 QUICK = Limits(tries=2, stall_s=1.5)
 
@@ -174,6 +176,54 @@ def test_a_store_that_cant_be_written_is_a_sentence(known, tmp_path):
     store.write_text("a file where the store should be")
     with pytest.raises(fs.FramesiftError, match="can't be written"):
         fs.corpus.index(tmp_path / "a.mp4", encoder=known, store=store, limits=Limits(tries=1))
+
+
+def test_a_video_that_lies_elsewhere_is_fetched_indexed_and_not_left_behind(known, tmp_path, monkeypatch):
+    video = make_video(tmp_path / "a.mp4")
+    (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")
+    url, words = f"local://{video}", f"local://{tmp_path}/a.srt"
+    (tmp_path / "list.csv").write_text(f"url,subtitles\n{url},{words}\nlocal://{tmp_path}/none.mp4,\n")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "copies"))
+    (tmp_path / "copies").mkdir()
+    said = {"encoder": known, "store": tmp_path / "s", "limits": Limits(tries=1)}
+    made = fs.corpus.index(tmp_path / "list.csv", **said)
+    assert [row["status"] for row in made.rows] == ["indexed", "failed"]
+    assert "none.mp4 is not there" in made.failed[0]["error"]
+    assert not list((tmp_path / "copies").iterdir())
+    fs.index(video, known, store=tmp_path / "one")
+    assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
+    store = Store(tmp_path / "s")
+    assert store.load_events(made.rows[0]["fingerprint"], "corpus")[0].text == "red"
+    assert prune(store) == [] and fs.corpus.search("red", encoder=known, store=store.root)[0].video == url
+    assert fs.corpus.index(tmp_path / "list.csv", **said).counts["kept"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--workers", "0"], "workers is 0"),
+        (["--tries", "0"], "tries is 0"),
+        (["--address", "host:1"], "goes with the engine ray"),
+        (["--encoder", "nothing"], "there is no encoder 'nothing'"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_code_2(tmp_path, capsys, known, words, told):
+    from framesift.cli import main
+
+    video = make_video(tmp_path / "a.mp4", seconds=1)
+    assert main(["corpus", "index", str(video), "--encoder", known, "--store", str(tmp_path / "s"), *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_the_command_tells_its_counts_and_code_1_when_some_failed(tmp_path, capsys, known):
+    from framesift.cli import main
+
+    make_video(tmp_path / "a.mp4", seconds=1)
+    (tmp_path / "b.mp4").write_text("no video")
+    said = ["corpus", "index", str(tmp_path / "*.mp4"), "--encoder", known, "--store", str(tmp_path / "s")]
+    assert main([*said, "--tries", "1"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("2 videos: 1 indexed, 1 failed\n") and "b.mp4" in err
 
 
 def _workers():

@@ -30,7 +30,7 @@ PROBES = ("a", "a red bus in the rain", "two people talk about their work")
 
 @dataclass(frozen=True)
 class Hit:
-    """A second of a video. relevance: of the picture, event_relevance: of the words; None where it was not found by them.
+    """A second of a video. relevance: of the picture, event_relevance: of the words; None where not found by it.
 
     score: what the list is ordered by: the cosine, or the sum over both rankings.
     """
