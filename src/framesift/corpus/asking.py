@@ -62,14 +62,10 @@ def select(
     `subtitles` and `answer` where there are any. results: the folder of result files to add to; any number of runs may
     at once. options: the method's own. subtitles: "auto" or "none". The rest as in `index`.
     """
-    from framesift.select.registry import check_budget, check_options, get_selector
-
-    check_budget(budget)
-    check_options(method, dict(options or {}), get_selector(method).options)
     file = Path(questions)
     said = _said(file, results, store, encoder)
-    said = replace(said, fps=fps, mode=mode, device=device, method=method, budget=budget, subtitles=subtitles)
-    said = replace(said, options=dict(options or {}))
+    said = _with_choice(said, method, budget, options)
+    said = replace(said, fps=fps, mode=mode, device=device, subtitles=subtitles)
     engines = Engines(engine, workers, address)
     return _run(file, said, engines, limits or Limits(), begin, watch)
 
@@ -104,18 +100,15 @@ def ask(
     """
     from framesift.read.base import get_reader
     from framesift.read.prompts import checked_mode
-    from framesift.select.registry import check_budget, check_options, get_selector
 
-    check_budget(budget)
-    check_options(method, dict(options or {}), get_selector(method).options)
     checked_mode(text_mode)
     model = get_reader(reader, **dict(reader_options or {}))
     width = concurrency if concurrency is not None else int(getattr(model, "concurrency", 1))
     file = Path(questions)
     said = _said(file, results, store, encoder)
-    said = replace(said, fps=fps, mode=mode, device=device, method=method, budget=budget, subtitles=subtitles)
-    said = replace(said, options=dict(options or {}), reader=reader, reader_options=dict(reader_options or {}))
-    said = replace(said, text_mode=text_mode, concurrency=width)
+    said = _with_choice(said, method, budget, options)
+    said = replace(said, fps=fps, mode=mode, device=device, subtitles=subtitles, text_mode=text_mode)
+    said = replace(said, reader=reader, reader_options=dict(reader_options or {}), concurrency=width)
     engines = Engines(engine, workers, address)
     return _run(file, said, engines, limits or Limits(), begin, watch)
 
@@ -128,14 +121,22 @@ def _said(file: Path, results: str | os.PathLike[str], store: str | os.PathLike[
     )
 
 
+def _with_choice(said: Asking, method: str, budget: int, options: Mapping[str, Any] | None) -> Asking:
+    from framesift.select.registry import check_budget, check_options, get_selector
+
+    check_budget(budget)
+    check_options(method, dict(options or {}), get_selector(method).options)
+    return replace(said, method=method, budget=budget, options=dict(options or {}))
+
+
 def _run(
     file: Path, said: Asking, engines: Engines, limits: Limits, begin: Begin | None, watch: Watch | None
 ) -> Answered:
     asked = list(read_asked(file))
-    read = f"{said.reader} ({said.text_mode})" if said.reader else ""
     data = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-    told = {"items": len(asked), "data": data, "annotation": data, "readers": {read: dict(said.reader_options)}}
-    said = replace(said, run={**said.run, **told})
+    readers = {said.reader: dict(said.reader_options)} if said.reader else {}
+    run = {**said.run, "items": len(asked), "data": data, "annotation": data, "readers": readers}
+    said = replace(said, run=run)
     done = _done(said)
     left = [question for question in asked if said.row(question).key not in done]
     groups = _grouped(left, GROUP * said.concurrency if said.reader else 1)
@@ -144,16 +145,13 @@ def _run(
     counts = {"answered": 0, "failed": 0}
     # A group that fails is put again video by video: only the one at fault pays.
     several = [task for task in groups if len(_videos(task)) > 1]
-    singles = [task for task in groups if len(_videos(task)) == 1]
     broken = _round(engines, said, several, replace(limits, tries=1), counts, watch)
-    again = (question for task, _ in broken for question in task.data["questions"])
-    singles += _grouped(again, 1)
+    again = [question for task, _ in broken for question in task.data["questions"]]
+    singles = [task for task in groups if len(_videos(task)) == 1] + _grouped(again, 1)
     failures = _round(engines, said, singles, limits, counts, watch)
-    if failures:
-        counts["failed"] += _write_failures(said, failures)
-    return Answered(
-        Path(said.results), str(said.run["id"]), counts["answered"], len(asked) - len(left), counts["failed"]
-    )
+    counts["failed"] += _write_failures(said, failures) if failures else 0
+    skipped = len(asked) - len(left)
+    return Answered(Path(said.results), str(run["id"]), counts["answered"], skipped, counts["failed"])
 
 
 def _round(

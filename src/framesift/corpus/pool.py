@@ -181,7 +181,9 @@ class _Worker:
         if self._why:
             return self._why
         if code < 0:
-            return f"the worker was killed by {signal.Signals(-code).name}" + self._last_words()
+            # What the system kills unasked has, as a rule, taken too much memory.
+            memory = ", maybe for want of memory: fewer --workers" if code == -signal.SIGKILL else ""
+            return f"the worker was killed by {signal.Signals(-code).name}{memory}" + self._last_words()
         return f"the worker left with code {code}" + self._last_words()
 
     def _last_words(self) -> str:
