@@ -26,7 +26,7 @@ import numpy as np
 import framesift as fs
 from framesift.corpus.ledger import FOLDER
 from framesift.corpus.one_video import Settings, stamp
-from framesift.corpus.search import search
+from framesift.corpus.searching import search
 from framesift.encode.base import identify, is_installed
 from framesift.library.store import Key, Store
 

@@ -39,6 +39,15 @@ def test_ray_gives_the_bytes_that_index_and_local_give(ten, cluster, known, tmp_
     assert fs.corpus.index(ten, engine="ray", encoder=known, store=tmp_path / "ray").counts["kept"] == 10
 
 
+def test_real_weights_give_the_same_bytes_whatever_the_threads(ten, cluster, tmp_path):
+    three = [ten / f"v{k}.mp4" for k in range(3)]
+    for path in three:
+        fs.index(path, "offline", store=tmp_path / "one")
+    for engine in ("local", "ray"):
+        fs.corpus.index(three, engine=engine, encoder="offline", store=tmp_path / engine, workers=2)
+        assert payloads(tmp_path / "one") == payloads(tmp_path / engine)
+
+
 def test_on_ray_a_crash_and_a_hang_cost_their_own_tries(cluster, known, tmp_path):
     for k in range(3):
         make_video(tmp_path / f"good{k}.mp4", seed=k)

@@ -165,7 +165,7 @@ def _told(args: argparse.Namespace, board: Board, made: "Answered") -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from framesift.corpus.search import search
+    from framesift.corpus.searching import search
     from framesift.corpus.search_report import write_report
 
     hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=args.store, window_s=args.window)

@@ -19,7 +19,7 @@ class Board:
 
     def __init__(self, *, as_json: bool, unit: str) -> None:
         self.as_json = as_json
-        self.failed = self.ended = 0
+        self.failed = self.ended = self._total = 0
         self._show = not as_json and sys.stderr.isatty()
         self._unit = unit
         self._bar: Any = None
@@ -67,7 +67,7 @@ class Board:
             said["error"] = report.error
         if report.is_end:
             passed_s = time.monotonic() - self._started_s
-            left_s = passed_s / self.ended * (self._total - self.ended)
+            left_s = passed_s / self.ended * max(0, self._total - self.ended)
             said |= {**report.row, "seconds": round(report.seconds, 3), "ended": self.ended, "failed": self.failed}
             said |= {"total": self._total, "per_minute": round(60 * self.ended / passed_s, 3), "left_s": round(left_s)}
         self.event(report.kind, **said)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from framesift.corpus.asking import ask, select
     from framesift.corpus.indexing import Indexed, index
-    from framesift.corpus.search import Hit, search
+    from framesift.corpus.searching import Hit, search
     from framesift.corpus.tasks import Limits, Report
 
 _HOME = {
@@ -22,8 +22,8 @@ _HOME = {
     "Indexed": "indexing",
     "select": "asking",
     "ask": "asking",
-    "search": "search",
-    "Hit": "search",
+    "search": "searching",
+    "Hit": "searching",
     "Limits": "tasks",
     "Report": "tasks",
 }

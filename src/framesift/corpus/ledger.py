@@ -92,10 +92,7 @@ class Seen:
         row = self._rows.get(video.path)
         if row is None or row["subtitles"] != video.subtitles:
             return None
-        try:
-            if stamp(video.path) != row["stamp"]:
-                return None
-        except OSError:
+        if stamp(video.path) != row["stamp"]:
             return None
         there = os.path.exists(os.path.join(self._root, row["fingerprint"], self._folder, MANIFEST))
         return row if there else None

@@ -127,7 +127,7 @@ class AskWork:
         try:
             file = files.enter_context(at_hand(video, tell))
             made = index(file, said.encoder, said.fps, said.mode, progress=tell, store=said.store, device=said.device)
-            events = self._events(file, questions[0])
+            events = self._events(file, questions[0]["subtitles"], files, tell)
             asked = [_question(question) for question in questions]
             began = time.perf_counter()
             selections = select_many(
@@ -170,10 +170,10 @@ class AskWork:
             seconds=seconds,
         )
 
-    def _events(self, file: Path, question: Mapping[str, Any]) -> tuple[Event, ...]:
+    def _events(self, file: Path, subtitles: str, files: ExitStack, tell: Tell) -> tuple[Event, ...]:
         if self.said.subtitles == NONE:
             return ()
-        named = question["subtitles"] or self.said.subtitles
+        named = files.enter_context(at_hand(subtitles, tell)) if subtitles else self.said.subtitles
         return search_events(file, subtitles=named, recognise_speech=False, store=self.said.store).events
 
 

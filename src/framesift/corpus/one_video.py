@@ -114,9 +114,9 @@ def at_hand(path: str, tell: Tell) -> Iterator[Path]:
 def stamp(path: str) -> list[int] | None:
     """What tells, without opening it, that a file is still the one it was: size, time of change, inode.
 
-    None for a URL: what lies behind it is taken to stay the same.
+    None for a URL, as what lies behind it is taken to stay the same, and for what is not there.
     """
-    if is_url(path):
+    if is_url(path) or not os.path.exists(path):
         return None
     status = os.stat(path)
     return [status.st_size, status.st_mtime_ns, status.st_ino]

@@ -227,11 +227,13 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-@cache
 def _gpus() -> list[str]:
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if named is not None:
-        return [name for name in named.split(",") if name.strip()]
+    return _listed_gpus() if named is None else [name for name in named.split(",") if name.strip()]
+
+
+@cache
+def _listed_gpus() -> list[str]:
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True)  # noqa: S607
     except (OSError, subprocess.SubprocessError):

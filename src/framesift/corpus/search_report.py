@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from framesift.corpus.search import Hit
+from framesift.corpus.searching import Hit
 from framesift.errors import FramesiftError
 from framesift.records import clock, printable
 
