@@ -11,8 +11,8 @@ from planted import make_video
 
 import framesift as fs
 from framesift.corpus.matrix import build, quantise
-from framesift.corpus.searching import _Rows, search
 from framesift.corpus.search_report import write_report
+from framesift.corpus.searching import _Rows, search
 from framesift.errors import InputError
 from framesift.library.store import Key, Store
 from framesift.records import Event

@@ -165,8 +165,8 @@ def _told(args: argparse.Namespace, board: Board, made: "Answered") -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from framesift.corpus.searching import search
     from framesift.corpus.search_report import write_report
+    from framesift.corpus.searching import search
 
     hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=args.store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None
