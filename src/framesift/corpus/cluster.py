@@ -56,6 +56,11 @@ def run_on_ray(
         for task in left.values():
             error = f"{task.name}: its Ray actor was lost {limits.tries} times while it was worked on"
             yield Report("failed", task, "ray", limits.tries, error=error)
+    except ray.exceptions.RayError as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise FramesiftError(
+            f"the run on Ray broke off ({reason}); what was done so far is kept: run the command again"
+        ) from error
     finally:
         if started:
             ray.shutdown()
