@@ -6,7 +6,7 @@ LMMS := .venv-lmms
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test test-lmms lint format bench selftest clean
+.PHONY: demo test test-lmms test-ray lint format bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -17,6 +17,11 @@ test: lint
 # lmms-eval caps packages that we need newer, so it has an environment of its own.
 test-lmms: $(LMMS)/installed
 	PYTHONPATH=tests/read $(LMMS)/bin/python tests/lmms/check.py
+
+# Apart from `make test`, as Ray alone is larger than all else the tests need but torch.
+test-ray: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,ray]'
+	$(BIN)/pytest tests/corpus/test_ray.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

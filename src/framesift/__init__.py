@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from framesift import corpus
     from framesift.api import select, select_many
     from framesift.errors import (
         BudgetError,
@@ -77,6 +78,7 @@ _HOME = {
     "ask": "read.base",
     "ask_many": "read.base",
     "readers": "read.base",
+    "corpus": "corpus",
     "selectors": "select.registry",
     "Selector": "select.registry",
     "visual_demand": "select.demand",
@@ -121,6 +123,7 @@ __all__ = [
     "__version__",
     "ask",
     "ask_many",
+    "corpus",
     "events_for",
     "exhibit",
     "find_events",
@@ -140,7 +143,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'framesift' has no attribute {name!r}")
-    value = getattr(import_module(f"framesift.{_HOME[name]}"), name)
+    home = import_module(f"framesift.{_HOME[name]}")
+    value = home if _HOME[name] == name else getattr(home, name)
     globals()[name] = value
     return value
 

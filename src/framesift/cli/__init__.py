@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, bench, evidence, library, serve
+    from framesift.cli import ask, bench, corpus, evidence, library, serve
     from framesift.cli.shared import Run
 
     parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
@@ -51,4 +51,5 @@ def _parser() -> argparse.ArgumentParser:
     library.add_commands(add)
     bench.add_commands(add)
     serve.add_commands(add)
+    corpus.add_commands(add)
     return parser

@@ -37,16 +37,22 @@ READER_FLAGS: dict[str, tuple[type, str]] = {
 def add_commands(add: Add) -> None:
     ask = add("ask", _ask, "select frames, put them in front of a model and print its answer")
     add_question(ask)
-    where = "http://HOST:PORT/v1[#MODEL], local:MODEL, or similarity (weak, needs no model)"
-    ask.add_argument("--reader", required=True, metavar="READER", help=where)
-    how = "how the events' text is shown (default: aligned, drawn on its frame)"
-    ask.add_argument("--text-mode", choices=TEXT_MODES, default="aligned", help=how)
-    ask.add_argument("--no-times", action="store_true", help="do not tell the reader each frame's time")
-    ask.add_argument("--concurrency", type=int, metavar="N", help="with --questions: how many at a time")
-    for name, (kind, told) in READER_FLAGS.items():
-        ask.add_argument(_flag(name), dest=f"reader_{name}", type=kind, metavar=kind.__name__.upper(), help=told)
-    ask.add_argument("--reader-set", action="append", default=[], metavar="NAME=VALUE", help="any option of the reader")
+    add_reader(ask)
     add_exhibit_options(ask)
+
+
+def add_reader(command: argparse.ArgumentParser) -> None:
+    where = "http://HOST:PORT/v1[#MODEL], local:MODEL, or similarity (weak, needs no model)"
+    command.add_argument("--reader", required=True, metavar="READER", help=where)
+    how = "how the events' text is shown (default: aligned, drawn on its frame)"
+    command.add_argument("--text-mode", choices=TEXT_MODES, default="aligned", help=how)
+    command.add_argument("--no-times", action="store_true", help="do not tell the reader each frame's time")
+    command.add_argument("--concurrency", type=int, metavar="N", help="with --questions: how many at a time")
+    for name, (kind, told) in READER_FLAGS.items():
+        command.add_argument(_flag(name), dest=f"reader_{name}", type=kind, metavar=kind.__name__.upper(), help=told)
+    command.add_argument(
+        "--reader-set", action="append", default=[], metavar="NAME=VALUE", help="any option of the reader"
+    )
 
 
 def _flag(name: str) -> str:
@@ -56,7 +62,7 @@ def _flag(name: str) -> str:
 def _ask(args: argparse.Namespace) -> int:
     from framesift.read.base import ask_many, get_reader
 
-    reader = get_reader(args.reader, **_reader_options(args))
+    reader = get_reader(args.reader, **reader_options(args))
     waiting: deque[Shown] = deque()
 
     def pairs() -> Iterator["tuple[Exhibit, Question | str | None]"]:
@@ -98,7 +104,8 @@ def _tell(args: argparse.Namespace, shown: Shown, answer: "Answer") -> dict[str,
     return shown.to_dict() | {"answer": answer.to_dict()}
 
 
-def _reader_options(args: argparse.Namespace) -> dict[str, Any]:
+def reader_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags and --reader-set say to the reader."""
     options = {name: getattr(args, f"reader_{name}") for name in READER_FLAGS}
     options = {name: value for name, value in options.items() if value is not None}
     if args.no_times:

@@ -16,7 +16,7 @@ from framesift import __version__
 from framesift.encode.base import Encoder, fingerprint_of, get_encoder, identify
 from framesift.errors import FramesiftError, InputError
 from framesift.library.fingerprint import fingerprint
-from framesift.library.store import Key, Store
+from framesift.library.store import Key, Store, whole_path
 from framesift.media.video import Sampling, sample
 from framesift.records import VideoIndex
 from framesift.vectors import Array
@@ -45,12 +45,14 @@ def index(
     progress: Progress | None = None,
     store: str | os.PathLike[str] | Store | None = None,
     device: str = "auto",
+    source: str | None = None,
 ) -> VideoIndex:
     """Decode and encode a video once; the next call, in any process, reads the result.
 
     encoder: a name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods. fps: candidates
     per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress is
-    called with the candidates done and expected. store: a folder, the user's cache folder by default.
+    called with the candidates done and expected. store: a folder, the user's cache folder by default. source: the URL
+    the video came from, where `path` is but a copy.
     """
     path = os.fspath(path)
     kept = store if isinstance(store, Store) else Store(store)
@@ -59,7 +61,7 @@ def index(
     if found is not None:
         return found
     model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
-    _build(path, model, kept, key, fps, mode, progress)
+    _build(path, model, kept, key, fps, mode, progress, source or path)
     built = kept.load(key, path)
     if built is None:
         raise FramesiftError(f"the index of {path} was removed while it was made; run the command again")
@@ -87,7 +89,14 @@ def key_of(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode:
 
 
 def _build(
-    path: str, encoder: Encoder, store: Store, key: Key, fps: Fps, mode: Mode, progress: Progress | None
+    path: str,
+    encoder: Encoder,
+    store: Store,
+    key: Key,
+    fps: Fps,
+    mode: Mode,
+    progress: Progress | None,
+    source: str,
 ) -> None:
     started = time.perf_counter()
     parts = store.load_parts(key)
@@ -114,7 +123,7 @@ def _build(
             raise InputError(f"{path} gave no picture; expected a video that can be played")
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
-            "video": asdict(sampling.info) | {"path": os.path.abspath(path)},  # pruning looks from any folder
+            "video": asdict(sampling.info) | {"path": whole_path(source)},  # pruning looks from any folder
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": list(sampling.warnings)},
             "candidates": done,
             "dim": int(parts[0][1].shape[1]),

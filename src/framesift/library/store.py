@@ -111,7 +111,7 @@ class Store:
 
     def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
         payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
-        manifest = {"video": {"path": os.path.abspath(path)}, "made_by": name, "events": len(events)}
+        manifest = {"video": {"path": whole_path(path)}, "made_by": name, "events": len(events)}
         self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
@@ -215,6 +215,11 @@ class Store:
     def _texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Path:
         digest = hashlib.blake2b(json.dumps(list(texts)).encode(), digest_size=16).hexdigest()
         return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
+
+
+def whole_path(path: str) -> str:
+    """A path as it reads from any folder; a URL as it is."""
+    return path if "://" in path else os.path.abspath(path)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

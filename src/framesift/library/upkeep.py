@@ -67,8 +67,9 @@ def _stale(entry: Entry, now: float) -> str:
 
 
 def _is_orphan(entry: Entry) -> bool:
-    """Whether the video it belongs to is gone; vectors of texts belong to none."""
-    return bool(entry.video_path) and not Path(entry.video_path).exists()
+    """Whether the video it belongs to is gone; vectors of texts belong to none, and a URL is not asked."""
+    path = entry.video_path
+    return bool(path) and "://" not in path and not Path(path).exists()
 
 
 def examine(store: str | None = None) -> dict[str, Any]:

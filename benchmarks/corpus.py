@@ -1,0 +1,211 @@
+"""Many videos: how fast they are indexed, how fast finished ones are passed by, how fast a store is searched.
+
+    python benchmarks/corpus.py [rate] [resume] [search] [--videos 8] [--seconds 40] [--entries 100000]
+                                [--hours 1000] [--dim 768] [--json FILE]
+
+rate: clips of 360p, made here, by the offline encoder, in every way: `index` one after the other, the local pool and
+Ray with one worker and with two. Each way starts with an empty store; Ray's cluster is started before its clock. What a
+start costs is told apart: the seconds until the first video is begun.
+resume: files and finished entries in a store; the clock runs over the whole call.
+search: a store on disk of `--hours` videos of an hour, a random unit vector per second in a narrow cone. The first
+search writes the file that the others scan; those are told by their median and their slowest, with the file in the
+page cache, and the whole call counts but for the encoder, which stands ready.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import av
+import numpy as np
+
+import framesift as fs
+from framesift.corpus.ledger import FOLDER
+from framesift.corpus.one_video import Settings, stamp
+from framesift.corpus.searching import search
+from framesift.encode.base import identify, is_installed
+from framesift.library.store import Key, Store
+
+FPS = 10
+PARTS = ("rate", "resume", "search")
+
+
+def make_clip(path, seconds, seed):
+    """A texture that is panned over, with another every five seconds."""
+    rng = np.random.default_rng(seed)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast"})
+        stream.width, stream.height, stream.pix_fmt = 640, 360, "yuv420p"
+        for k in range(seconds * FPS):
+            if k % (5 * FPS) == 0:
+                coarse = av.VideoFrame.from_ndarray(rng.integers(0, 255, (24, 48, 3), dtype=np.uint8), "rgb24")
+                back = coarse.reformat(1280, 720, interpolation="BICUBIC").to_ndarray()
+            x, y = 6 * k % 640, 3 * k % 360
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(back[y : y + 360, x : x + 640]), "rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+
+
+def rate(folder, args):
+    videos = folder / "videos"
+    videos.mkdir()
+    for k in range(args.videos):
+        make_clip(videos / f"{k}.mp4", args.seconds, k)
+    fs.index(videos / "0.mp4", "offline", store=folder / "warm")  # weights come from the page cache for everybody
+    ways = [("local", 1), ("local", 2)]
+    if is_installed("ray"):
+        import ray
+
+        ray.init(log_to_driver=False, logging_level="ERROR")
+        ways += [("ray", 1), ("ray", 2)]
+    rows = []
+    began = time.perf_counter()
+    for path in sorted(videos.iterdir()):
+        fs.index(path, "offline", store=folder / "loop")
+    rows.append(told("index in a loop", 1, args, time.perf_counter() - began, 0.0))
+    for engine, workers in ways:
+        ends = []
+        began = time.perf_counter()
+        store = folder / f"{engine}{workers}"
+
+        def note(report, ends=ends):
+            if report.is_end:
+                ends.append((time.perf_counter(), report.seconds))
+
+        made = fs.corpus.index(videos, engine=engine, workers=workers, encoder="offline", store=store, watch=note)
+        assert made.counts["indexed"] == args.videos, made.failed
+        spent = time.perf_counter() - began
+        rows.append(told(engine, workers, args, spent, ends[0][0] - began - ends[0][1]))
+        assert bytes_of(store) == bytes_of(folder / "loop"), "the indexes differ"
+    return rows
+
+
+def told(way, workers, args, spent, start_s):
+    steady = args.videos / (spent - start_s)
+    hours = args.videos * args.seconds / 3600
+    return {
+        "way": way,
+        "workers": workers,
+        "seconds": round(spent, 1),
+        "until the first began, s": round(start_s, 1),
+        "videos per minute": round(60 * args.videos / spent, 1),
+        "after the start": round(60 * steady, 1),
+        "video hours per hour": round(hours / (spent - start_s) * 3600, 1),
+    }
+
+
+def bytes_of(store):
+    return {path.relative_to(store).parts: path.read_bytes() for path in store.rglob("index.safetensors")}
+
+
+def resume(folder, args):
+    name, mark = identify("offline")
+    store, videos = folder / "store", folder / "many"
+    videos.mkdir()
+    said = Settings(str(store), name, mark, "auto", "exact")
+    sub = said.key("any").folder.name
+    lines = []
+    for k in range(args.entries):
+        path, video = videos / f"{k}.mp4", f"{k:032x}"
+        path.touch()
+        kept = store / video / sub
+        kept.mkdir(parents=True)
+        (kept / "manifest.json").touch()
+        row = {"path": str(path), "fingerprint": video, "frames": 3600, "seconds": 9.0, "bytes": 10**6, "subtitles": ""}
+        lines.append(json.dumps(row | {"status": "indexed", "stamp": stamp(str(path)), "encoder": name, "tries": 1}))
+    (store / FOLDER).mkdir()
+    (store / FOLDER / f"seen-{sub}.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "list.txt").write_text("".join(f"{videos / f'{k}.mp4'}\n" for k in range(args.entries)))
+    spent = []
+    for _ in range(3):
+        began = time.perf_counter()
+        made = fs.corpus.index(folder / "list.txt", encoder="offline", store=store)
+        spent.append(time.perf_counter() - began)
+        assert made.counts["kept"] == args.entries
+    best = min(spent)
+    return [{"entries": args.entries, "seconds": round(best, 2), "µs each": round(best / args.entries * 1e6, 1)}]
+
+
+class Cone:
+    """An encoder of texts alone; its vectors lie about one direction, as real ones do."""
+
+    name, fingerprint = "cone", "c0" * 8
+
+    def __init__(self, dim):
+        self.dim = dim
+
+    def rows(self, count, seed):
+        rng = np.random.default_rng(seed)
+        rows = rng.random((count, self.dim), np.float32) - np.float32(0.5)
+        rows += np.float32(0.2)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def encode_texts(self, texts):
+        return np.concatenate([self.rows(1, list(text.encode())) for text in texts])
+
+
+def search_times(folder, args):
+    cone, store = Cone(args.dim), Store(folder / "search")
+    times_s = np.arange(3600.0)
+    for k in range(args.hours):
+        manifest = {"video": {"path": f"/videos/{k}.mp4"}}
+        store.save(Key(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact"), times_s, cone.rows(3600, k), manifest)
+    began = time.perf_counter()
+    search("the first one", encoder=cone, store=store.root)
+    first = time.perf_counter() - began
+    spent = []
+    for k in range(7):
+        began = time.perf_counter()
+        hits = search(f"query number {k}", encoder=cone, store=store.root)
+        spent.append(time.perf_counter() - began)
+    assert len(hits) == 10
+    size = sum(path.stat().st_size for path in (store.root / FOLDER).iterdir())
+    return [
+        {
+            "vectors": 3600 * args.hours,
+            "dim": args.dim,
+            "first search, s": round(first, 1),
+            "file, GB": round(size / 1e9, 2),
+            "median, s": round(statistics.median(spent), 2),
+            "slowest, s": round(max(spent), 2),
+        }
+    ]
+
+
+def print_table(rows):
+    print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
+    for row in rows:
+        print("| " + " | ".join(map(str, row.values())) + " |")
+    print(flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=[])
+    parser.add_argument("--videos", type=int, default=8)
+    parser.add_argument("--seconds", type=int, default=40)
+    parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--hours", type=int, default=1000)
+    parser.add_argument("--dim", type=int, default=768)
+    parser.add_argument("--folder", help="where the files go for the time being (default: the system's)")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    measures = {"rate": rate, "resume": resume, "search": search_times}
+    found = {}
+    for part in args.parts or PARTS:
+        folder = Path(tempfile.mkdtemp(prefix="framesift-bench-", dir=args.folder))
+        try:
+            found[part] = measures[part](folder, args)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        print_table(found[part])
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

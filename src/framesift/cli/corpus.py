@@ -1,0 +1,190 @@
+"""The commands for many videos: corpus index, select, ask and search."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framesift.cli.ask import add_reader, reader_options
+from framesift.cli.asking import options_of
+from framesift.cli.progress import Board
+from framesift.cli.shared import Add, Run, add_index_options, add_store, print_json
+from framesift.records import clock, printable
+
+if TYPE_CHECKING:
+    from framesift.corpus.asking import Answered
+    from framesift.corpus.tasks import Limits
+
+
+def add_commands(add: Add) -> None:
+    corpus = add("corpus", _no_command, "index, ask and search many videos, on this machine or on a Ray cluster")
+    commands = corpus.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add_one(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        command.set_defaults(run=run)
+        return command
+
+    index = add_one("index", _index, "index every video of a list, a folder or a pattern; goes on where it stopped")
+    index.add_argument("source", nargs="+", metavar="LIST|DIR|GLOB", help="a .txt, .csv, .jsonl or .parquet, or videos")
+    index.add_argument("--manifest", metavar="FILE", help="the Parquet file to write (default: in the store)")
+    index.add_argument("--no-events", action="store_true", help="leave the videos' text out of what can be searched")
+    index.add_argument("--skip-failed", action="store_true", help="leave out what an earlier run gave up")
+    add_engine(index)
+    add_limits(index)
+    add_index_options(index)
+
+    select = add_one("select", _select, "pick frames for every question of a file, each on the video it names")
+    _add_questions(select)
+    ask = add_one("ask", _ask, "put every question of a file to a model, with the frames of the video it names")
+    add_reader(ask)
+    _add_questions(ask)
+
+    search = add_one("search", _search, "find the videos and seconds of the whole store that best match some words")
+    search.add_argument("text", metavar="WORDS")
+    search.add_argument("--limit", type=int, default=10, metavar="N", help="how many hits (default: 10)")
+    by = "compare with pictures (frames), with what is said or written (events), or both (default)"
+    search.add_argument("--by", choices=("both", "frames", "events"), default="both", help=by)
+    window = "what lies nearer than this to a better second is part of it (default: 10)"
+    search.add_argument("--window", type=float, default=10.0, metavar="SECONDS", help=window)
+    search.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
+    search.add_argument("--encoder", default="auto", help="the one the videos were indexed with (default: auto)")
+    search.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_store(search)
+
+
+def _add_questions(command: argparse.ArgumentParser) -> None:
+    questions = "JSON, JSONL or CSV with question, video and, where there are any, options, answer, subtitles, id"
+    command.add_argument("--questions", required=True, metavar="FILE", help=questions)
+    command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to add to")
+    command.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
+    command.add_argument("--budget", type=int, default=32, help="how many frames (default: 32)")
+    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the method")
+    command.add_argument("--seed", type=int, help="of whatever the method draws")
+    command.add_argument("--subtitles", choices=("auto", "none"), default="auto", help="look for text (default: auto)")
+    add_engine(command)
+    add_limits(command)
+    add_index_options(command)
+
+
+def add_engine(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--engine", choices=("local", "ray"), default="local", help="where to work (default: local)")
+    command.add_argument("--workers", type=int, metavar="N", help="processes or actors (default: as many as fit)")
+    command.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
+    command.add_argument("--json", action="store_true", help="print events as JSON lines, as they happen")
+
+
+def add_limits(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--tries", type=int, default=3, help="how often a video is tried (default: 3)")
+    stall = "seconds without progress after which a video's worker is stopped (default: 300)"
+    command.add_argument("--stall", type=float, default=300.0, metavar="SECONDS", help=stall)
+    limit = "seconds one try may take (default: 14400)"
+    command.add_argument("--time-limit", type=float, default=4 * 3600.0, metavar="SECONDS", help=limit)
+
+
+def limits_of(args: argparse.Namespace) -> "Limits":
+    from framesift.corpus.tasks import Limits
+
+    return Limits(args.tries, args.stall, args.time_limit)
+
+
+def _no_command(_: argparse.Namespace) -> int:
+    return 2
+
+
+def _index(args: argparse.Namespace) -> int:
+    from framesift import corpus
+
+    with Board(as_json=args.json, unit=" videos") as board:
+        made = corpus.index(
+            args.source,
+            engine=args.engine,
+            workers=args.workers,
+            address=args.address,
+            store=args.store,
+            encoder=args.encoder,
+            fps=args.fps,
+            mode=args.mode,
+            device=args.device,
+            events=not args.no_events,
+            manifest=args.manifest,
+            limits=limits_of(args),
+            skip_failed=args.skip_failed,
+            begin=board.begin,
+            watch=board,
+        )
+    if args.json:
+        board.event("end", manifest=str(made.manifest), **made.counts)
+    else:
+        _print_counts(made.counts, made.manifest)
+        if not board.ended and made.failed:  # left out, so not told yet
+            for row in made.failed:
+                print(f"framesift: {printable(row['error'])}", file=sys.stderr)
+    return 1 if made.failed else 0
+
+
+def _select(args: argparse.Namespace) -> int:
+    from framesift import corpus
+
+    with Board(as_json=args.json, unit=" tasks") as board:
+        made = corpus.select(args.questions, **_said(args), begin=board.begin, watch=board)
+    return _told(args, board, made)
+
+
+def _ask(args: argparse.Namespace) -> int:
+    from framesift import corpus
+
+    with Board(as_json=args.json, unit=" tasks") as board:
+        made = corpus.ask(
+            args.questions,
+            **_said(args),
+            reader=args.reader,
+            text_mode=args.text_mode,
+            concurrency=args.concurrency,
+            reader_options=reader_options(args),
+            begin=board.begin,
+            watch=board,
+        )
+    return _told(args, board, made)
+
+
+def _said(args: argparse.Namespace) -> dict[str, Any]:
+    names = ("results", "method", "budget", "encoder", "fps", "mode", "device", "subtitles", "store")
+    said = {name: getattr(args, name) for name in (*names, "engine", "workers", "address")}
+    return {**said, "options": options_of(args, [args.method])[args.method], "limits": limits_of(args)}
+
+
+def _told(args: argparse.Namespace, board: Board, made: "Answered") -> int:
+    counts = {"done": made.done, "skipped": made.skipped, "failed": made.failed}
+    if args.json:
+        board.event("end", results=str(made.results), run=made.run, **counts)
+    else:
+        told = f"{made.done} done, {made.skipped} done before, {made.failed} failed"
+        print(f"{sum(counts.values())} questions: {told}\n{made.results}")
+    return 1 if made.failed else 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    from framesift.corpus.search_report import write_report
+    from framesift.corpus.searching import search
+
+    hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=args.store, window_s=args.window)
+    report = write_report(args.text, hits, args.report) if args.report else None
+    if args.json:
+        print_json({"hits": [hit.to_dict() for hit in hits], "report": None if report is None else str(report)})
+        return 0
+    for place, hit in enumerate(hits, 1):
+        scores = " ".join(
+            "     –" if score is None else f"{score:6.3f}" for score in (hit.relevance, hit.event_relevance)
+        )
+        said = f"  {printable(hit.event.text)}" if hit.event is not None else ""
+        print(f"{place:>3} {scores}  {clock(hit.time_s):>9}  {printable(hit.video)}{said}")
+    if report is not None:
+        print(f"Report: {report}")
+    return 0
+
+
+def _print_counts(counts: dict[str, int], manifest: Path) -> None:
+    words = {"indexed": "indexed", "kept": "kept from before", "failed": "failed", "waiting": "not done"}
+    told = ", ".join(f"{count} {words[name]}" for name, count in counts.items() if count)
+    print(f"{sum(counts.values())} videos: {told}\n{manifest}")

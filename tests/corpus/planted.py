@@ -1,0 +1,90 @@
+"""An encoder of another package that videos can make crash, hang, dawdle or find the disk full, each by its colour."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import av
+import numpy as np
+
+ENCODER = textwrap.dedent(
+    '''
+    import ctypes, resource, time
+    import numpy as np
+
+    class Planted:
+        """Mean colours; crashes on red, hangs on blue, dawdles on green; on white no file may grow."""
+
+        name, dim, batch_size, fingerprint = "planted", 4, 4, "feedfacefeedface"
+
+        def encode_images(self, pictures):
+            rows = np.ones((len(pictures), 4), np.float32)
+            for row, picture in zip(rows, pictures):
+                red, green, blue = np.asarray(picture).reshape(-1, 3).mean(axis=0)
+                if red > 200 and green < 60 and blue < 60:
+                    ctypes.string_at(0)
+                if blue > 200 and red < 60 and green < 60:
+                    time.sleep(3600)
+                if green > 200 and red < 60 and blue < 60:
+                    time.sleep(0.02)
+                most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+                full = min(red, green, blue) > 240
+                resource.setrlimit(resource.RLIMIT_FSIZE, (500 if full else most, most))
+                row[:3] = red / 255, green / 255, blue / 255
+            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+        def encode_texts(self, texts):
+            wanted = {"red": 0, "green": 1, "blue": 2}
+            rows = np.full((len(texts), 4), 1e-3, np.float32)
+            for row, text in zip(rows, texts):
+                for word in text.lower().split():
+                    row[wanted.get(word, 3)] = 1
+            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def load(*, device="auto"):
+        return Planted()
+    '''
+)
+COLOURS = {"crash": (255, 0, 0), "hang": (0, 0, 255), "slow": (0, 255, 0), "full": (255, 255, 255)}
+
+
+def plant(folder: Path) -> Path:
+    """A folder for sys.path that holds the encoder `planted`, as an installed package does."""
+    (folder / "planted-1.dist-info").mkdir(parents=True)
+    (folder / "planted_encoder.py").write_text(ENCODER)
+    (folder / "planted-1.dist-info" / "METADATA").write_text("Name: planted\nVersion: 1\n")
+    (folder / "planted-1.dist-info" / "entry_points.txt").write_text(
+        "[framesift.encoders]\nplanted = planted_encoder:load\n"
+    )
+    return folder
+
+
+def make_video(path, colour=None, seconds=8, seed=0):
+    """A small clip of one colour, or of soft random colours that do no harm."""
+    rng = np.random.default_rng(seed)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=4)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for _ in range(seconds * 4):
+            soft = rng.integers(90, 160, 3)
+            picture = np.full((48, 64, 3), soft if colour is None else colour, np.uint8)
+            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
+                container.mux(packet)
+        for packet in stream.encode(None):
+            container.mux(packet)
+    return path
+
+
+def framesift(*words, path: Path, **options):
+    """The command in a process of its own that knows the planted encoder."""
+    places = [str(path), *(place for place in sys.path if place)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def payloads(store):
+    """Every index's bytes, by its place in the store."""
+    return {str(p.relative_to(store)): p.read_bytes() for p in Path(store).rglob("index.safetensors")}
