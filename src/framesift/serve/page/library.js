@@ -136,7 +136,8 @@ function upload(file) {
     row.querySelector("p").replaceWith(el("p", { className: "problem", role: "alert" }, sentence));
   };
   return new Promise((resolve) => {
-    if (file.size > library.upload_bytes) {
+    // Before the library is there its limit is not known; the server knows it anyway.
+    if (library.upload_bytes && file.size > library.upload_bytes) {
       fail(`${size(file.size)} is more than ${size(library.upload_bytes)}, the most this server takes.`);
       resolve(null);
       return;
