@@ -13,7 +13,7 @@ from framesift.bench.lmms import Exhibitor, parse_arguments, wrapped
 from framesift.errors import OptionError
 
 
-class Framesift(lmms):  # type: ignore[misc]
+class Framesift(lmms):  # type: ignore[misc]  # the harness is not typed
     """Makes the chat model named by `inner`, changed in what it is shown and in nothing else.
 
     What comes back is of the inner model's own class, so that everything lmms-eval does with a model (ranks, devices,
@@ -42,7 +42,7 @@ def showing(model: type, exhibitor: Exhibitor) -> type:
             changed.append(request)
         return changed
 
-    class Showing(model):  # type: ignore[misc]
+    class Showing(model):  # type: ignore[misc]  # a class known at run time alone
         def generate_until(self, requests: list[Any]) -> Any:
             return super().generate_until(exhibited(requests))
 
