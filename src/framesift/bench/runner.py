@@ -12,18 +12,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framesift.bench.items import Dataset, Item
 from framesift.bench.plan import Asked, Choice, Plan
 from framesift.bench.provenance import versions
 from framesift.bench.results import Result, ResultWriter, new_run, read_results
 from framesift.bench.selecting import Chosen, VideoBench, peak_memory, sentence
-from framesift.encode.base import fingerprint_of, get_encoder, identify
+from framesift.encode.base import get_encoder
 from framesift.errors import OptionError, ReaderError
+from framesift.library.build import key_of
 from framesift.read.base import LOCAL, Reader, get_reader, in_order
 from framesift.read.prompts import OVERLAY_OF, PRESETS, checked_mode
+
+if TYPE_CHECKING:
+    from framesift.exhibit.build import Exhibit
 
 # A server that is down fails every question; a run over it would only write errors.
 MOST_FAILURES = 10
@@ -71,7 +76,8 @@ def run_benchmark(
     the indexes. A video or a question that fails becomes a row with its error, which the next run tries again.
     """
     readers = [ready(asked, dataset.name) for asked in plan.readers] or [Ready(NO_READER, None)]
-    name, mark = identify(plan.encoder) if isinstance(plan.encoder, str) else _of_object(plan)
+    key = key_of("", plan.encoder)
+    name, mark = key.encoder, key.encoder_fingerprint
     run = _Run(dataset, plan, readers, name)
     held = read_results(folder).done if Path(folder).is_dir() else set()
     videos = run.todo(held, shard)
@@ -184,6 +190,9 @@ class _Run:
             if progress is not None:
                 progress(self.done, self.total, what)
 
+        def tell_indexing(name: str, done: int, expected: int) -> None:
+            tell(f"{name} {done}/{expected}")
+
         def chosen() -> Iterator[tuple[Chosen, list[Job]]]:
             for video, jobs in videos.items():
                 tell(video.name)
@@ -193,7 +202,7 @@ class _Run:
                     asked=len(self.by_video[video]),
                     store=store,
                     device=device,
-                    progress=lambda done, expected, name=video.name: tell(f"{name} {done}/{expected}"),  # type: ignore[misc]
+                    progress=partial(tell_indexing, video.name),
                 )
                 by_frames: dict[tuple[str, int, str], list[Job]] = {}
                 for job in jobs:
@@ -210,16 +219,14 @@ class _Run:
         for job in jobs:
             row = _with_frames(job.row, chosen)
             if chosen.exhibit is not None and job.reader.model is not None:
-                row = self._read(row, job, chosen)
+                row = self._read(row, job, job.reader.model, chosen.exhibit)
             with self.lock:
                 writer.add(row)
                 self.done += 1
                 self.errors += bool(row.error)
         return chosen.item.video.name
 
-    def _read(self, row: Result, job: Job, chosen: Chosen) -> Result:
-        model, exhibit = job.reader.model, chosen.exhibit
-        assert model is not None and exhibit is not None  # noqa: S101 (for the type checker; the caller looked)
+    def _read(self, row: Result, job: Job, model: Reader, exhibit: "Exhibit") -> Result:
         started = time.perf_counter()
         try:
             with job.reader.gate:
@@ -282,11 +289,6 @@ def _frames_key(choice: Choice) -> tuple[str, int]:
 def _in_shard(video_id: str, shard: tuple[int, int]) -> bool:
     place, parts = shard
     return int(hashlib.sha256(video_id.encode()).hexdigest(), 16) % parts == place - 1
-
-
-def _of_object(plan: Plan) -> tuple[str, str]:
-    assert not isinstance(plan.encoder, str)  # noqa: S101 (for the type checker; the caller looked)
-    return plan.encoder.name, fingerprint_of(plan.encoder)
 
 
 def _prompt_text(name: str) -> str:
