@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +20,24 @@ def open_browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip(f"no Chromium on this machine (looked for {', '.join(NAMES)})")
-    # Chromium's sandbox refuses to run as root.
-    as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    # Chromium's sandbox refuses to run as root. Without a sandbox the zygote, which forks every process of a page, has
+    # no use; on some virtual machines it has been seen to spin inside the kernel where nothing ends it.
+    as_root = ["--no-sandbox", "--no-zygote"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=as_root)
         yield browser
         browser.close()
+
+
+def settles(page: Any, true: Callable[[], bool], seconds: float) -> bool:
+    """Whether it becomes true in time, by the clock. Playwright's own waiting needs eval, which the pages forbid."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            print(f"{page.url} shows: {page.inner_text('body')[:2000]}")  # noqa: T201 (pytest shows it with the failure)
+            return False
+        page.wait_for_timeout(20)
+    return True
 
 
 class Opened:
@@ -57,12 +70,8 @@ class Opened:
         )
 
     def settles(self, true: Callable[[], bool]) -> bool:
-        """Whether it becomes true within five seconds. Playwright's own waiting needs eval, which the page forbids."""
-        for _ in range(250):
-            if true():
-                return True
-            self.page.wait_for_timeout(20)
-        return False
+        """Whether it becomes true within five seconds."""
+        return settles(self.page, true, 5)
 
     def spills(self) -> bool:
         """Whether the page can be scrolled sideways."""

@@ -74,19 +74,20 @@ def until(true: Any, seconds: float = 60) -> None:
 @contextmanager
 def serve(folder: Path | None, state: Path, **options: Any) -> Iterator[Served]:
     from framesift.cli.serve import _listen
-    from framesift.serve.running import Server
+    from framesift.serve.running import Server, claim
 
     listener = _listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     settings = Settings(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
-    server = Server(settings)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    until(lambda: server.started)
-    served = Served(settings, port, server.house)
-    try:
-        yield served
-    finally:
-        served.client.close()
-        server.should_exit = True
-        thread.join(timeout=20)
+    with claim(settings.state):
+        server = Server(settings)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        until(lambda: server.started)
+        served = Served(settings, port, server.house)
+        try:
+            yield served
+        finally:
+            served.client.close()
+            server.should_exit = True
+            thread.join(timeout=20)

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import threading
 import zipfile
 
 import httpx
@@ -123,7 +125,113 @@ def test_the_video_is_served_in_ranges(home, films):
     whole = (films / "boat.mp4").read_bytes()
     reply = home.get(f"/api/videos/{home.boat}/file", headers={"range": "bytes=100-199"})
     assert reply.status_code == 206 and reply.content == whole[100:200]
-    assert home.get(f"/api/videos/{home.boat}/file", headers={"range": f"bytes={10**9}-"}).status_code == 416
+    assert home.get(f"/api/videos/{home.boat}/file", headers={"range": "bytes=-50"}).content == whole[-50:]
+    past = home.get(f"/api/videos/{home.boat}/file", headers={"range": f"bytes={10**9}-"})
+    assert past.status_code == 416 and past.headers["content-range"] == f"bytes */{len(whole)}"
+    assert past.json()["detail"] == f"The video ends at byte {len(whole)}"
+
+
+@pytest.mark.parametrize("asked", ["bytes=9-5", "bytes=", "lines=1-2", "bytes=0-1,5-9", "nonsense"])
+def test_what_is_no_single_range_is_ignored(home, films, asked):
+    reply = home.get(f"/api/videos/{home.boat}/file", headers={"range": asked})
+    assert reply.status_code == 200 and reply.content == (films / "boat.mp4").read_bytes()
+
+
+def test_a_file_that_is_no_video_can_be_added_neither_nor_fetched(home):
+    reply = home.post("/api/videos", json={"path": "secret.txt"})
+    assert reply.status_code == 400 and "'secret.txt' can't be opened as a video" in reply.json()["detail"]
+    assert "secret.txt" not in home.get("/api/videos").text
+    hidden = home.house.shelf.inside("secret.txt").id
+    assert home.get(f"/api/videos/{hidden}/file").status_code == 404
+
+
+def test_a_name_that_is_no_utf8_does_not_take_the_library_down(tmp_path):
+    film = make_film(tmp_path / "films" / "film.mp4", 8, said=False)
+    film.rename(film.with_name(os.fsdecode(b"caf\xe9.mp4")))
+    with serve(film.parent, tmp_path) as served:
+        video = served.make_ready("caf\ufffd.mp4")
+        view = served.post(f"/api/videos/{video}/view", json={"question": "Why?", "budget": 4})
+        assert len(view.json()["lanes"][0]["frames"]) == 4
+        for form in ("zip", "json", "report"):
+            given = {"question": "Why?", "budget": 2, "format": form}
+            assert served.get(f"/api/videos/{video}/export", params=given).status_code == 200
+
+
+def test_pictures_of_a_replaced_file_are_not_taken_for_those_of_the_new_one(tmp_path):
+    film = make_film(tmp_path / "films" / "film.mp4", 8, said=False)
+    with serve(film.parent, tmp_path) as served:
+        video, ask = served.make_ready("film.mp4"), {"question": "Why?", "budget": 2}
+        before = served.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["picture"]
+        assert "immutable" in served.get(before).headers["cache-control"]
+        assert served.get(before.split("?")[0]).headers["cache-control"] == "no-store"
+        make_film(tmp_path / "another film.mp4", 8, said=False).replace(film)
+        assert "has been replaced" in served.get(before).json()["detail"]
+        served.make_ready("film.mp4")
+        after = served.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["picture"]
+        assert after != before and served.get(after).status_code == 200
+
+
+def test_readers_that_are_silent_keep_no_question_waiting(home, monkeypatch):
+    go_on = threading.Event()
+
+    class Silent:
+        def answer(self, *_):
+            go_on.wait(60)
+            raise fs.FramesiftError("it never spoke")
+
+    monkeypatch.setattr("framesift.serve.evidence.get_reader", lambda _: Silent())
+    asking = [
+        threading.Thread(target=httpx.post, args=(f"{home.url}/api/videos/{home.boat}/ask",), kwargs={"json": QUESTION})
+        for _ in range(evidence.READERS_AT_ONCE)
+    ]
+    for one in asking:
+        one.start()
+    until(lambda: home.house.desk._readers._value == 0)
+    try:
+        assert home.post(f"/api/videos/{home.boat}/view", json=QUESTION).status_code == 200
+        refused = home.post(f"/api/videos/{home.boat}/ask", json=QUESTION)
+        assert refused.status_code == 503 and "with readers already" in refused.json()["detail"]
+    finally:
+        go_on.set()
+        for one in asking:
+            one.join()
+
+
+CUES = "1\n00:00:01,000 --> 00:00:03,000\nBecause of the wind.\n"
+
+
+def test_subtitles_join_an_upload_and_leave_with_it(own, tmp_path):
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "My clip.mp4"}, content=data).json()["id"]
+    reply = own.post(f"/api/videos/{video}/subtitles", params={"name": "whatever.EN.srt"}, content=CUES)
+    assert reply.status_code == 200
+    until(lambda: own.get(f"/api/videos/{video}").json()["job"]["state"] == "done")
+    words = own.get(f"/api/videos/{video}").json()["words"]
+    assert words["events"] == 1 and words["sources"][0]["name"] == "My clip.en.srt"
+    assert own.client.delete(f"/api/videos/{video}").status_code == 204
+    assert list(own.settings.uploads_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.srt", b"", "'a.srt' holds no event"),
+        ("a.srt", b"nothing of the kind", "'a.srt'"),
+        ("a.srt", CUES.replace("00:00", "07:00").encode(), "lie outside the video"),
+        ("a.exe", CUES.encode(), "'a.exe' is no subtitle file"),
+    ],
+)
+def test_what_is_no_subtitle_file_is_a_sentence_and_leaves_nothing_behind(own, tmp_path, name, data, words):
+    film = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "clip.mp4"}, content=film).json()["id"]
+    reply = own.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=data)
+    assert reply.status_code == 400 and words in reply.json()["detail"] and str(tmp_path) not in reply.text
+    assert [path.name for path in own.settings.uploads_folder.iterdir()] == ["clip.mp4"]
+
+
+def test_subtitles_of_a_video_in_the_folder_are_left_to_its_owner(home):
+    reply = home.post(f"/api/videos/{home.boat}/subtitles", params={"name": "a.srt"}, content=CUES)
+    assert reply.status_code == 400 and "beside it" in reply.json()["detail"]
 
 
 def test_exports_are_what_the_command_line_writes(home):

@@ -29,12 +29,13 @@ def test_videos_of_the_folder_are_listed_and_links_out_of_it_are_not(shelf):
 )
 def test_paths_outside_the_folder_are_refused(shelf, name):
     with pytest.raises(InputError):
-        shelf.add(name)
+        shelf.inside(name)
 
 
 def test_a_file_added_by_name_stays_on_the_shelf(shelf, tmp_path):
-    film = shelf.add("sub/../odd.bin")
-    assert film.name == "odd.bin"
+    film = shelf.inside("sub/../odd.bin")
+    assert film.name == "odd.bin" and shelf.get(film.id) is None
+    shelf.add(film)
     again = Shelf(Settings(folder=tmp_path / "films", store=tmp_path / "store"))
     assert again.get(film.id) == film
 

@@ -15,6 +15,7 @@ OPERATIONS = [
     "GET /api/videos/{video}",
     "DELETE /api/videos/{video}",
     "POST /api/uploads",
+    "POST /api/videos/{video}/subtitles",
     "GET /api/videos/{video}/file",
     "GET /api/videos/{video}/thumbnail.jpg",
     "GET /api/videos/{video}/frames/{time_s}.jpg",

@@ -4,7 +4,7 @@ import os
 import threading
 
 import pytest
-from browser_pages import open_browser
+from browser_pages import open_browser, settles
 from serving import make_film, serve, until
 
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
@@ -13,8 +13,12 @@ DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 ASKED = "?q=Why+was+the+launch+put+off%3F&n=6"
 
-# One run of six hung here with the browser busy, and why is not yet known: run where somebody can stop it.
-pytestmark = pytest.mark.skipif(bool(os.environ.get("CI")), reason="the page's browser tests hung once in six runs")
+# Seen three times in about fifty runs: Chromium's processes spin inside the kernel of a small virtual machine, where
+# not even SIGKILL ends them, and no other process gets to run. Nobody is there to restart an unattended machine.
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("CI")),
+    reason="Chromium can lock up an unattended virtual machine; run make test without CI set",
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +42,7 @@ class Visit:
         self.page.on("console", lambda message: self.complaints.append(message.text))
 
     def settles(self, true, seconds=30):
-        for _ in range(seconds * 50):
-            if true():
-                return True
-            self.page.wait_for_timeout(20)
-        return False
+        return settles(self.page, true, seconds)
 
     def cards(self):
         return self.page.locator(".card").count()

@@ -146,6 +146,11 @@ def test_a_port_in_use_and_a_missing_folder_are_sentences(home, tmp_path, capsys
     assert "is no folder" in capsys.readouterr().err
 
 
+def test_a_second_server_on_one_library_is_refused(home, tmp_path, capsys):
+    assert main(["serve", "--port", "0", "--store", str(home.settings.store)]) == 2
+    assert "another framesift serve uses the library" in capsys.readouterr().err
+
+
 def test_an_open_stream_ends_with_the_server(films, tmp_path):
     with contextlib.ExitStack() as later:
         with serve(films, tmp_path) as served:

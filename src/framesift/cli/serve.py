@@ -50,14 +50,20 @@ def _size(text: str) -> float:
 
 def _serve(args: argparse.Namespace) -> int:
     try:
-        from framesift.serve.running import Server
+        from framesift.serve.running import claim
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
         raise MissingExtra(f"the page needs {error.name}: pip install 'framesift[serve]'") from None
     settings = _settings(args, args.port)  # what is wrong with them comes before the port
-    listener = _listen(args.host, args.port)
-    settings = _settings(args, listener.getsockname()[1], token=settings.token)
+    with claim(settings.state):
+        listener = _listen(args.host, args.port)
+        return _run(args, _settings(args, listener.getsockname()[1], token=settings.token), listener)
+
+
+def _run(args: argparse.Namespace, settings: "Settings", listener: socket.socket) -> int:
+    from framesift.serve.running import Server
+
     server = Server(settings)
     address = _address(settings)
     if args.json:

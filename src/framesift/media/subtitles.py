@@ -132,6 +132,16 @@ def find_sidecars(video_path: str | os.PathLike[str], *, language: str | None = 
     return [path for _, path in sorted(ranked)]
 
 
+def sidecar_tags(stem: str) -> list[str]:
+    """The language and the flags that a subtitle file's name ends in: "My.film.en.forced" gives en and forced."""
+    tags: list[str] = []
+    for part in reversed(stem.split(".")[1:]):
+        if not _is_tag(part.lower()):
+            break
+        tags.insert(0, part.lower())
+    return tags
+
+
 def _check_times(offset_s: float, duration_s: float | None) -> None:
     if not math.isfinite(offset_s):
         raise InputError(f"offset_s is {offset_s}; expected seconds")
@@ -216,8 +226,12 @@ def _tags(path: Path, video: Path) -> list[str] | None:
             return []
         if path.stem.startswith(name + "."):
             tags = path.stem[len(name) + 1 :].lower().split(".")
-            return tags if all(tag in _FLAGS or is_language(tag) for tag in tags) else None
+            return tags if all(map(_is_tag, tags)) else None
     return None
+
+
+def _is_tag(text: str) -> bool:
+    return text in _FLAGS or is_language(text)
 
 
 def _reads(path: Path) -> bool:

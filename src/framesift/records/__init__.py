@@ -5,7 +5,7 @@ from framesift.records.evidence import Evidence
 from framesift.records.question import Question, VisualDemand
 from framesift.records.selection import ROLES, SELECTION_SCHEMA, Basis, Role, Selection, Slot
 from framesift.records.video import Event, SubtitleTrack, VideoIndex, VideoInfo
-from framesift.records.words import clock, printable
+from framesift.records.words import clock, printable, readable
 
 __all__ = [
     "ROLES",
@@ -24,4 +24,5 @@ __all__ = [
     "VisualDemand",
     "clock",
     "printable",
+    "readable",
 ]

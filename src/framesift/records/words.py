@@ -8,6 +8,11 @@ def clock(time_s: float) -> str:
     return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
 
 
+def readable(text: str) -> str:
+    """A file's name as text that can be written anywhere: bytes of it that are no UTF-8 become question marks."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def printable(text: str) -> str:
     """Text from a file on one line, without what would steer a terminal or turn its direction."""
     return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in "\u200c\u200d")

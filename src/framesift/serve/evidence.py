@@ -35,7 +35,8 @@ from framesift.vectors import Array
 # Needs that a plain installation can't meet from the page: a detector or a network is a file somebody has to name.
 FILES_OF_THEIR_OWN = ("detector", "network")
 KEPT_QUERIES = 64
-AT_ONCE = 4  # selections, exports and readers: each is work for a whole core
+AT_ONCE = 4  # selections and exports: each is work for a whole core
+READERS_AT_ONCE = 4  # each may be silent for minutes, and must not keep a selection waiting
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Desk:
         self.readers = list(dict.fromkeys([*readers, SIMILARITY]))
         self._queries: dict[tuple[str, str], Array] = {}
         self._places = threading.BoundedSemaphore(AT_ONCE)
+        self._readers = threading.BoundedSemaphore(READERS_AT_ONCE)
 
     def choose(self, film: Film, ask: Ask, method: str) -> Chosen:
         """The frames, as `framesift select` gives them: same index, same words, same call."""
@@ -92,7 +94,7 @@ class Desk:
         scale = min(1.0, SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
         exhibits = [self.exhibit(film, one.selection, text_mode) for one in chosen]
-        albums = [_album_of_addresses(film, one.selection, size) for one in chosen]
+        albums = [_album_of_addresses(film, facts.version, one.selection, size) for one in chosen]
         times = {time_s for one in chosen for time_s in one.selection.times_s}
         self.pictures.announce(film, facts.fingerprint, sorted(times))
         view = view_of(exhibits, albums, json_text="")
@@ -107,10 +109,14 @@ class Desk:
         """A configured reader's answer, and the times it names. No address of a request is ever called."""
         if reader not in self.readers:
             raise UnknownName(f"there is no reader {reader!r} here; known are {', '.join(self.readers)}")
-        exhibit = self.exhibit(film, self.choose(film, ask, method).selection, text_mode)
-        question = exhibit.question or Question(ask.question)
-        with self._place():
+        if not self._readers.acquire(blocking=False):
+            raise Busy(f"{READERS_AT_ONCE} questions are with readers already; ask again when one has answered")
+        try:
+            exhibit = self.exhibit(film, self.choose(film, ask, method).selection, text_mode)
+            question = exhibit.question or Question(ask.question)
             answer = get_reader(reader).answer(exhibit, question, text_mode)
+        finally:
+            self._readers.release()
         return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)
 
     def export(
@@ -238,11 +244,11 @@ def _kind(default: object) -> str:
     return {bool: "yes or no", int: "whole number", float: "number", str: "text"}.get(type(default), "value")
 
 
-def _album_of_addresses(film: Film, selection: Selection, size: tuple[int, int]) -> Album:
+def _album_of_addresses(film: Film, version: str, selection: Selection, size: tuple[int, int]) -> Album:
     told = reasons(selection)
 
     def address(time_s: float) -> str:
-        return f"/api/videos/{film.id}/frames/{time_s:.6f}.jpg"
+        return f"/api/videos/{film.id}/frames/{time_s:.6f}.jpg?v={version}"
 
     return Album(
         told,

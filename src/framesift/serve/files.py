@@ -6,6 +6,7 @@ as it came.
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -18,11 +19,15 @@ from pathlib import Path
 from framesift.errors import InputError
 from framesift.library.batch import VIDEO_ENDINGS
 from framesift.media.captions.formats import ENDINGS
+from framesift.media.subtitles import find_sidecars, sidecar_tags
+from framesift.records import readable
 from framesift.serve.config import Settings
 
 MOST_VIDEOS = 2000  # listed from one folder; more is a mistake in the folder's name
 MOST_NAME = 120  # characters of an uploaded file's name
 PARTIAL = ".upload-"
+log = logging.getLogger(__name__)
+
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
 
 
@@ -71,10 +76,10 @@ class Shelf:
             film = self._films.get(video)
         if film is None:
             film = next((one for one in self.films() if one.id == video), None)
-        return film if film is not None and film.path.is_file() else None
+        return film if film is not None and self._is_here(film) else None
 
-    def add(self, name: str) -> Film:
-        """A file by its path inside FOLDER; anything outside, also by way of links, is refused."""
+    def inside(self, name: str) -> Film:
+        """A file by its path inside FOLDER, on the shelf or not; anything outside, also by way of links, is refused."""
         if self.folder is None:
             raise InputError("this server was started without a folder; upload the video instead")
         try:
@@ -84,13 +89,14 @@ class Shelf:
             raise InputError(f"{name[:200]!r} is no path; expected a video inside the folder") from None
         if self.folder not in path.parents or not is_file or _is_hidden(path.relative_to(self.folder)):
             raise InputError(f"there is no {name[:200]!r} inside the folder this server was started with")
-        film = self._inside(path)
-        if path not in _videos_below(self.folder):
+        return self._inside(path)
+
+    def add(self, film: Film) -> None:
+        """Keep a file of FOLDER on the shelf whose ending does not say that it is a video."""
+        if self.get(film.id) is None and self.folder is not None:
             with self._lock:
-                names = [*json.loads(self._list.read_text()), film.name] if self._list.exists() else [film.name]
-                write_json(self._list, sorted(set(names)))
-        self.films()
-        return film
+                write_json(self._list, sorted({*self._added_names(), film.path.relative_to(self.folder).as_posix()}))
+            self.films()
 
     def room(self, needed: int) -> None:
         """Refuse an upload that would fill the disk."""
@@ -115,30 +121,55 @@ class Shelf:
         self.films()
         return self._uploaded(path)
 
+    def keep_subtitles(self, film: Film, partial: Path, name: str) -> None:
+        """Put subtitles beside an upload, in place of those of the same language and ending."""
+        stem, ending = os.path.splitext(name)
+        tags = sidecar_tags(stem)
+        partial.replace(film.path.with_name(".".join([film.path.stem, *tags]) + ending.lower()))
+
     def upload_id(self, name: str) -> str:
         """The id an upload of this name has, there or not."""
         return _id_of("upload", name)
 
     def remove(self, film: Film) -> None:
-        """Delete an upload. What lies in FOLDER belongs to its owner and stays."""
+        """Delete an upload and the subtitles beside it. What lies in FOLDER belongs to its owner and stays."""
         if not film.uploaded:
             raise InputError(f"{film.name!r} lies in the folder this server was started with; delete it there")
-        film.path.unlink(missing_ok=True)
+        others = [other.path for other in self.films() if other.uploaded and other != film]
+        shared = {path for other in others for path in find_sidecars(other)}
+        for path in (film.path, *find_sidecars(film.path)):
+            if path not in shared:
+                path.unlink(missing_ok=True)
         self.films()
 
     def _added(self) -> list[Path]:
-        if self.folder is None or not self._list.exists():
+        if self.folder is None:
             return []
-        paths = (self.folder / str(name) for name in json.loads(self._list.read_text()))
+        paths = (self.folder / name for name in self._added_names())
         return [path for path in paths if path.is_file() and self.folder in path.resolve().parents]
 
+    def _added_names(self) -> list[str]:
+        try:
+            names = json.loads(self._list.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            log.warning("the list of added files in %s can't be read (%s); it starts empty", self._list, error)
+            return []
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+    def _is_here(self, film: Film) -> bool:
+        """Whether the file is there, and still where it may be: a link may have been put in its place."""
+        place = self.uploads.resolve() if film.uploaded else self.folder
+        return film.path.is_file() and place in film.path.resolve().parents
+
     def _uploaded(self, path: Path) -> Film:
-        return Film(_id_of("upload", path.name), path, path.name, uploaded=True)
+        return Film(_id_of("upload", path.name), path, readable(path.name), uploaded=True)
 
     def _inside(self, path: Path) -> Film:
         assert self.folder is not None  # noqa: S101 (only called where there is one)
         name = path.relative_to(self.folder).as_posix()
-        return Film(_id_of("folder", f"{self.folder}/{name}"), path, name, uploaded=False)
+        return Film(_id_of("folder", f"{self.folder}/{name}"), path, readable(name), uploaded=False)
 
 
 def safe_name(name: str) -> str:
@@ -155,7 +186,7 @@ def safe_name(name: str) -> str:
 def write_json(path: Path, value: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}-{threading.get_ident()}-{path.name}")
-    temporary.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    temporary.write_text(json.dumps(value), encoding="utf-8")  # escaped: a file's name may hold what is no text
     temporary.replace(path)
 
 

@@ -62,6 +62,7 @@ class Video(BaseModel):
     """A video of the library. `known` is false while its facts are being looked up; `problem`: why it can't be used."""
 
     id: str
+    version: str = Field(description="Changes with the file; `?v=` of a picture's address.")
     name: str
     uploaded: bool
     known: bool
@@ -82,6 +83,7 @@ class Library(BaseModel):
     videos: list[Video]
     folder: str = Field(description="The name of the folder the server was started with, empty without one.")
     upload_bytes: int = Field(description="The largest video that can be uploaded.")
+    subtitle_endings: list[str] = Field(description="What the names of subtitle files end in.")
 
 
 class AddByPath(Record):

@@ -1,14 +1,54 @@
-"""The server as a process: it ends at once, also while pages are watching."""
+"""The server as a process: one for each library, and it ends at once, also while pages are watching."""
 
+import os
 import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import uvicorn
 
+from framesift.errors import OptionError
 from framesift.serve.app import House, create_app
 from framesift.serve.config import Settings
 
 MOST_CONNECTIONS = 256
 GRACE_S = 2  # for answers that are on their way
+
+
+@contextmanager
+def claim(folder: Path) -> Iterator[None]:
+    """Hold a server's folder for as long as it runs: a second server would overwrite its queue and its uploads."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise OptionError(
+            f"{folder} can't be written ({error.strerror}); give a folder of yours with --store"
+        ) from None
+    try:
+        try:
+            _lock(held)
+        except OSError:
+            raise OptionError(
+                f"another framesift serve uses the library {folder.parent}; stop it, or give this one a library of its "
+                "own with --store DIR"
+            ) from None
+        yield
+    finally:
+        os.close(held)  # lets go of the lock, as the end of the process does however it comes
+
+
+def _lock(file: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Server(uvicorn.Server):

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.exceptions import HTTPException
 
+from framesift.media.subtitles import MAX_BYTES
 from framesift.serve.config import BODY_BYTES, Settings
 
 Scope = MutableMapping[str, Any]
@@ -35,7 +36,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-UPLOAD_PATH = "/api/uploads"
 SIGN_IN = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>framesift</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head><body>
 <h1>framesift</h1><p>%s</p>
@@ -74,8 +74,7 @@ class Door:
                 if await self._sign_in(scope, sender):
                     return
                 raise Refused(401, "This page needs its token: open the address that framesift printed when it started")
-            most = self.settings.upload_bytes if scope["path"] == UPLOAD_PATH else BODY_BYTES
-            limited = _limited(receive, headers.get("content-length", ""), most)
+            limited = _limited(receive, headers.get("content-length", ""), most_bytes(scope["path"], self.settings))
         except Refused as refusal:
             await _refuse(scope, headers, refusal, sender)
             return
@@ -165,6 +164,13 @@ def check_origin(method: str, path: str, headers: dict[str, str]) -> None:
     is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api")
     if not is_link or headers.get("sec-fetch-dest") != "document":
         raise Refused(403, "Requests from other sites are refused")
+
+
+def most_bytes(path: str, settings: Settings) -> int:
+    """How large a body may be: questions are small, videos are not."""
+    if path == "/api/uploads":
+        return settings.upload_bytes
+    return MAX_BYTES if path.startswith("/api/videos/") and path.endswith("/subtitles") else BODY_BYTES
 
 
 def _limited(receive: Receive, length: str, most: int) -> Receive:

@@ -2,9 +2,12 @@
 
 import asyncio
 import mimetypes
+import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -13,8 +16,12 @@ from fastapi.responses import FileResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from framesift.errors import FramesiftError, InputError
+from framesift.media.captions.formats import ENDINGS
+from framesift.media.subtitles import read_events
 from framesift.media.video import probe
+from framesift.records import readable
 from framesift.serve.app import House, problems
+from framesift.serve.catalog import Facts
 from framesift.serve.files import Film
 from framesift.serve.models import AddByPath, JobRecord, Library, Video, WordsFound
 from framesift.serve.pictures import Busy
@@ -34,6 +41,9 @@ BYTES = {
     }
 }
 
+FileName = Annotated[str, Query(min_length=1, max_length=500)]
+Version = Annotated[str, Query(max_length=64, description="The video's version; its picture may then be kept.")]
+
 router = APIRouter(tags=["library"])
 
 
@@ -44,6 +54,7 @@ def describe(house: House, film: Film) -> Video:
     words = house.catalog.words(film)
     return Video(
         id=film.id,
+        version="" if facts is None else facts.version,
         name=film.name,
         uploaded=film.uploaded,
         known=facts is not None,
@@ -71,16 +82,18 @@ def list_videos(house: InHouse) -> Library:
             videos.append(describe(house, film))
         except OSError:  # gone between listing and looking
             continue
-    return Library(videos=videos, folder=folder, upload_bytes=house.settings.upload_bytes)
+    limit, endings = house.settings.upload_bytes, list(ENDINGS)
+    return Library(videos=videos, folder=readable(folder), upload_bytes=limit, subtitle_endings=endings)
 
 
 @router.post("/videos", responses=problems(503))
 def add_video(house: InHouse, asked: AddByPath) -> Video:
     """Add a video by its path inside the server's folder, and queue it."""
-    film = house.shelf.add(asked.path)
+    film = house.shelf.inside(asked.path)
     facts = house.catalog.facts(film, wait=True)
     if facts is not None and facts.problem:
         raise InputError(facts.problem)
+    house.shelf.add(film)
     house.queue.add(film.id, film.name)
     return describe(house, film)
 
@@ -94,30 +107,63 @@ def get_video(house: InHouse, film: OnShelf) -> Video:
 
 @router.delete("/videos/{video}", responses=problems(404), status_code=204)
 def remove_video(house: InHouse, film: OnShelf) -> None:
-    """Delete an uploaded video. Files in the folder are never touched."""
+    """Delete an uploaded video and its subtitles. Files in the folder are never touched."""
     house.shelf.remove(film)
     house.queue.forget(film.id)
     house.changes()
 
 
 @router.post("/uploads", responses=problems(413, 503), openapi_extra=BYTES)
-async def upload_video(
-    request: Request, house: InHouse, name: Annotated[str, Query(min_length=1, max_length=500)]
-) -> Video:
+async def upload_video(request: Request, house: InHouse, name: FileName) -> Video:
     """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
-    if house.uploading >= MOST_UPLOADS:
-        raise Busy(f"{MOST_UPLOADS} uploads are under way; try again when one is done")
-    house.uploading += 1
-    partial = house.shelf.partial(secrets.token_hex(8))
-    try:
+    with _uploading(house) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(house.shelf.room, int(length) if length.isdigit() else 0)
         await _receive(request, partial)
         film = await run_in_threadpool(_accept, house, partial, name)
+    return await run_in_threadpool(describe, house, film)
+
+
+@router.post("/videos/{video}/subtitles", responses=problems(404, 413, 503), openapi_extra=BYTES)
+async def add_subtitles(request: Request, house: InHouse, film: OnShelf, name: FileName) -> Video:
+    """Give an uploaded video subtitles: the file's bytes are the body. Its words are then looked for again."""
+    if not film.uploaded:
+        raise InputError(
+            f"{film.name!r} lies in the folder this server was started with; put its "
+            "subtitles beside it, under the same name"
+        )
+    ending = PurePosixPath(name).suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(f"{name[:200]!r} is no subtitle file; expected one that ends in {', '.join(ENDINGS)}")
+    with _uploading(house, ending) as partial:
+        await _receive(request, partial)
+        await run_in_threadpool(_accept_subtitles, house, film, partial, name)
+    return await run_in_threadpool(describe, house, film)
+
+
+def _accept_subtitles(house: House, film: Film, partial: Path, name: str) -> None:
+    """Read what came; a file without a line that lies inside the video leaves nothing behind."""
+    facts = house.catalog.facts(film, wait=True)
+    try:
+        read_events(partial, language=house.settings.language, duration_s=facts.duration_s if facts else None)
+    except InputError as error:
+        raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
+    house.shelf.keep_subtitles(film, partial, name)
+    house.queue.add(film.id, film.name)
+
+
+@contextmanager
+def _uploading(house: House, ending: str = "") -> Iterator[Path]:
+    """Where an upload goes until it is known to be what it should be; nothing of it stays there."""
+    if house.uploading >= MOST_UPLOADS:
+        raise Busy(f"{MOST_UPLOADS} uploads are under way; try again when one is done")
+    house.uploading += 1
+    partial = house.shelf.partial(secrets.token_hex(8) + ending)
+    try:
+        yield partial
     finally:
         house.uploading -= 1
         partial.unlink(missing_ok=True)
-    return await run_in_threadpool(describe, house, film)
 
 
 async def _receive(request: Request, partial: Path) -> None:
@@ -144,32 +190,51 @@ def _accept(house: House, partial: Path, name: str) -> Film:
 
 
 @router.get("/videos/{video}/file", responses=problems(404, 416) | FILE, response_class=FileResponse)
-def get_file(film: OnShelf) -> FileResponse:
-    """The video itself; ranges are served, so that a player can seek."""
+def get_file(request: Request, film: OnShelf) -> FileResponse:
+    """The video itself; a range is served, so that a player can seek."""
+    try:
+        status = film.path.stat()
+    except OSError:
+        raise HTTPException(404, "There is no such video in the library") from None
+    _check_range(request, status.st_size)
     guessed = mimetypes.guess_type(film.path.name)[0] or ""
     # Whatever its name says, no file is handed out as a page.
     kind = guessed if guessed.startswith("video/") else "application/octet-stream"
-    return FileResponse(film.path, media_type=kind, headers={"content-disposition": "inline"})
+    return FileResponse(film.path, media_type=kind, stat_result=status, headers={"content-disposition": "inline"})
+
+
+def _check_range(request: Request, size: int) -> None:
+    """Refuse a range past the end in a sentence, and ignore, as HTTP has it, what is no single range."""
+    asked = request.headers.get("range", "").strip()
+    found = re.fullmatch(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", asked, re.IGNORECASE)
+    if found is None or (found[1] and found[2] and int(found[2]) < int(found[1])):
+        request.scope["headers"] = [row for row in request.scope["headers"] if row[0].lower() != b"range"]
+    elif int(found[1] or 0) >= size or found[3] == "0":
+        raise HTTPException(416, f"The video ends at byte {size}", headers={"content-range": f"bytes */{size}"})
 
 
 @router.get("/videos/{video}/thumbnail.jpg", responses=problems(404) | JPEG, response_class=Response)
-def get_thumbnail(house: InHouse, film: OnShelf) -> Response:
+def get_thumbnail(house: InHouse, film: OnShelf, v: Version = "") -> Response:
     """A picture of the video for lists."""
     facts = house.catalog.facts(film, wait=True)
     if facts is None or facts.problem:
         raise HTTPException(404, "This video has no picture")
     data = house.pictures.thumbnail(film, facts.fingerprint, facts.duration_s)
-    return Response(data, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
+    return Response(data, media_type="image/jpeg", headers=_kept(facts, v))
 
 
 @router.get("/videos/{video}/frames/{time_s}.jpg", responses=problems(404, 503) | JPEG, response_class=Response)
 async def get_frame(
-    house: InHouse, film: OnShelf, time_s: Annotated[float, InPath(ge=0, lt=1e7, description="A frame's own time.")]
+    house: InHouse,
+    film: OnShelf,
+    time_s: Annotated[float, InPath(ge=0, lt=1e7, description="A frame's own time.")],
+    v: Version = "",
 ) -> Response:
     """The frame at one of a selection's times, as a small picture. Many asked for together cost one pass."""
     facts = await run_in_threadpool(house.catalog.facts, film, wait=True)
     if facts is None or facts.problem:
         raise HTTPException(404, "This video has no picture")
+    headers = _kept(facts, v)
     future = house.pictures.ask(film, facts.fingerprint, time_s)
     try:
         # Shielded: others may wait for the same picture.
@@ -180,4 +245,11 @@ async def get_frame(
         if not future.cancelled():
             raise
         raise Busy("the server is closing") from None
-    return Response(data, media_type="image/jpeg", headers={"cache-control": "private, max-age=86400, immutable"})
+    return Response(data, media_type="image/jpeg", headers=headers)
+
+
+def _kept(facts: Facts, version: str) -> dict[str, str]:
+    """A picture may be kept for good under the address of its file's version, and under no other."""
+    if version and version != facts.version:
+        raise HTTPException(404, "This file has been replaced; ask again")
+    return {"cache-control": "private, max-age=86400, immutable"} if version else {}
