@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import shutil
 import zipfile
 
 import pytest
@@ -51,6 +53,15 @@ def test_select_prints_a_table_and_writes_an_exhibit(select, place, capsys):
 def test_terminal_is_not_steered_by_subtitles(select, capsys):
     assert select("-q", "Hello?", "--no-exhibit", "--budget", "12") == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--zip",)])
+def test_a_file_name_that_is_no_utf8_is_no_obstacle(kept, place, more, capsys):
+    video = place / os.fsdecode(b"caf\xe9.mp4")
+    shutil.copy(kept / "clip.mp4", video)
+    assert main(["select", str(video), "-q", "Is the coffee cold?", "--budget", "4", *more]) == 0
+    assert main(["index", str(place), "--json"]) == 0
+    assert "caf\ufffd.mp4" in capsys.readouterr().out
 
 
 def test_second_run_takes_a_free_name(select, place):

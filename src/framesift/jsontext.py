@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from framesift.records import readable
+
 
 def json_text(value: Any) -> str:
     """JSON for people and programs: indented, but a list of plain values stays on one line."""
-    return _written(value, "\n") + "\n"
+    return readable(_written(value, "\n")) + "\n"
 
 
 def _written(value: Any, newline: str) -> str:

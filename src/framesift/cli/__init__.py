@@ -4,6 +4,7 @@ Exit codes: 0 done, 2 bad usage or input, 1 anything else (one of several videos
 """
 
 import argparse
+import io
 import logging
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,9 @@ from framesift.errors import FramesiftError, ReaderError
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = spelled_out(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
     args = _parser().parse_args(words)
     args.argv = words
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)

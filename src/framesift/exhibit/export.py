@@ -19,7 +19,7 @@ from framesift.exhibit.report import render_report
 from framesift.exhibit.sheet import Card, sheet
 from framesift.exhibit.view import view_of
 from framesift.jsontext import json_text
-from framesift.records import clock
+from framesift.records import clock, readable
 
 FRAME_QUALITY = 92
 REPORT, SELECTION = "report.html", "selection.json"
@@ -135,7 +135,7 @@ def _zipped(place: Path, archive: Path) -> Path:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for file in sorted(place.rglob("*")):
             if file.is_file():
-                zipped.write(file, Path(place.name) / file.relative_to(place))
+                zipped.write(file, readable(str(Path(place.name) / file.relative_to(place))))
     return archive
 
 

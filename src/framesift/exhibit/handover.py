@@ -11,7 +11,7 @@ from framesift.errors import OptionError
 from framesift.exhibit.album import data_url
 from framesift.exhibit.build import Exhibit
 from framesift.jsontext import json_text
-from framesift.records import clock
+from framesift.records import clock, readable
 
 OPENAI_QUALITY = 90
 Row = Mapping[str, Any]
@@ -57,7 +57,7 @@ def frame_lines(exhibit: Exhibit, row: Row) -> str:
         if "id" in row:
             line["id"] = row["id"]
         lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
-    return "".join(f"{line}\n" for line in lines)
+    return readable("".join(f"{line}\n" for line in lines))
 
 
 def file_name(exhibit: Exhibit, place: int) -> str:

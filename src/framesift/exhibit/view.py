@@ -10,7 +10,7 @@ from framesift import __version__
 from framesift.exhibit.album import Album
 from framesift.exhibit.build import Exhibit
 from framesift.exhibit.reasons import short_clock
-from framesift.records import Basis, clock
+from framesift.records import Basis, clock, readable
 
 _TOLD_VERSIONS = ("numpy", "av", "pillow", "torch", "transformers")
 
@@ -19,7 +19,7 @@ def view_of(exhibits: Sequence[Exhibit], albums: Sequence[Album], *, json_text: 
     """exhibits: of one video and question, one per method; albums: their pictures; json_text: what can be copied."""
     first = exhibits[0]
     info, basis, question = first.info, first.selection.basis, first.question
-    name = first.video.name
+    name = readable(first.video.name)
     return {
         "video": {
             "name": name,
@@ -153,7 +153,10 @@ def _settings(exhibits: Sequence[Exhibit]) -> list[list[str]]:
     first = exhibits[0]
     basis, info = first.selection.basis, first.info
     rows = [
-        ["video", f"{first.video.name}, {info.width}×{info.height}, {info.fps:.3g} frames a second, {info.codec}"],
+        [
+            "video",
+            f"{readable(first.video.name)}, {info.width}×{info.height}, {info.fps:.3g} frames a second, {info.codec}",
+        ],
         ["encoder", basis.encoder if basis is not None and basis.encoder else "not told"],
         ["candidates", str(len(basis.times_s)) if basis is not None else "not told"],
         ["events", str(len(basis.events)) if basis is not None else "not told"],

@@ -150,7 +150,7 @@ class Store:
             temporary = Path(mkdtemp(prefix=_TEMPORARY, dir=folder.parent))
             try:
                 (temporary / PAYLOADS[kind]).write_bytes(payload)
-                (temporary / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=1), encoding="utf-8")
+                (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
                 temporary.rename(folder)
             except OSError:
                 shutil.rmtree(temporary, ignore_errors=True)

@@ -12,7 +12,7 @@ from framesift.errors import InputError
 from framesift.records.evidence import Evidence
 from framesift.records.question import Question
 from framesift.records.video import Event
-from framesift.records.words import clock, printable
+from framesift.records.words import clock, printable, readable
 from framesift.vectors import Array
 
 Role = Literal["ground", "visual", "context", "refined"]
@@ -149,7 +149,7 @@ class Selection:
             raise InputError(f"this selection is damaged ({error}); expected what Selection.to_json writes") from None
 
     def to_json(self, *, indent: int | None = None) -> str:
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+        return readable(json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent))
 
     @classmethod
     def from_json(cls, text: str) -> "Selection":

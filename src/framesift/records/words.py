@@ -1,5 +1,9 @@
 """Times and texts as people read them."""
 
+import re
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
 
 def clock(time_s: float) -> str:
     """Seconds as h:mm:ss.mmm, the way players show them."""
@@ -9,8 +13,8 @@ def clock(time_s: float) -> str:
 
 
 def readable(text: str) -> str:
-    """A file's name as text that can be written anywhere: bytes of it that are no UTF-8 become question marks."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Text that can be written anywhere: what is no character, as bytes of a file's name may be, becomes \ufffd."""
+    return _HALVES.sub("\ufffd", text)
 
 
 def printable(text: str) -> str:

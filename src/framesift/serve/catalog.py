@@ -21,7 +21,7 @@ from framesift.library.fingerprint import fingerprint
 from framesift.library.store import Key, Store
 from framesift.media.subtitles import find_sidecars
 from framesift.media.video import probe
-from framesift.records import VideoIndex
+from framesift.records import VideoIndex, readable
 from framesift.serve.config import Settings
 from framesift.serve.files import Film, Shelf, write_json
 from framesift.serve.jobs import Job, Report
@@ -213,7 +213,7 @@ class Catalog:
             kept_vectors(model, [event.text for event in found.events], self.store.root)
 
     def _keep_words(self, film: Film, found: Found) -> None:
-        sources = [asdict(source) | {"name": Path(source.name).name} for source in found.sources]
+        sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in found.sources]
         notes = [plain(note, film) for note in found.notes]
         write_json(self._words_file(film), asdict(Words(len(found.events), sources, notes)))
 
@@ -274,7 +274,8 @@ class Catalog:
 def plain(error: object, film: Film) -> str:
     """A sentence for the page: files by the names shown there, never by where they lie on the disk."""
     path = str(film.path)
-    return str(error).replace(repr(path), repr(film.name)).replace(path, film.name).replace(f"{film.path.parent}/", "")
+    said = str(error).replace(repr(path), repr(film.name)).replace(path, film.name)
+    return readable(said.replace(f"{film.path.parent}/", ""))
 
 
 def _not_now(*_: object) -> None:

@@ -24,7 +24,7 @@ from framesift.questions import parse_question
 from framesift.read.base import SIMILARITY, get_reader
 from framesift.read.parsing import cited_times
 from framesift.read.prompts import OVERLAY_OF, TextMode
-from framesift.records import ROLES, Answer, Question, Selection
+from framesift.records import ROLES, Answer, Question, Selection, readable
 from framesift.select.registry import Selector, check_options, get_selector, selectors
 from framesift.serve.catalog import Catalog
 from framesift.serve.files import Film
@@ -133,7 +133,7 @@ class Desk:
                 )
                 return place / "selection.json"
             as_zip = form == "zip"
-            folder = place / f"{film.path.stem}-evidence"
+            folder = place / f"{readable(film.path.stem)}-evidence"
             if len(exhibits) > 1:
                 saved = save_comparison(exhibits, folder, as_zip=as_zip)
             else:

@@ -13,6 +13,7 @@ from framesift import __version__
 from framesift.errors import InputError
 from framesift.exhibit.report import ROLE_SENTENCES
 from framesift.read.prompts import TEXT_MODES, TextMode
+from framesift.records import readable
 from framesift.serve import evidence
 from framesift.serve.app import problems
 from framesift.serve.models import (
@@ -105,7 +106,7 @@ def export_exhibit(
     except BaseException:
         folder.cleanup()
         raise
-    name = f"{film.path.stem}-{file.name}" if format != "zip" else file.name
+    name = f"{readable(film.path.stem)}-{file.name}" if format != "zip" else file.name
     return FileResponse(
         file,
         media_type=KINDS[format],
