@@ -19,6 +19,7 @@ OPERATIONS = [
     "GET /api/videos/{video}/file",
     "GET /api/videos/{video}/thumbnail.jpg",
     "GET /api/videos/{video}/frames/{time_s}.jpg",
+    "GET /api/videos/{video}/near/{time_s}.jpg",
     "GET /api/jobs",
     "POST /api/videos/{video}/index",
     "DELETE /api/jobs/{job}",

@@ -98,6 +98,13 @@ def test_the_redirect_never_leaves_this_server(guarded):
 def test_a_page_without_the_token_offers_a_field_for_it(guarded):
     reply = guarded.get("/", headers={"accept": "text/html"})
     assert reply.status_code == 401 and 'name="token"' in reply.text
+    assert "script-src" not in reply.headers["content-security-policy"]
+
+
+def test_an_address_with_nothing_behind_it_has_a_way_back_for_people_and_json_for_programs(home):
+    page = home.get("/nothing", headers={"accept": "text/html"})
+    assert page.status_code == 404 and 'href="/"' in page.text
+    assert home.get("/nothing").json() == {"detail": "Not Found"}
 
 
 @pytest.mark.parametrize("path", [*PATHS[:-3], "/api/docs", "/api/openapi.json"])

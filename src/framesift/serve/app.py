@@ -9,11 +9,12 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from framesift import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
+from framesift.serve import bare
 from framesift.serve.catalog import Catalog, NotReady
 from framesift.serve.config import Settings
 from framesift.serve.evidence import Desk
@@ -21,7 +22,7 @@ from framesift.serve.files import Shelf
 from framesift.serve.jobs import Full, Queue
 from framesift.serve.models import Problem
 from framesift.serve.pictures import Busy, Pictures
-from framesift.serve.security import Door
+from framesift.serve.security import Door, wants_page
 
 DESCRIPTION = (
     "Everything the page does, for programs. Records are those of the Python API: a selection is "
@@ -131,8 +132,11 @@ async def _wrong_request(_: Request, error: Exception) -> Response:
     return JSONResponse({"detail": _sentence(sentence)}, 422)
 
 
-async def _told(_: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (it is registered for no other)
+    if error.status_code == 404 and wants_page(request.url.path, request.headers.get("accept", "")):
+        said = "There is no page at this address." if error.detail == "Not Found" else str(error.detail)
+        return HTMLResponse(bare.not_here(said), 404, headers={"content-security-policy": bare.POLICY})
     return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=dict(error.headers or {}))
 
 

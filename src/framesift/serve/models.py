@@ -83,7 +83,6 @@ class Library(BaseModel):
     videos: list[Video]
     folder: str = Field(description="The name of the folder the server was started with, empty without one.")
     upload_bytes: int = Field(description="The largest video that can be uploaded.")
-    subtitle_endings: list[str] = Field(description="What the names of subtitle files end in.")
 
 
 class AddByPath(Record):
@@ -111,6 +110,7 @@ class Choices(BaseModel):
     readers: list[str]
     roles: dict[str, str]
     encoder: str
+    subtitle_endings: list[str] = Field(description="What the names of subtitle files end in.")
 
 
 class Ask(Record):

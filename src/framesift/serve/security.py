@@ -5,10 +5,9 @@ turned away before any other code runs; every answer leaves with headers that ke
 """
 
 import hmac
-import html
 import ipaddress
 import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -16,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from starlette.exceptions import HTTPException
 
 from framesift.media.subtitles import MAX_BYTES
+from framesift.serve import bare
 from framesift.serve.config import BODY_BYTES, Settings
 
 Scope = MutableMapping[str, Any]
@@ -36,11 +36,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-SIGN_IN = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>framesift</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"></head><body>
-<h1>framesift</h1><p>%s</p>
-<form action="/" method="get"><label>Token <input type="password" name="token" autocomplete="off" required></label>
-<button>Open</button></form></body></html>"""
 
 
 class Refused(HTTPException):
@@ -194,16 +189,21 @@ def too_large(most: int) -> str:
     return f"This is larger than {size}, the most this server takes; --max-upload raises the limit for videos"
 
 
+def wants_page(path: str, accept: str) -> bool:
+    """Whether an error is shown to a person; programs get JSON."""
+    return "text/html" in accept and not path.startswith("/api/")
+
+
 async def _refuse(scope: Scope, headers: dict[str, str], refusal: Refused, send: Send) -> None:
-    wants_page = "text/html" in headers.get("accept", "") and not scope["path"].startswith("/api")
-    if wants_page and refusal.status_code == 401:
-        body, kind = SIGN_IN % html.escape(refusal.sentence), "text/html; charset=utf-8"
+    if wants_page(scope["path"], headers.get("accept", "")):
+        body = (bare.sign_in if refusal.status_code == 401 else bare.refused)(refusal.sentence)
+        fields = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", bare.POLICY.encode())]
     else:
-        body, kind = json.dumps({"detail": refusal.sentence}, ensure_ascii=False), "application/json"
-    fields: Iterable[tuple[bytes, bytes]] = [(b"content-type", kind.encode())]
+        body = json.dumps({"detail": refusal.sentence}, ensure_ascii=False)
+        fields = [(b"content-type", b"application/json")]
     if refusal.status_code == 401:
-        fields = [*fields, (b"www-authenticate", b"Bearer")]
-    await send({"type": "http.response.start", "status": refusal.status_code, "headers": list(fields)})
+        fields.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status_code, "headers": fields})
     await send({"type": "http.response.body", "body": body.encode()})
 
 

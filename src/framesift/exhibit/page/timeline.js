@@ -5,6 +5,8 @@ import { bars, drawAxis, drawCurve, drawEvents, drawLane, frameTip, svgElement }
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
+const PICTURE = { width: 220, height: 160 }; // the most that a picture beside the pointer takes, in pixels
+const REST_MS = 90; // the pointer rests this long before a picture is fetched for where it stands
 
 function tidy(data) {
   const { times_s = [], relevance = [] } = data.curve ?? {};
@@ -22,6 +24,7 @@ function html(name, className, parent) {
   return element;
 }
 
+/** Words and a picture beside the pointer. A picture to come has its room kept, so that nothing jumps when it is there. */
 function makeTip(root) {
   const box = html("div", "tl-tip", root);
   box.setAttribute("aria-hidden", "true"); // what it says is in the labels of the things themselves
@@ -31,19 +34,40 @@ function makeTip(root) {
   const title = html("div", "tl-tip-title", box);
   const text = html("div", "tl-tip-text", box);
   text.dir = "auto";
+  let resting = 0;
+  const draw = (address) => picture.getAttribute("src") !== address && picture.setAttribute("src", address);
+  picture.addEventListener("error", () => {
+    picture.hidden = true;
+  });
+
+  function fetchLater({ address, width, height }) {
+    const scale = Math.min(1, PICTURE.width / width, PICTURE.height / height);
+    picture.width = Math.round(width * scale);
+    picture.height = Math.round(height * scale);
+    if (picture.getAttribute("src") === address) return;
+    picture.removeAttribute("src");
+    resting = setTimeout(() => draw(address), REST_MS);
+  }
+
   return {
     show(tip, x, y) {
+      clearTimeout(resting);
       title.textContent = tip.title;
       text.textContent = tip.text;
       text.hidden = !tip.text;
-      picture.hidden = !tip.picture;
-      if (tip.picture) picture.src = tip.picture;
+      picture.hidden = !tip.picture && !tip.near;
+      if (tip.picture) {
+        picture.removeAttribute("width");
+        picture.removeAttribute("height");
+        draw(tip.picture);
+      } else if (tip.near) fetchLater(tip.near);
       box.hidden = false;
       const most = root.clientWidth - box.offsetWidth;
       box.style.left = `${Math.max(0, Math.min(most, x - box.offsetWidth / 2))}px`;
       box.style.top = `${y + 10}px`;
     },
     hide() {
+      clearTimeout(resting);
       box.hidden = true;
     },
   };
@@ -54,14 +78,16 @@ function makeTip(root) {
  *
  * data: {duration_s, curve: {times_s, relevance}, events: [{start_s, end_s, text}],
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
- *        onFrame(id), onSeek(time_s)}; all but duration_s may be missing. Ids are unique over all lanes.
- * Returns {update(data), mark(id or null), focus(id), destroy()}; update takes only what changed.
+ *        onFrame(id), onSeek(time_s), pictureNear(time_s) -> {address, width, height}}; all but duration_s may be
+ *        missing. Ids are unique over all lanes.
+ * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), destroy()}; update takes only what changed.
  */
 export function drawTimeline(element, data) {
   let given = data;
   let rows = [];
   let plot = null;
   let marked = null;
+  let played_s = null;
   const places = new Map(); // where the arrow keys stand in each row, kept over redraws
   const root = html("div", "tl", element);
   const svg = svgElement("svg", { class: "tl-svg", role: "group", "aria-label": "Timeline of the video" }, root);
@@ -101,8 +127,10 @@ export function drawTimeline(element, data) {
     add("", (y) => drawAxis(plot, y + 4), 0);
     plot.guide = guide;
     plot.height = top;
+    plot.head = svgElement("path", { class: "tl-playhead" }, svg);
     plot.lit = svgElement("path", { class: "tl-lit" }, svg);
     hide();
+    playing(played_s);
     svg.setAttribute("viewBox", `0 0 ${outer} ${top}`);
     svg.setAttribute("width", outer);
     svg.setAttribute("height", top);
@@ -138,8 +166,9 @@ export function drawTimeline(element, data) {
 
   function point(event) {
     const { x, y, time_s, row } = at(event);
-    const found = row?.tip?.(time_s, x, y) ?? null;
-    if (found) show(found, x, row.bottom);
+    const near = given.pictureNear?.(time_s);
+    const found = row?.tip?.(time_s, x, y) ?? (near && { title: clock(time_s), text: "" });
+    if (found) show({ near, ...found }, x, row?.bottom ?? y);
     else hide();
     svg.classList.toggle("tl-can-press", Boolean(row?.press?.(time_s, x, y)) || Boolean(given.onSeek));
     const line = plot.x(time_s);
@@ -226,6 +255,14 @@ export function drawTimeline(element, data) {
     if (id !== null) markerOf(id)?.classList.add("tl-marked");
   }
 
+  /** Show where the video plays. */
+  function playing(time_s) {
+    played_s = time_s;
+    if (!plot) return;
+    const x = time_s === null ? 0 : Math.round(plot.x(time_s) * 10) / 10;
+    plot.head.setAttribute("d", time_s === null ? "M0 0" : `M${x} 0V${plot.height - 24}`);
+  }
+
   let width = 0;
   const observer = new ResizeObserver(() => {
     if (root.clientWidth === width) return;
@@ -241,6 +278,7 @@ export function drawTimeline(element, data) {
       redraw();
     },
     mark,
+    playing,
     focus,
     destroy() {
       observer.disconnect();

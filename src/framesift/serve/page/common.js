@@ -21,6 +21,9 @@ export function say(box, sentence) {
   box.hidden = !sentence;
 }
 
+export const GONE = "The server does not answer. Is framesift serve still running?";
+const AGAIN_MS = 4000;
+
 export class Failure extends Error {
   constructor(sentence, status) {
     super(sentence);
@@ -43,7 +46,7 @@ export async function request(path, given = {}) {
     reply = await fetch(path, given);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failure("The server does not answer. Is framesift serve still running?", 0);
+    throw new Failure(GONE, 0);
   }
   if (!reply.ok) throw new Failure(await sentenceOf(reply), reply.status);
   return reply;
@@ -58,13 +61,43 @@ export async function post(path, body, given = {}) {
   return (await request(path, { ...sent, ...given })).json();
 }
 
-/** Hear of every change to the queue. EventSource comes back by itself when the server was away. */
-export function watchJobs(onJobs, onLost = () => {}) {
-  const stream = new EventSource("/api/stream");
-  stream.addEventListener("jobs", (event) => onJobs(JSON.parse(event.data)));
-  stream.addEventListener("error", () => onLost());
-  addEventListener("pagehide", () => stream.close());
-  return stream;
+/**
+ * Hear of every change to the queue, for as long as the page is looked at. onLost is called when the server has not been
+ * heard for a while, onBack when it is heard again, and when the browser brings the page back as it was left.
+ */
+export function watchJobs(onJobs, onLost, onBack) {
+  let stream = null;
+  let lost = 0;
+  let again = 0;
+  const close = () => {
+    clearTimeout(again);
+    stream?.close();
+  };
+  const open = () => {
+    close();
+    stream = new EventSource("/api/stream");
+    stream.addEventListener("jobs", (event) => onJobs(JSON.parse(event.data)));
+    stream.addEventListener("open", () => {
+      if (lost === "told") onBack();
+      clearTimeout(lost);
+      lost = 0;
+    });
+    stream.addEventListener("error", () => {
+      // A stream that broke off comes back by itself; one that was refused does not.
+      if (stream.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+      lost ||= setTimeout(() => {
+        lost = "told";
+        onLost();
+      }, AGAIN_MS);
+    });
+  };
+  open();
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    open();
+    onBack();
+  });
 }
 
 const begun = new Map(); // where a job's phase stood when this page first saw it: it may have begun long before
@@ -112,6 +145,44 @@ export function wordsLine(words) {
   if (!words.events) return "no words found in it";
   const lines = words.events === 1 ? "1 line of text" : `${words.events} lines of text`;
   return `${lines} from ${words.sources.map((source) => source.name).join(", ")}`;
+}
+
+/** Send a file as it is; onShare hears how much of it has gone. Gives {reply, stop()}; the reply fails with a sentence. */
+export function send(address, file, onShare) {
+  const sending = new XMLHttpRequest(); // fetch does not tell how far an upload has come
+  const reply = new Promise((resolve, reject) => {
+    sending.upload.addEventListener("progress", (event) => onShare(event.loaded / event.total));
+    sending.addEventListener("load", () => {
+      let told = {};
+      try {
+        told = JSON.parse(sending.responseText);
+      } catch {
+        // no words of ours, as of a proxy in between
+      }
+      if (sending.status === 200) resolve(told);
+      else reject(new Failure(told.detail ?? `The server answered ${sending.status}.`, sending.status));
+    });
+    sending.addEventListener("abort", () => resolve(null));
+    sending.addEventListener("error", () => reject(new Failure("The upload broke off. Is framesift serve still running?", 0)));
+    sending.open("POST", `${address}?name=${encodeURIComponent(file.name)}`);
+    sending.setRequestHeader("content-type", "application/octet-stream");
+    sending.send(file);
+  });
+  return { reply, stop: () => sending.abort() };
+}
+
+/** Which of these files are subtitles, and which are taken for videos. */
+export function sorted(files, endings) {
+  const isSubtitles = (file) => endings.some((ending) => file.name.toLowerCase().endsWith(ending));
+  return { subtitles: files.filter(isSubtitles), videos: files.filter((file) => !isSubtitles(file)) };
+}
+
+/** The video, out of several, that a subtitle file belongs to by its name: "ep1.en.srt" is of "ep1.mp4", not of "ep10.mp4". */
+export function owner(subtitles, videos) {
+  const stem = (name) => name.replace(/\.[^.]*$/, "").toLowerCase();
+  const own = stem(subtitles.name);
+  const fits = videos.filter((video) => own === stem(video.name) || own.startsWith(`${stem(video.name)}.`));
+  return fits.sort((a, b) => b.name.length - a.name.length)[0] ?? null;
 }
 
 export function size(bytes) {

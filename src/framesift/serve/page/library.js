@@ -1,8 +1,9 @@
 // The library: what is there, what state it is in, and how a video gets in.
-import { el, find, get, jobBar, jobWords, post, request, say, size, watchJobs, wordsLine } from "./common.js";
+import { el, Failure, find, get, GONE, jobBar, jobWords, owner, post, request, say, send, size, sorted, watchJobs, wordsLine } from "./common.js";
 import { clock } from "./scale.js";
 
 let library = { videos: [], upload_bytes: 0, folder: "" };
+let endings = []; // of subtitle files
 let sampleJob = null;
 
 // ---- the cards
@@ -42,7 +43,7 @@ function card(video) {
   const usable = video.known && !video.problem;
   const length = usable ? `${clock(video.duration_s)} · ${video.width} × ${video.height}` : "";
   const picture = usable
-    ? el("img", { src: `/api/videos/${video.id}/thumbnail.jpg`, alt: "", loading: "lazy", onerror: (e) => e.target.remove() })
+    ? el("img", { src: `/api/videos/${video.id}/thumbnail.jpg?v=${video.version}`, alt: "", loading: "lazy", onerror: (e) => e.target.remove() })
     : el("span", { "aria-hidden": "true" }, video.problem ? "!" : "…");
   const name = el("bdi", {}, video.name);
   const title = usable ? el("a", { href: `/video/${video.id}` }, name) : name;
@@ -106,7 +107,7 @@ async function act(work) {
 }
 
 let states = "";
-watchJobs((jobs) => {
+function heard(jobs) {
   sampleJob = jobs.find((job) => job.kind === "sample") ?? null;
   const now = jobs.map((job) => job.id + job.state + (job.kind === "sample" ? job.phase : "")).join();
   if (now !== states) {
@@ -120,55 +121,74 @@ watchJobs((jobs) => {
     going.querySelector("progress").replaceWith(jobBar(job));
     going.querySelector(".fine span").textContent = jobWords(job);
   }
-});
+}
+
+function lost() {
+  find("videos").hidden = false;
+  say(find("failed"), GONE);
+}
+watchJobs(heard, lost, refresh);
 
 // ---- getting a video in
 
-function upload(file) {
+/** Send one file with its progress in a row of its own; what the server says of it, or null. */
+async function upload(address, file, checking) {
   const words = el("span", {}, "0 %");
   const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
-  const sending = new XMLHttpRequest(); // fetch does not tell how far an upload has come
-  const stop = el("button", { type: "button", className: "link", onclick: () => sending.abort() }, "Cancel");
-  const row = el("div", { className: "going" }, el("bdi", {}, file.name), bar, el("p", { className: "fine" }, words, " ", stop));
+  const line = el("p", { className: "fine" }, words, " ");
+  const row = el("div", { className: "going" }, el("bdi", {}, file.name), bar, line);
   find("uploads").append(row);
-  const fail = (sentence) => {
-    bar.remove();
-    row.querySelector("p").replaceWith(el("p", { className: "problem", role: "alert" }, sentence));
-  };
-  return new Promise((resolve) => {
+  try {
     // Before the library is there its limit is not known; the server knows it anyway.
     if (library.upload_bytes && file.size > library.upload_bytes) {
-      fail(`${size(file.size)} is more than ${size(library.upload_bytes)}, the most this server takes.`);
-      resolve(null);
-      return;
+      throw new Failure(`${size(file.size)} is more than ${size(library.upload_bytes)}, the most this server takes.`);
     }
-    sending.upload.addEventListener("progress", (event) => {
-      bar.value = event.loaded / event.total;
-      words.textContent = event.loaded < event.total ? `${Math.floor((100 * event.loaded) / event.total)} %` : "Checking that it is a video …";
+    const { reply, stop } = send(address, file, (share) => {
+      bar.value = share;
+      words.textContent = share < 1 ? `${Math.floor(100 * share)} %` : checking;
     });
-    sending.addEventListener("load", () => {
-      const reply = JSON.parse(sending.responseText || "{}");
-      if (sending.status === 200) row.remove();
-      else fail(reply.detail ?? `The server answered ${sending.status}.`);
-      resolve(sending.status === 200 ? reply : null);
-    });
-    sending.addEventListener("abort", () => resolve(row.remove()));
-    sending.addEventListener("error", () => resolve(fail("The upload broke off. Is framesift serve still running?")));
-    sending.open("POST", `/api/uploads?name=${encodeURIComponent(file.name)}`);
-    sending.setRequestHeader("content-type", "application/octet-stream");
-    sending.send(file);
-  });
+    line.append(el("button", { type: "button", className: "link", "aria-label": `Cancel the upload of ${file.name}`, onclick: stop }, "Cancel"));
+    const told = await reply;
+    row.remove();
+    return told;
+  } catch (error) {
+    bar.remove();
+    line.replaceWith(el("p", { className: "problem", role: "alert" }, error.message, " ", el("button", { type: "button", className: "link", onclick: () => row.remove() }, "Dismiss")));
+    return null;
+  }
 }
 
+const complain = (name, sentence) => find("uploads").append(el("div", {}, el("bdi", {}, name), el("p", { className: "problem", role: "alert" }, sentence)));
+
+/** Videos first, each then followed by its subtitles: with one video, whatever they are called; with several, by name. */
 async function uploadAll(files) {
+  const { subtitles, videos } = sorted(files, endings);
   const kept = [];
-  for (const file of files) kept.push(await upload(file));
-  const videos = kept.filter(Boolean);
-  if (files.length === 1 && videos.length === 1) location.href = `/video/${videos[0].id}`;
+  const there = library.videos.filter((video) => video.uploaded);
+  for (const file of videos) {
+    const video = await upload("/api/uploads", file, "Checking that it is a video …");
+    if (video) kept.push(video);
+    for (const words of subtitles) {
+      const own = videos.length === 1 || owner(words, videos) === file;
+      if (video && own) await upload(`/api/videos/${video.id}/subtitles`, words, "Reading it …");
+    }
+  }
+  for (const words of subtitles) {
+    if (videos.length === 1 || owner(words, videos)) continue;
+    const video = owner(words, there);
+    if (video) await upload(`/api/videos/${video.id}/subtitles`, words, "Reading it …");
+    else complain(words.name, "No video of this name was uploaded. Drop both together, or open the video and add it there.");
+  }
+  const failed = find("uploads").childElementCount > 0;
+  if (videos.length === 1 && kept.length === 1 && !failed) location.href = `/video/${kept[0].id}`;
   else refresh();
 }
 
-find("file").addEventListener("change", (event) => uploadAll([...event.target.files]));
+find("file").addEventListener("change", (event) => {
+  const files = [...event.target.files];
+  event.target.value = ""; // so that the same file can be chosen again
+  uploadAll(files);
+});
 find("sample").addEventListener("click", () => act(() => post("/api/sample")));
 const zone = find("drop");
 for (const name of ["dragenter", "dragover"]) {
@@ -196,3 +216,7 @@ find("add").addEventListener("submit", async (event) => {
 });
 
 refresh();
+get("/api/choices").then((choices) => {
+  endings = choices.subtitle_endings;
+  find("file").accept += `,${endings.join()}`;
+}, lost);

@@ -9,6 +9,8 @@ const TEXT_MODES = {
   blank: "as an empty band (control)",
   shuffled: "on a wrong frame (control)",
 };
+const MOST_USUAL = 64;
+const MOST_BUDGET = 256;
 const USUAL = { budget: 32, method: "gcr", textMode: "aligned" };
 
 export class Knobs {
@@ -25,9 +27,15 @@ export class Knobs {
     find("reader").replaceChildren(...choices.readers.map((reader) => option(reader, reader === "similarity" ? "similarity (weak, no model)" : reader)));
     this.read();
     find("budget").addEventListener("input", () => {
-      find("budget-out").textContent = find("budget").value;
+      find("budget-number").value = find("budget").value;
       this.changed();
     });
+    find("budget-number").addEventListener("input", () => {
+      if (!find("budget-number").checkValidity()) return;
+      this.setBudget(Number(find("budget-number").value));
+      this.changed();
+    });
+    find("budget-number").addEventListener("change", () => this.setBudget(Number(find("budget").value))); // what was no number goes
     for (const id of ["method", "beside"]) {
       find(id).addEventListener("change", () => {
         this.drawSettings();
@@ -42,6 +50,13 @@ export class Knobs {
   changed() {
     this.write();
     this.onChange();
+  }
+
+  /** The slider reaches as far as is usual; it stretches for who types more. */
+  setBudget(budget) {
+    find("budget").max = budget > MOST_USUAL ? MOST_BUDGET : MOST_USUAL;
+    find("budget").value = budget;
+    find("budget-number").value = budget;
   }
 
   addOption(text, focus = false) {
@@ -84,9 +99,7 @@ export class Knobs {
     if (held.has("q")) find("question").value = held.get("q"); // else what was typed while the page loaded stays
     for (const option of held.getAll("o").slice(0, 26)) this.addOption(option);
     const budget = Number(held.get("n"));
-    if (budget > 64 && budget <= 256) find("budget").max = 256;
-    find("budget").value = budget >= 1 && budget <= 256 ? budget : USUAL.budget;
-    find("budget-out").textContent = find("budget").value;
+    this.setBudget(Number.isInteger(budget) && budget >= 1 && budget <= MOST_BUDGET ? budget : USUAL.budget);
     const known = (name, usual) => (this.methods.get(name)?.available ? name : usual);
     find("method").value = known(held.get("m"), USUAL.method);
     find("beside").value = known(held.get("and"), "");

@@ -1,8 +1,8 @@
 // One video: its player, a question, and the frames that answer it, redrawn whenever a knob is turned.
 import { askReader } from "./answer.js";
 import { drawLanes, markCard, rolePill } from "./cards.js";
-import { el, find, get, jobBar, jobWords, post, request, say, watchJobs, wordsLine } from "./common.js";
-import { clock } from "./scale.js";
+import { el, find, get, GONE, jobBar, jobWords, post, request, say, send, sorted, watchJobs, wordsLine } from "./common.js";
+import { clock, nearest } from "./scale.js";
 import { Knobs } from "./settings.js";
 import { drawTimeline } from "./timeline.js";
 
@@ -14,6 +14,7 @@ let view = null;
 let timeline = null;
 let asking = null; // aborts the question under way
 let reading = null; // aborts the reader under way
+let choices = null;
 let wanted = false; // a question waits for the video to be ready
 let changedAt = 0;
 
@@ -27,7 +28,7 @@ function unplayable() {
   playable = false;
   film.hidden = true;
   find("still").hidden = false;
-  if (!find("still").getAttribute("src")) find("still").src = `/api/videos/${id}/thumbnail.jpg`;
+  if (!find("still").getAttribute("src")) find("still").src = `/api/videos/${id}/thumbnail.jpg?v=${video?.version ?? ""}`;
   const format = video?.codec ? ` (${video.codec})` : "";
   say(find("unplayable"), `This browser can't play the video's format${format}. Its frames are shown all the same: click one to see it here.`);
 }
@@ -40,11 +41,14 @@ film.addEventListener("loadedmetadata", () => {
   return undefined;
 });
 
+for (const name of ["timeupdate", "seeking", "loadeddata"]) film.addEventListener(name, () => timeline?.playing(film.currentTime));
+
 function play(time_s, picture, frame) {
   timeline?.mark(frame ?? null);
   markCard(find("lanes"), frame);
   if (!playable) {
-    if (picture) find("still").src = picture;
+    find("still").src = picture ?? pictureNear(time_s).address;
+    timeline?.playing(time_s);
     find("still").alt = `The video at ${clock(time_s)}`;
   } else if (film.readyState >= 1) {
     film.currentTime = time_s;
@@ -63,22 +67,59 @@ function drawState() {
     document.body.classList.add("alone");
     find("ask").hidden = true;
     box.replaceChildren(el("h2", {}, "This video can't be used"), el("p", { className: "problem", role: "alert" }, video.problem), el("p", {}, el("a", { href: "/" }, "Back to the library")));
-  } else if (video.ready) {
-    const words = video.words;
-    if (words.events) box.replaceChildren(el("p", { className: "fine" }, `Ready: ${wordsLine(words)}.`));
-    else box.replaceChildren(el("p", { className: "fine" }, "Ready. No words were found in this video, so frames are chosen by their pictures alone."), el("details", { className: "lists" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, words.notes.map((note) => el("li", {}, note)))));
-  } else if (job && (job.state === "waiting" || job.state === "running")) {
+  } else if (isOpen(job) && !video.ready) {
     const cancel = el("button", { type: "button", className: "link", onclick: () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" })) }, "Cancel");
     const promise = wanted ? "The frames appear when this is done." : "Type your question meanwhile.";
     box.replaceChildren(el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", {}, el("span", {}, jobWords(job)), " ", cancel), el("p", { className: "fine" }, `This is done once for a video. ${promise}`)));
   } else if (job?.state === "failed") {
     box.replaceChildren(el("p", { className: "problem", role: "alert" }, job.error), indexButton("Try again"));
-  } else {
+  } else if (!video.ready) {
     const words = job?.state === "cancelled" ? "Go on indexing" : "Index this video";
     box.replaceChildren(el("p", {}, "Before the first question every second of the video is looked at once. After that an answer takes a moment."), indexButton(words));
   }
-  box.hidden = Boolean(view) && video.ready;
+  box.hidden = video.ready && job?.state !== "failed";
 }
+
+const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
+
+// ---- its words
+
+function drawWords() {
+  const { words, ready, job, uploaded } = video;
+  const parts = [];
+  if (ready && isOpen(job)) parts.push(el("span", {}, `${jobWords(job)} …`));
+  else if (ready && words.events) parts.push(el("span", {}, `${wordsLine(words)}.`));
+  else if (ready) parts.push(el("span", {}, "No words were found in this video: its pictures alone decide."));
+  if (uploaded) parts.push(" ", subtitlesButton(ready && words.events ? "Use other subtitles" : "Add subtitles"));
+  else if (ready && !words.events) parts.push(" A subtitle file of the same name beside the video would be found.");
+  const notes = ready && !words.events && words.notes.length ? el("details", { className: "lists" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, words.notes.map((note) => el("li", {}, note)))) : "";
+  find("words").replaceChildren(el("p", { className: "fine" }, parts), notes);
+  find("words").hidden = Boolean(video.problem) || !parts.length;
+}
+
+function subtitlesButton(words) {
+  const input = el("input", { type: "file", accept: choices.subtitle_endings.join(), onchange: (event) => addSubtitles([...event.target.files]) });
+  return el("label", { className: "link file" }, input, words);
+}
+
+async function addSubtitles(files) {
+  const { subtitles, videos } = sorted(files, choices.subtitle_endings);
+  say(find("words-failed"), videos.length ? "Only subtitles can be added here; videos are added in the library." : "");
+  for (const file of subtitles) {
+    try {
+      await send(`/api/videos/${id}/subtitles`, file, () => {}).reply;
+      await refresh();
+    } catch (error) {
+      say(find("words-failed"), error.message);
+    }
+  }
+}
+
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer?.files.length) addSubtitles([...event.dataTransfer.files]);
+});
 
 const indexButton = (words) => el("button", { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) }, words);
 
@@ -92,16 +133,19 @@ async function act(work) {
 }
 
 async function refresh() {
+  const before = video;
   video = await get(`/api/videos/${id}`);
   document.title = `${video.name} · framesift`;
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${clock(video.duration_s)} · ${video.width} × ${video.height}`;
   if (!film.getAttribute("src") && !video.problem) {
     film.style.aspectRatio = `${video.width} / ${video.height}`;
-    film.src = `/api/videos/${id}/file`;
+    film.src = `/api/videos/${id}/file?v=${video.version}`;
   }
   drawState();
-  if (video.ready && wanted && knobs) ask();
+  drawWords();
+  const other = before && (before.version !== video.version || JSON.stringify(before.words) !== JSON.stringify(video.words));
+  if (video.ready && knobs && (wanted || (view && other))) ask();
 }
 
 // ---- the question
@@ -114,8 +158,7 @@ async function ask() {
   }
   if (!video.ready) {
     wanted = true;
-    const open = video.job && ["waiting", "running"].includes(video.job.state);
-    if (!open) await act(() => post(`/api/videos/${id}/index`));
+    if (!isOpen(video.job)) await act(() => post(`/api/videos/${id}/index`));
     else drawState();
     return;
   }
@@ -147,8 +190,9 @@ function draw(asked) {
   find("timeline").hidden = false;
   find("hint").hidden = false;
   if (timeline) timeline.update(data);
-  else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s) });
+  else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), pictureNear });
   timeline.mark(null);
+  timeline.playing(playable ? film.currentTime : null);
   find("result").hidden = false;
   find("answers").replaceChildren();
   say(find("export-failed"), "");
@@ -169,6 +213,13 @@ let roles = {};
 function drawLegend() {
   const there = new Set(view.lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
   find("legend").replaceChildren(...Object.entries(roles).filter(([role]) => there.has(role)).map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))));
+}
+
+/** The picture of the moment of the video nearest to a time that was looked at when it was indexed. */
+function pictureNear(time_s) {
+  const times_s = view.curve.times_s;
+  const near_s = times_s[nearest(times_s, time_s)] ?? time_s;
+  return { address: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`, width: video.width, height: video.height };
 }
 
 function playFrame(frame) {
@@ -242,7 +293,7 @@ function heard(jobs) {
   if (!job) return;
   if (job.id + job.state !== states) {
     states = job.id + job.state;
-    refresh().catch((error) => say(find("failed"), error.message));
+    refresh().catch(tell);
     return;
   }
   const going = document.querySelector(`[data-job="${job.id}"]`);
@@ -251,11 +302,19 @@ function heard(jobs) {
   going.querySelector("p span").textContent = jobWords(job);
 }
 
+const tell = (error) => say(find("failed"), error.message);
+
+function back() {
+  say(find("failed"), "");
+  refresh().catch(tell);
+}
+
 try {
-  const [choices] = await Promise.all([get("/api/choices"), refresh()]);
+  choices = await get("/api/choices");
+  await refresh();
   roles = choices.roles;
   knobs = new Knobs(choices, turned);
-  watchJobs(heard);
+  watchJobs(heard, () => say(find("failed"), GONE), back);
   if (wanted || new URLSearchParams(location.search).has("q")) ask();
   else if (!video.problem) find("question").focus({ preventScroll: true });
 } catch (error) {

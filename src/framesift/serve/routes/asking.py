@@ -12,6 +12,7 @@ from starlette.background import BackgroundTask
 from framesift import __version__
 from framesift.errors import InputError
 from framesift.exhibit.report import ROLE_SENTENCES
+from framesift.media.captions.formats import ENDINGS
 from framesift.read.prompts import TEXT_MODES, TextMode
 from framesift.records import readable
 from framesift.serve import evidence
@@ -58,6 +59,7 @@ def get_choices(house: InHouse) -> Choices:
         readers=house.desk.readers,
         roles=ROLE_SENTENCES,
         encoder=choose_encoder()[1] if named == "auto" else named,
+        subtitle_endings=list(ENDINGS),
     )
 
 

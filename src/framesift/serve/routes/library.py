@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
+import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, Response
@@ -82,8 +83,7 @@ def list_videos(house: InHouse) -> Library:
             videos.append(describe(house, film))
         except OSError:  # gone between listing and looking
             continue
-    limit, endings = house.settings.upload_bytes, list(ENDINGS)
-    return Library(videos=videos, folder=readable(folder), upload_bytes=limit, subtitle_endings=endings)
+    return Library(videos=videos, folder=readable(folder), upload_bytes=house.settings.upload_bytes)
 
 
 @router.post("/videos", responses=problems(503))
@@ -246,6 +246,19 @@ async def get_frame(
             raise
         raise Busy("the server is closing") from None
     return Response(data, media_type="image/jpeg", headers=headers)
+
+
+@router.get("/videos/{video}/near/{time_s}.jpg", responses=problems(404, 409, 503) | JPEG, response_class=Response)
+async def get_near(
+    house: InHouse,
+    film: OnShelf,
+    time_s: Annotated[float, InPath(ge=0, lt=1e7, description="Any time of the video.")],
+    v: Version = "",
+) -> Response:
+    """The frame nearest to a time, of those that were indexed, as a small picture."""
+    index = await run_in_threadpool(house.catalog.index, film)
+    nearest = float(index.times_s[np.abs(index.times_s - time_s).argmin()])
+    return await get_frame(house, film, nearest, v)
 
 
 def _kept(facts: Facts, version: str) -> dict[str, str]:
