@@ -31,7 +31,7 @@ PAGE = """<!doctype html>
 <style>{style}</style></head>
 <body><main><strong>framesift</strong><h1>{title}</h1><p>{sentence}</p>{more}</main></body></html>
 """
-ASK_TOKEN = """<form action="/" method="get"><label>Token
+FIELD = """<form action="/" method="get"><label>Token
 <input type="password" name="token" autocomplete="off" autofocus required></label><button>Open</button></form>"""
 BACK = """<p><a href="/">To the library</a></p>"""
 
@@ -44,7 +44,7 @@ POLICY = (
 
 
 def sign_in(sentence: str) -> str:
-    return _page("A token is needed", sentence, ASK_TOKEN)
+    return _page("A token is needed", sentence, FIELD)
 
 
 def refused(sentence: str) -> str:
