@@ -3,7 +3,9 @@ import pytest
 for package in ("fastapi", "uvicorn", "httpx"):
     pytest.importorskip(package, reason="the page's tests need framesift[serve]")
 
-from serving import make_film, serve  # noqa: E402 (after what it needs)
+from browser_pages import open_browser  # noqa: E402 (after what they need)
+from serving import make_film, serve  # noqa: E402
+from visiting import Visit  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +26,32 @@ def home(films, tmp_path_factory):
     with serve(films, tmp_path_factory.mktemp("home")) as served:
         served.boat = served.make_ready("boat.mp4")
         yield served
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A server whose library a test may change."""
+    with serve(None, tmp_path / "own") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page of a server in a tab; afterwards nothing may have been asked of anybody else."""
+    made = []
+
+    def go(served, path="/", **context):
+        made.append(Visit(browser, served.url, **context))
+        made[-1].page.goto(served.url + path)
+        return made[-1]
+
+    yield go
+    for one in made:
+        assert one.outside == []
+        one.context.close()

@@ -18,13 +18,6 @@ from framesift.serve import evidence
 QUESTION = {"question": "Why was the launch put off?", "options": ["The wind", "The rain"], "budget": 6}
 
 
-@pytest.fixture
-def own(tmp_path):
-    """A server whose library a test may change."""
-    with serve(None, tmp_path) as served:
-        yield served
-
-
 def asked(**more):
     return QUESTION | more
 

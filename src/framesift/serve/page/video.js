@@ -41,7 +41,11 @@ film.addEventListener("loadedmetadata", () => {
   return undefined;
 });
 
-for (const name of ["timeupdate", "seeking", "loadeddata"]) film.addEventListener(name, () => timeline?.playing(film.currentTime));
+/** Where the video stands, once it has been moved. */
+function showPlace() {
+  if (playable) timeline?.playing(film.currentTime || null);
+}
+for (const name of ["timeupdate", "seeking"]) film.addEventListener(name, showPlace);
 
 function play(time_s, picture, frame) {
   timeline?.mark(frame ?? null);
@@ -192,7 +196,7 @@ function draw(asked) {
   if (timeline) timeline.update(data);
   else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), pictureNear });
   timeline.mark(null);
-  timeline.playing(playable ? film.currentTime : null);
+  showPlace();
   find("result").hidden = false;
   find("answers").replaceChildren();
   say(find("export-failed"), "");
