@@ -190,6 +190,78 @@ def test_readers_that_are_silent_keep_no_question_waiting(home, monkeypatch):
             one.join()
 
 
+def test_a_silent_reader_does_not_keep_the_server_from_ending(films, tmp_path, monkeypatch):
+    go_on, replies = threading.Event(), []
+    with serve(films, tmp_path) as served:
+        boat = served.make_ready("boat.mp4")
+        asked = threading.Event()
+
+        class Silent:
+            def answer(self, *_):
+                asked.set()
+                go_on.wait(60)
+
+        monkeypatch.setattr("framesift.serve.evidence.get_reader", lambda _: Silent())
+        ask = f"{served.url}/api/videos/{boat}/ask"
+        asking = threading.Thread(target=lambda: replies.append(httpx.post(ask, json=QUESTION, timeout=60)))
+        asking.start()
+        assert asked.wait(30)
+    asking.join(timeout=30)
+    assert not asking.is_alive() and replies[0].status_code == 503 and "closing" in replies[0].json()["detail"]
+    go_on.set()
+
+
+def test_too_long_a_line_of_questions_is_told_at_once(home, monkeypatch):
+    monkeypatch.setattr(home.house.desk, "_line", threading.BoundedSemaphore(1))
+    assert home.house.desk._line.acquire()
+    reply = home.post(f"/api/videos/{home.boat}/view", json=QUESTION)
+    assert reply.status_code == 503 and "busy" in reply.json()["detail"]
+
+
+def test_a_problem_that_was_mended_is_forgotten(tmp_path, monkeypatch):
+    make_film(tmp_path / "films" / "film.mp4", 4, said=False)
+
+    def refuse(path):
+        raise fs.InputError(f"{str(path)!r} may not be read; change its permissions")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("framesift.serve.catalog.probe", refuse)
+        with serve(tmp_path / "films", tmp_path) as served:
+            video = served.video("film.mp4")["id"]
+            reply = served.post(f"/api/videos/{video}/index")
+            assert reply.status_code == 400 and reply.json()["detail"].startswith("'film.mp4' may not be read")
+    with serve(tmp_path / "films", tmp_path) as served:
+        assert served.get(f"/api/videos/{video}").json()["problem"] == ""
+
+
+def test_a_video_called_like_a_subtitle_file_stays_a_video(own, tmp_path):
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "clip.vtt"}, content=data).json()
+    assert video["name"] == "clip" and own.get(f"/api/videos/{video['id']}").status_code == 200
+
+
+def test_a_long_name_can_be_exported(tmp_path):
+    film = make_film(tmp_path / "films" / f"{'n' * 245}.mp4", 4, said=False)
+    with serve(film.parent, tmp_path) as served:
+        video = served.make_ready(film.name)
+        for form in ("zip", "report"):
+            given = {"question": "Why?", "budget": 2, "format": form}
+            assert served.get(f"/api/videos/{video}/export", params=given).status_code == 200
+
+
+def test_no_error_tells_where_a_damaged_file_lies(tmp_path):
+    film = make_film(tmp_path / "films" / "film.mp4", 4, said=False)
+    with serve(film.parent, tmp_path) as served:
+        video = served.make_ready("film.mp4")
+        status = film.stat()
+        film.write_bytes(b"0" * status.st_size)
+        os.utime(film, ns=(status.st_atime_ns, status.st_mtime_ns))
+        for path in ("ask", "view"):
+            reply = served.post(f"/api/videos/{video}/{path}", json={"question": "Why?", "budget": 2})
+            assert str(tmp_path) not in reply.text
+        assert str(tmp_path) not in served.get(f"/api/videos/{video}/thumbnail.jpg").text
+
+
 CUES = "1\n00:00:01,000 --> 00:00:03,000\nBecause of the wind.\n"
 
 

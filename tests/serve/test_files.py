@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.errors import InputError
+from framesift.errors import InputError, OptionError
 from framesift.serve.config import Settings
-from framesift.serve.files import MOST_NAME, Shelf, safe_name
+from framesift.serve.files import MARK, MOST_NAME, Shelf, safe_name
 
 
 @pytest.fixture
@@ -47,6 +47,39 @@ def test_ids_are_the_same_after_a_restart_and_unknown_ones_give_nothing(shelf, t
     film = shelf.films()[0]
     film.path.unlink()
     assert shelf.get(film.id) is None
+
+
+def test_a_folder_for_uploads_must_be_empty_or_have_been_one(tmp_path):
+    place = tmp_path / "mine"
+    place.mkdir()
+    Shelf(Settings(store=tmp_path / "store", uploads=place))
+    (place / "film.mp4").write_bytes(b"x")
+    assert [film.name for film in Shelf(Settings(store=tmp_path / "store", uploads=place)).films()] == ["film.mp4"]
+    (place / MARK).unlink()
+    with pytest.raises(OptionError, match="holds other files"):
+        Shelf(Settings(store=tmp_path / "store", uploads=place))
+    with pytest.raises(OptionError, match="can't be kept"):
+        Shelf(Settings(store=tmp_path / "store", uploads=place / "film.mp4" / "in"))
+
+
+def test_uploads_do_not_lie_among_the_videos_of_the_folder(tmp_path):
+    for place in (tmp_path, tmp_path / "up"):
+        with pytest.raises(OptionError, match="among the videos"):
+            Settings(folder=tmp_path, store=tmp_path / "store", uploads=place)
+    Settings(folder=tmp_path, store=tmp_path / ".store")
+
+
+def test_a_link_put_in_a_files_place_leads_nowhere(shelf, tmp_path):
+    film = next(film for film in shelf.films() if film.name == "b.mp4")
+    film.path.unlink()
+    film.path.symlink_to(tmp_path / "outside.mp4")
+    assert shelf.get(film.id) is None
+
+
+def test_a_damaged_list_of_added_files_starts_empty(shelf):
+    shelf.add(shelf.inside("odd.bin"))
+    shelf._list.write_text("")
+    assert [film.name for film in shelf.films()] == ["b.mp4", "sub/a.MKV"]
 
 
 def test_uploads_never_replace_one_another(shelf):

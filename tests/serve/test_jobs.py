@@ -1,5 +1,6 @@
 """The queue: order, cancelling, failing, and going on after a restart."""
 
+import json
 import threading
 
 import pytest
@@ -13,8 +14,8 @@ from framesift.serve.jobs import Full, Queue
 def start(tmp_path):
     queues = []
 
-    def make(work, begin=True):
-        queue = Queue(tmp_path / "jobs.json", work, lambda: None)
+    def make(work, begin=True, folder=""):
+        queue = Queue(tmp_path / "jobs.json", work, lambda: None, folder)
         if begin:
             queue.start()
         queues.append(queue)
@@ -74,6 +75,56 @@ def test_a_running_job_stops_at_its_next_step_when_cancelled(start):
     queue.cancel(running.id)
     until(lambda: states(queue) == {"a": "cancelled", "b": "cancelled"})
     assert queue.cancel("nobody") is None
+
+
+def test_a_job_queued_again_while_it_is_being_cancelled_is_done(start):
+    go_on, seen = threading.Event(), []
+
+    def work(job, report):
+        seen.append(job.id)
+        if len(seen) == 1:
+            go_on.wait(10)
+            report("indexing", 1, 2)  # where the first one learns that it was cancelled
+
+    queue = start(work)
+    first = queue.add("a", "a")
+    until(lambda: seen == [first.id])
+    queue.cancel(first.id)
+    second = queue.add("a", "a")
+    assert second.id != first.id and second.state == "waiting"
+    go_on.set()
+    until(lambda: states(queue) == {"a": "done"})
+    assert seen == [first.id, second.id]
+
+
+def test_a_removed_videos_job_is_gone_even_while_it_runs(start):
+    queue = start(endless)
+    queue.add("a", "a")
+    until(lambda: states(queue) == {"a": "running"})
+    queue.forget("a")
+    queue.add("b", "b")
+    until(lambda: states(queue) == {"b": "running"})
+
+
+def test_jobs_of_another_folder_are_kept_for_when_it_is_served_again(start):
+    queue = start(endless, begin=False, folder="one")
+    queue.add("a", "a", uploaded=False)
+    queue.add("u", "u")
+    seen = []
+    other = start(lambda job, report: seen.append(job.name), folder="two")
+    until(lambda: seen == ["u"])
+    assert set(states(other)) == {"u"}
+    other.stop()
+    again = start(lambda job, report: seen.append(job.name), folder="one")
+    until(lambda: states(again) == {"a": "done", "u": "done"})
+
+
+def test_a_video_that_ends_the_server_again_and_again_is_left_alone(start, tmp_path):
+    row = {"id": "1", "kind": "index", "video": "v", "name": "v", "state": "running", "starts": 2}
+    (tmp_path / "jobs.json").write_text(json.dumps([row, row | {"id": "2", "video": "w", "name": "w", "starts": 1}]))
+    queue = start(lambda job, report: None)
+    until(lambda: states(queue) == {"v": "failed", "w": "done"})
+    assert "ended 2 times" in queue.of("v").error
 
 
 def test_a_restart_takes_up_what_was_running_and_waiting(start, tmp_path):

@@ -8,9 +8,11 @@ import pytest
 from serving import serve
 
 from framesift.cli import main
+from framesift.cli.serve import _address
 from framesift.errors import OptionError
 from framesift.serve.config import Settings
 from framesift.serve.routes.pages import OWN, SHARED
+from framesift.serve.security import cookie_name, cookie_value
 
 PATHS = (
     "/",
@@ -25,7 +27,7 @@ PATHS = (
 
 @pytest.fixture(scope="module")
 def guarded(films, tmp_path_factory):
-    secret = "a long text; with = signs"  # noqa: S105
+    secret = "a long text; with = signs + 100 % & # too"  # noqa: S105
     with serve(films, tmp_path_factory.mktemp("guarded"), token=secret) as served:
         yield served
 
@@ -90,6 +92,34 @@ def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(guarde
         assert browser.get("/").status_code == 200
 
 
+@pytest.mark.parametrize("foreign", ['prefs={"a":1}', "a=b c", "flag", 'x="', "u=\xe9"])
+def test_cookies_of_other_servers_do_not_hide_ours(guarded, foreign):
+    own = f"{cookie_name(guarded.settings)}={cookie_value(guarded.settings)}"
+    headers = {"cookie": f"{foreign}; {own}".encode("latin-1")}
+    assert guarded.get("/api/videos", headers=headers).status_code == 200
+
+
+def test_the_printed_address_opens_the_page_whatever_the_token(guarded):
+    printed = _address(guarded.settings)
+    reply = httpx.get(printed)
+    assert reply.status_code == 303 and reply.headers["location"] == "/"
+
+
+def test_an_origin_that_is_no_address_is_refused_in_a_sentence(home):
+    reply = home.get("/api/videos", headers={"origin": "http://["})
+    assert reply.status_code == 403 and reply.json()["detail"]
+
+
+def test_an_error_nobody_foresaw_is_a_sentence_with_all_headers(home, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(home.house.queue, "jobs", fail)
+    reply = home.get("/api/jobs")
+    assert reply.status_code == 500 and "went wrong" in reply.json()["detail"]
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
 def test_the_redirect_never_leaves_this_server(guarded):
     reply = httpx.get(f"{guarded.url}//evil.example/", params={"token": guarded.settings.token})
     assert reply.status_code == 303 and reply.headers["location"] == "/evil.example/"
@@ -104,7 +134,7 @@ def test_a_page_without_the_token_offers_a_field_for_it(guarded):
 def test_an_address_with_nothing_behind_it_has_a_way_back_for_people_and_json_for_programs(home):
     page = home.get("/nothing", headers={"accept": "text/html"})
     assert page.status_code == 404 and 'href="/"' in page.text
-    assert home.get("/nothing").json() == {"detail": "Not Found"}
+    assert home.get("/nothing").json() == {"detail": "There is nothing at this address"}
 
 
 @pytest.mark.parametrize("path", [*PATHS[:-3], "/api/docs", "/api/openapi.json"])

@@ -10,6 +10,7 @@ import threading
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from framesift.cli.shared import Add, add_index_options, print_json
 from framesift.errors import MissingExtra, OptionError
@@ -134,5 +135,5 @@ def _listen(host: str, port: int) -> socket.socket:
 def _address(settings: "Settings") -> str:
     host = settings.host if settings.host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104 (compared)
     host = f"[{host}]" if ":" in host else host
-    secret = f"?token={settings.token}" if settings.token else ""
+    secret = f"?token={quote(settings.token, safe='')}" if settings.token else ""
     return f"http://{host}:{settings.port}/{secret}"

@@ -1,6 +1,5 @@
 """The server put together: the door, the API under /api, the pages, and the threads behind them."""
 
-import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from framesift import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
+from framesift.select.registry import selectors
 from framesift.serve import bare
 from framesift.serve.catalog import Catalog, NotReady
 from framesift.serve.config import Settings
@@ -28,9 +28,12 @@ DESCRIPTION = (
     "Everything the page does, for programs. Records are those of the Python API: a selection is "
     'Selection.to_dict(), an answer Answer.to_dict(). Every error is JSON with one sentence under "detail".'
 )
+# What the framework says by itself, as sentences.
+FRAMEWORK = {
+    "Not Found": "There is nothing at this address",
+    "Method Not Allowed": "This address takes no request of this kind",
+}
 STATUS: dict[type[FramesiftError], int] = {NotReady: 409, Full: 503, Busy: 503, ReaderError: 502, MissingExtra: 501}
-
-log = logging.getLogger(__name__)
 
 
 class Changes:
@@ -57,6 +60,7 @@ class House:
     desk: Desk
     changes: Changes
     streams: int = 0
+    said: tuple[int, str] = (-1, "")  # the jobs as text, and the number of changes it was made at
     uploading: int = 0
     closing: bool = False
 
@@ -66,7 +70,7 @@ class House:
         shelf = Shelf(settings)
         catalog = Catalog(settings, shelf, changes)
         pictures = Pictures(settings.state / "pictures")
-        queue = Queue(settings.state / "jobs.json", catalog.work, changes)
+        queue = Queue(settings.state / "jobs.json", catalog.work, changes, shelf.mark)
         return cls(settings, shelf, catalog, pictures, queue, Desk(catalog, pictures, settings.readers), changes)
 
     def start(self) -> None:
@@ -112,7 +116,6 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(FramesiftError, _own_error)
     app.add_exception_handler(RequestValidationError, _wrong_request)
     app.add_exception_handler(HTTPException, _told)
-    app.add_exception_handler(Exception, _unforeseen)
     app.add_middleware(Door, settings=settings)
     return app
 
@@ -127,27 +130,28 @@ async def _wrong_request(_: Request, error: Exception) -> Response:
     parts = []
     for row in error.errors()[:3]:
         place = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))
-        parts.append(f"{place}: {row['msg']}" if place else str(row["msg"]))
+        if row["type"] == "json_invalid":
+            parts.append("the body can't be read as JSON")
+        elif row["type"] == "string_pattern_mismatch":
+            parts.append(f"{place} holds characters that it may not hold")
+        else:
+            parts.append(f"{place}: {row['msg']}" if place else str(row["msg"]))
     sentence = "; ".join(parts).encode("utf-8", "replace").decode()
     return JSONResponse({"detail": _sentence(sentence)}, 422)
 
 
 async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (it is registered for no other)
+    said = FRAMEWORK.get(error.detail, error.detail)
     if error.status_code == 404 and wants_page(request.url.path, request.headers.get("accept", "")):
-        said = "There is no page at this address." if error.detail == "Not Found" else str(error.detail)
         return HTMLResponse(bare.not_here(said), 404, headers={"content-security-policy": bare.POLICY})
-    return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=dict(error.headers or {}))
-
-
-async def _unforeseen(_: Request, error: Exception) -> Response:
-    log.error("a request failed", exc_info=error)
-    return JSONResponse({"detail": "Something went wrong in the server; its log says what"}, 500)
+    return JSONResponse({"detail": said}, error.status_code, headers=dict(error.headers or {}))
 
 
 def _sentence(text: str) -> str:
     """With a capital, unless it starts with an address or a name."""
-    return text[:1].upper() + text[1:] if text.split(" ", 1)[0].isalpha() else text
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() and first not in selectors() else text
 
 
 Responses = dict[int | str, dict[str, Any]]

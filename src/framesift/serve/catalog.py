@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from framesift.errors import FramesiftError
 from framesift.library.build import index, key_of
@@ -26,7 +26,8 @@ from framesift.serve.config import Settings
 from framesift.serve.files import Film, Shelf, write_json
 from framesift.serve.jobs import Job, Report
 
-KEPT_INDEXES = 4  # an hour at one frame a second and 1152 numbers each is 16 MiB
+KEPT = 4  # videos' indexes in memory: an hour at one frame a second and 1152 numbers each is 16 MiB
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,29 @@ class NotReady(FramesiftError):
     """A question put to a video that is not indexed yet."""
 
 
+class Recent(Generic[T]):
+    """What was used last, a few of it; made once for each key, and who waits for one key keeps no other waiting."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[str, T] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making = [threading.Lock() for _ in range(16)]
+
+    def get(self, key: str, make: Callable[[], T]) -> T:
+        with self._making[hash(key) % len(self._making)]:
+            with self._lock:
+                if key in self._held:
+                    self._held.move_to_end(key)
+                    return self._held[key]
+            made = make()
+            with self._lock:
+                self._held[key] = made
+                while len(self._held) > self._most:
+                    self._held.popitem(last=False)
+            return made
+
+
 class Catalog:
     """Facts are looked up once per state of a file and kept on the disk; a few indexes and words in memory."""
 
@@ -71,9 +95,8 @@ class Catalog:
         self.store = Store(settings.store)
         self._folder = settings.state / "facts"
         self._facts: dict[str, Facts] = {}
-        self._indexes: OrderedDict[str, VideoIndex] = OrderedDict()
-        self._found: OrderedDict[str, Found] = OrderedDict()
-        self._lock = threading.RLock()
+        self._indexes: Recent[VideoIndex] = Recent(KEPT)
+        self._found: Recent[Found] = Recent(KEPT)
         self._wanted = threading.Event()
         self._stopping = False
         self._scout = threading.Thread(target=self._look_around, name="framesift-scout", daemon=True)
@@ -98,7 +121,7 @@ class Catalog:
         except OSError:
             return Facts(problem=f"{film.name!r} is no longer there")
         known = self._facts.get(stamp) or self._kept_facts(stamp)
-        if known is None and wait:
+        if wait and (known is None or known.problem):  # whoever waits may have mended what was wrong
             known = self._probed(film, stamp)
         if known is None:
             self._wanted.set()
@@ -144,37 +167,33 @@ class Catalog:
 
     def index(self, film: Film) -> VideoIndex:
         """The video's index, from memory or from the library; NotReady where there is none."""
-        stamp = film.stamp
-        with self._lock:
-            if stamp not in self._indexes:
-                if not self.is_ready(film):
-                    raise NotReady(f"{film.name!r} is not indexed yet; index it first")
-                settings = self.settings
-                self._indexes[stamp] = index(
-                    film.path,
-                    settings.encoder,
-                    settings.fps,
-                    settings.mode,
-                    progress=_not_now,
-                    store=self.store,
-                    device=settings.device,
-                )
-                while len(self._indexes) > KEPT_INDEXES:
-                    self._indexes.popitem(last=False)
-            self._indexes.move_to_end(stamp)
-            return self._indexes[stamp]
+        return self._indexes.get(film.stamp, lambda: self._loaded(film))
+
+    def _loaded(self, film: Film) -> VideoIndex:
+        if not self.is_ready(film):
+            raise NotReady(f"{film.name!r} is not indexed yet; index it first")
+        settings = self.settings
+        return index(
+            film.path,
+            settings.encoder,
+            settings.fps,
+            settings.mode,
+            progress=_not_now,
+            store=self.store,
+            device=settings.device,
+        )
 
     def found(self, film: Film) -> Found:
         """The video's words; a subtitle file put beside it later is seen at the next question."""
         beside = find_sidecars(film.path, language=self.settings.language)
         key = "|".join([film.stamp, *(f"{path}:{path.stat().st_mtime_ns}" for path in beside)])
-        with self._lock:
-            if key not in self._found:
-                found = self._found[key] = self._search(film, _not_now)
-                self._keep_words(film, found)
-                while len(self._found) > KEPT_INDEXES:
-                    self._found.popitem(last=False)
-            return self._found[key]
+
+        def search() -> Found:
+            found = self._search(film, _not_now)
+            self._keep_words(film, found)
+            return found
+
+        return self._found.get(key, search)
 
     def work(self, job: Job, report: Report) -> None:
         """What the queue does with a job."""
@@ -235,12 +254,22 @@ class Catalog:
             facts = Facts(mark, info.duration_s, info.width, info.height, info.fps, info.codec, info.has_audio)
         except (FramesiftError, OSError) as error:
             facts = Facts(problem=plain(error, film))
+        self._forget(film, stamp)
         self._facts[stamp] = facts
-        try:
-            write_json(self._folder / f"{stamp}.json", asdict(facts))
-        except OSError as error:
-            log.warning("facts of %s can't be kept (%s)", film.name, error)
+        if not facts.problem:  # problems pass: a file may be made readable without being changed
+            try:
+                write_json(self._folder / f"{stamp}.json", asdict(facts))
+            except OSError as error:
+                log.warning("facts of %s can't be kept (%s)", film.name, error)
         return facts
+
+    def _forget(self, film: Film, stamp: str) -> None:
+        """Drop what was known of earlier states of a file; one that is being written changes all the time."""
+        for old in [key for key in self._facts if key.startswith(f"{film.id}-") and key != stamp]:
+            self._facts.pop(old, None)
+        for path in self._folder.glob(f"{film.id}-*.json"):
+            if not path.name.startswith(f"{stamp}."):
+                path.unlink(missing_ok=True)
 
     def _warm_up(self) -> None:
         """Load the encoder of words before the first question, where there is a video to ask."""
@@ -254,21 +283,25 @@ class Catalog:
 
     def _look_around(self) -> None:
         """Look up what a listing asked for in vain, one file after the other."""
-        while True:
+        while not self._stopping:
             self._wanted.wait()
             self._wanted.clear()
-            for film in self.shelf.films():
-                if self._stopping:
-                    return
-                try:
-                    stamp = film.stamp
-                    if stamp not in self._facts and self._kept_facts(stamp) is None:
-                        self._probed(film, stamp)
-                        self._changed()
-                except OSError:  # gone since it was listed
-                    continue
-            if self._stopping:
-                return
+            try:
+                for film in self.shelf.films():
+                    if self._stopping:
+                        return
+                    self._look_at(film)
+            except Exception:  # whatever one file does, the next listing must find this at work
+                log.exception("the videos could not be looked through")
+
+    def _look_at(self, film: Film) -> None:
+        try:
+            stamp = film.stamp
+            if stamp not in self._facts and self._kept_facts(stamp) is None:
+                self._probed(film, stamp)
+                self._changed()
+        except OSError:
+            log.info("%s has gone since it was listed", film.name)
 
 
 def plain(error: object, film: Film) -> str:

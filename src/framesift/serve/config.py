@@ -52,6 +52,8 @@ class Settings:
             )
         object.__setattr__(self, "folder", None if self.folder is None else self.folder.resolve())
         object.__setattr__(self, "state", Store(self.store).root.absolute() / ".serve")
+        if self.folder is not None and is_among(self.uploads_folder.resolve(), self.folder):
+            raise OptionError(f"uploads can't lie in {self.folder} among the videos there; name a folder elsewhere")
 
     @property
     def uploads_folder(self) -> Path:
@@ -62,6 +64,11 @@ class Settings:
         """The names a browser may ask for. Addresses in digits need no name: nobody can point a name of theirs here."""
         own = socket.gethostname().lower()
         return frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in self.names)})
+
+
+def is_among(place: Path, folder: Path) -> bool:
+    """Whether what lies in `place` would be taken for videos of `folder`; hidden folders are passed by."""
+    return place.is_relative_to(folder) and not any(p.startswith(".") for p in place.relative_to(folder).parts)
 
 
 def is_this_machine(host: str) -> bool:

@@ -36,6 +36,7 @@ from framesift.vectors import Array
 FILES_OF_THEIR_OWN = ("detector", "network")
 KEPT_QUERIES = 64
 AT_ONCE = 4  # selections and exports: each is work for a whole core
+MOST_WAITING = 32  # for their turn; who comes later is told at once
 READERS_AT_ONCE = 4  # each may be silent for minutes, and must not keep a selection waiting
 
 
@@ -55,6 +56,7 @@ class Desk:
         self.readers = list(dict.fromkeys([*readers, SIMILARITY]))
         self._queries: dict[tuple[str, str], Array] = {}
         self._places = threading.BoundedSemaphore(AT_ONCE)
+        self._line = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)
         self._readers = threading.BoundedSemaphore(READERS_AT_ONCE)
 
     def choose(self, film: Film, ask: Ask, method: str) -> Chosen:
@@ -133,7 +135,7 @@ class Desk:
                 )
                 return place / "selection.json"
             as_zip = form == "zip"
-            folder = place / f"{readable(film.path.stem)}-evidence"
+            folder = place / f"{export_name(film)}-evidence"
             if len(exhibits) > 1:
                 saved = save_comparison(exhibits, folder, as_zip=as_zip)
             else:
@@ -153,13 +155,24 @@ class Desk:
 
     @contextmanager
     def _place(self) -> Iterator[None]:
-        """A share of the machine; who finds none within a while is asked to come back."""
-        if not self._places.acquire(timeout=30):
-            raise Busy("this server is busy with other questions; try again in a moment")
+        """A share of the machine; who finds none within a while, or too long a line, is asked to come back."""
+        busy = Busy("this server is busy with other questions; try again in a moment")
+        if not self._line.acquire(blocking=False):
+            raise busy
         try:
-            yield
+            if not self._places.acquire(timeout=30):
+                raise busy
+            try:
+                yield
+            finally:
+                self._places.release()
         finally:
-            self._places.release()
+            self._line.release()
+
+
+def export_name(film: Film) -> str:
+    """What a video's exports are called after it: its name, with room left for what is added."""
+    return readable(film.path.stem).encode()[:150].decode(errors="ignore")
 
 
 def new_folder() -> "tempfile.TemporaryDirectory[str]":

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from framesift.errors import InputError
+from framesift.errors import InputError, OptionError
 from framesift.library.batch import VIDEO_ENDINGS
 from framesift.media.captions.formats import ENDINGS
 from framesift.media.subtitles import find_sidecars, sidecar_tags
@@ -26,6 +26,7 @@ from framesift.serve.config import Settings
 MOST_VIDEOS = 2000  # listed from one folder; more is a mistake in the folder's name
 MOST_NAME = 120  # characters of an uploaded file's name
 PARTIAL = ".upload-"
+MARK = ".framesift-uploads"  # in a folder that was named for uploads: what lies there came from the page
 log = logging.getLogger(__name__)
 
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
@@ -53,11 +54,28 @@ class Shelf:
     def __init__(self, settings: Settings) -> None:
         self.folder = settings.folder
         self.uploads = settings.uploads_folder
-        self._list = settings.state / "added.json"  # files of FOLDER added by name that do not look like videos
+        self.mark = "" if self.folder is None else _id_of("folder", str(self.folder))
+        # Files of FOLDER, added by name, that do not look like videos.
+        self._list = settings.state / f"added-{self.mark}.json"
         self._lock = threading.Lock()
         self._films: dict[str, Film] = {}
+        self._claim_uploads(own=settings.uploads is None)
         for left in self.uploads.glob(f"{PARTIAL}*"):
             left.unlink(missing_ok=True)
+
+    def _claim_uploads(self, *, own: bool) -> None:
+        """Make the folder of uploads; one that others filled is refused, as what lies there can be seen and deleted."""
+        mark = self.uploads / MARK
+        try:
+            self.uploads.mkdir(parents=True, exist_ok=True)
+            if not own and not mark.exists():
+                if any(self.uploads.iterdir()):
+                    raise OptionError(f"--uploads {self.uploads} holds other files; expected an empty folder")
+                mark.touch()
+        except OSError as error:
+            raise OptionError(
+                f"uploads can't be kept in {self.uploads} ({error.strerror}); name another folder with --uploads"
+            ) from None
 
     def films(self) -> list[Film]:
         """Everything on the shelf, uploads first, then by name."""
@@ -100,7 +118,6 @@ class Shelf:
 
     def room(self, needed: int) -> None:
         """Refuse an upload that would fill the disk."""
-        self.uploads.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(self.uploads).free < needed + 2**28:
             raise InputError("the disk has no room for this video; free some space and upload it again")
 
@@ -177,7 +194,8 @@ def safe_name(name: str) -> str:
     name = unicodedata.normalize("NFC", name).replace("\\", "/").rsplit("/", 1)[-1]
     name = "".join(c for c in name if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     stem, ending = os.path.splitext(_UNSAFE.sub("_", " ".join(name.split())).strip(" ."))
-    ending = ending if re.fullmatch(r"\.[A-Za-z0-9]{1,5}", ending) else ""
+    # With the ending of a subtitle file it would be taken for one.
+    ending = ending if re.fullmatch(r"\.[A-Za-z0-9]{1,5}", ending) and ending.lower() not in ENDINGS else ""
     while len((stem + ending).encode()) > MOST_NAME:
         stem = stem[:-1]
     return (stem.strip(" .") or "video") + ending

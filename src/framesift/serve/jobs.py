@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from framesift.errors import FramesiftError
 from framesift.serve.files import write_json
@@ -20,6 +20,7 @@ from framesift.serve.files import write_json
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 Kind = Literal["index", "sample"]
 MOST_WAITING = 200
+MOST_STARTS = 2
 TOLD_EVERY_S = 0.2  # progress is passed on no more often
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ class Job:
     added_s: float = 0.0
     started_s: float | None = None
     finished_s: float | None = None
+    folder: str = ""  # the mark of the folder the video lies in; empty for uploads
+    starts: int = 0  # how often it was begun and not ended
 
     @property
     def is_open(self) -> bool:
@@ -60,11 +63,15 @@ Work = Callable[[Job, Report], None]
 
 
 class Queue:
-    """Jobs by id, at most one for a video, worked off by one thread in the order they came."""
+    """Jobs by id, at most one for a video, worked off by one thread in the order they came.
 
-    def __init__(self, path: Path, work: Work, changed: Callable[[], None]) -> None:
-        self._path, self._work, self._changed = path, work, changed
-        self._lock = threading.Condition()
+    A library may be served with one folder today and another tomorrow: jobs of folders that are not there now are kept
+    for when they are.
+    """
+
+    def __init__(self, path: Path, work: Work, changed: Callable[[], None], folder: str = "") -> None:
+        self._path, self._work, self._changed, self._folder = path, work, changed, folder
+        self._lock = threading.Condition(threading.RLock())
         self._jobs: dict[str, Job] = {job.id: job for job in _read(path)}
         self._cancelled: set[str] = set()
         self._stopping = False
@@ -72,9 +79,9 @@ class Queue:
 
     def start(self) -> None:
         with self._lock:
-            for job in self._jobs.values():
+            for job in list(self._jobs.values()):
                 if job.state == "running":
-                    self._jobs[job.id] = replace(job, state="waiting", phase="", done=0.0, total=0.0)
+                    self._jobs[job.id] = _taken_up(job)
         self._thread = threading.Thread(target=self._run, name="framesift-jobs", daemon=True)
         self._thread.start()
 
@@ -88,24 +95,25 @@ class Queue:
 
     def jobs(self) -> list[Job]:
         with self._lock:
-            return list(self._jobs.values())
+            return self._here()
 
     def of(self, video: str) -> Job | None:
         """The video's job, finished or not."""
         with self._lock:
-            return next((job for job in self._jobs.values() if job.video == video), None)
+            return next((job for job in self._here() if job.video == video), None)
 
-    def add(self, video: str, name: str, kind: Kind = "index") -> Job:
-        """Queue a video; one that is queued already keeps its place."""
+    def add(self, video: str, name: str, kind: Kind = "index", *, uploaded: bool = True) -> Job:
+        """Queue a video; one that is queued already keeps its place, unless it is being cancelled."""
         with self._lock:
-            known = next((job for job in self._jobs.values() if job.video == video), None)
-            if known is not None and known.is_open:
+            known = self.of(video)
+            if known is not None and known.is_open and known.id not in self._cancelled:
                 return known
-            if sum(job.is_open for job in self._jobs.values()) >= MOST_WAITING:
+            if sum(job.is_open for job in self._here()) >= MOST_WAITING:
                 raise Full(f"{MOST_WAITING} videos are waiting already; try again when some are done")
             if known is not None:
                 del self._jobs[known.id]
-            job = Job(secrets.token_hex(8), kind, video, name, added_s=time.time())
+            folder = "" if uploaded else self._folder
+            job = Job(secrets.token_hex(8), kind, video, name, added_s=time.time(), folder=folder)
             self._jobs[job.id] = job
             self._save()
             self._lock.notify_all()
@@ -126,15 +134,13 @@ class Queue:
         return job
 
     def forget(self, video: str) -> None:
-        """Drop a removed video's job."""
-        job = self.of(video)
-        if job is None:
-            return
-        self.cancel(job.id)
+        """Drop a removed video's job; one that runs stops at its next step."""
         with self._lock:
-            if not self._jobs[job.id].is_open:
-                del self._jobs[job.id]
-                self._save()
+            job = self.of(video)
+            if job is None:
+                return
+            del self._jobs[job.id]
+            self._save()
         self._changed()
 
     def _run(self) -> None:
@@ -146,7 +152,8 @@ class Queue:
                     job = self._next()
                 if self._stopping or job is None:
                     return
-                job = self._set(job.id, state="running", started_s=time.time(), phase="starting")
+                begun = {"state": "running", "started_s": time.time(), "phase": "starting", "starts": job.starts + 1}
+                job = self._set(job.id, **begun)
             self._changed()
             self._do(job)
             self._changed()
@@ -157,14 +164,14 @@ class Queue:
         def report(phase: str, done: float, total: float) -> None:
             nonlocal told
             with self._lock:
-                if self._stopping or job.id in self._cancelled:
+                if self._stopping or job.id in self._cancelled or job.id not in self._jobs:
                     raise Stopped
                 self._jobs[job.id] = replace(self._jobs[job.id], phase=phase, done=done, total=total)
             if time.monotonic() - told > TOLD_EVERY_S:
                 told = time.monotonic()
                 self._changed()
 
-        outcome: dict[str, Any] = {"state": "done", "phase": ""}
+        outcome: dict[str, Any] = {"state": "done", "phase": "", "error": ""}
         try:
             self._work(job, report)
         except Stopped:
@@ -179,10 +186,14 @@ class Queue:
             }
         with self._lock:
             self._cancelled.discard(job.id)
-            self._set(job.id, finished_s=time.time(), **outcome)
+            if job.id in self._jobs:
+                self._set(job.id, finished_s=time.time(), starts=0, **outcome)
 
     def _next(self) -> Job | None:
-        return next((job for job in self._jobs.values() if job.state == "waiting"), None)
+        return next((job for job in self._here() if job.state == "waiting"), None)
+
+    def _here(self) -> list[Job]:
+        return [job for job in self._jobs.values() if job.folder in ("", self._folder)]
 
     def _set(self, job_id: str, **changes: Any) -> Job:
         job = self._jobs[job_id] = replace(self._jobs[job_id], **changes)
@@ -197,11 +208,21 @@ class Queue:
             log.warning("the queue can't be kept in %s (%s); a restart will not know it", self._path, error)
 
 
+def _taken_up(job: Job) -> Job:
+    """A job that was running when the server ended: it goes on, unless it may be what ended the server."""
+    job = replace(job, phase="", done=0.0, total=0.0)
+    if job.starts < MOST_STARTS:
+        return replace(job, state="waiting")
+    why = f"the server ended {job.starts} times while this was being indexed; index it again to try once more"
+    return replace(job, state="failed", error=why, starts=0)
+
+
 def _read(path: Path) -> list[Job]:
     try:
-        return [Job(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        jobs = [Job(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError) as error:
         log.warning("the queue in %s can't be read (%s); it starts empty", path, error)
         return []
+    return [job for job in jobs if job.state in get_args(State) and job.kind in get_args(Kind)]

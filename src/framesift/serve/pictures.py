@@ -7,6 +7,7 @@ dropped as soon as another selection is announced.
 import io
 import logging
 import math
+import os
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -53,6 +54,7 @@ class Pictures:
         self._lock = threading.Condition()
         self._wanted: dict[str, _Wanted] = {}
         self._stopping = False
+        self._written = 0  # bytes since the folder was last looked through
         self._thread = threading.Thread(target=self._run, name="framesift-pictures", daemon=True)
 
     def start(self) -> None:
@@ -103,7 +105,7 @@ class Pictures:
         known = _read(path)
         if known is None:
             known = _jpeg(_picture_near(film.path, duration_s * THUMBNAIL_AT))
-            _write(path, known)
+            self._keep(path, known)
         return known
 
     def _path(self, fingerprint: str, time_s: float) -> Path:
@@ -128,7 +130,7 @@ class Pictures:
         try:
             for time_s, (_, array) in zip(times, fetch(wanted.film.path, times, short_side=SIDE), strict=True):
                 data = _jpeg(Image.fromarray(array))
-                _write(self._path(wanted.fingerprint, time_s), data)
+                self._keep(self._path(wanted.fingerprint, time_s), data)
                 with self._lock:
                     self._settle(wanted, time_s, batch[time_s], data)
                     left = [t for t in times if t > time_s]
@@ -162,9 +164,16 @@ class Pictures:
             for time_s, future in batch.items():
                 self._settle(wanted, time_s, future, error)
 
+    def _keep(self, path: Path, data: bytes) -> None:
+        _write(path, data)
+        self._written += len(data)
+        if self._written > KEPT_BYTES // 8:
+            self._prune()
+
     def _prune(self) -> None:
         """Keep the folder below its size, the pictures used least lately going first."""
-        files = [(path.stat(), path) for path in self._folder.glob("*/*.jpg")]
+        self._written = 0
+        files = [(status, path) for path in self._folder.glob("*/*.jpg") if (status := _status(path)) is not None]
         total = sum(status.st_size for status, _ in files)
         for status, path in sorted(files, key=lambda row: row[0].st_atime):
             if total <= KEPT_BYTES:
@@ -195,6 +204,13 @@ def _picture_near(path: Path, time_s: float) -> Image.Image:
         except (av.error.FFmpegError, ValueError):
             log.info("%s has no picture to be had near %.0f s", path, time_s)
     raise InputError(f"{path.name!r} gave no picture for its thumbnail")
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
 
 
 def _read(path: Path) -> bytes | None:

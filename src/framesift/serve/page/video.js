@@ -102,7 +102,11 @@ function drawWords() {
 }
 
 function subtitlesButton(words) {
-  const input = el("input", { type: "file", accept: choices.subtitle_endings.join(), onchange: (event) => addSubtitles([...event.target.files]) });
+  const input = el("input", { type: "file", accept: choices.subtitle_endings.join(), onchange: (event) => {
+    const files = [...event.target.files];
+    event.target.value = ""; // so that the same file can be chosen again
+    addSubtitles(files);
+  } });
   return el("label", { className: "link file" }, input, words);
 }
 

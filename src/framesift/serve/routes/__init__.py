@@ -1,14 +1,50 @@
 """What can be asked of the server, one module per kind of question."""
 
-from typing import Annotated
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Request
 
+from framesift.errors import FramesiftError
 from framesift.serve.app import House
+from framesift.serve.catalog import plain
 from framesift.serve.files import Film
+from framesift.serve.pictures import Busy
+
+T = TypeVar("T")
 
 
-def _house(request: Request) -> House:
+async def told(future: "Future[T]") -> T:
+    """What a future gives. When the server closes before it does, the asker gets a sentence; others may still wait."""
+    try:
+        return await asyncio.shield(asyncio.wrap_future(future))
+    except asyncio.CancelledError:
+        raise Busy("the server is closing; ask again when it runs") from None
+
+
+async def apart(film: Film, work: Callable[[], T]) -> T:
+    """Do what may take long in a thread of its own: it takes no other request's, and does not keep the server from
+    ending. Its errors name the video as the page does.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # whatever it is, it belongs to who asked
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="framesift-question", daemon=True).start()
+    try:
+        return await told(future)
+    except FramesiftError as error:
+        raise type(error)(plain(error, film)) from error
+
+
+async def _house(request: Request) -> House:
     house: House = request.app.state.house
     return house
 

@@ -14,7 +14,6 @@ from framesift.errors import InputError
 from framesift.exhibit.report import ROLE_SENTENCES
 from framesift.media.captions.formats import ENDINGS
 from framesift.read.prompts import TEXT_MODES, TextMode
-from framesift.records import readable
 from framesift.serve import evidence
 from framesift.serve.app import problems
 from framesift.serve.models import (
@@ -33,7 +32,7 @@ from framesift.serve.models import (
     View,
     Words,
 )
-from framesift.serve.routes import InHouse, OnShelf
+from framesift.serve.routes import InHouse, OnShelf, apart
 
 ATTACHMENT: dict[int | str, dict[str, object]] = {
     200: {
@@ -64,26 +63,27 @@ def get_choices(house: InHouse) -> Choices:
 
 
 @router.post("/videos/{video}/select", responses=problems(404, 409, 503), response_model_by_alias=True)
-def select_frames(house: InHouse, film: OnShelf, ask: AskOne) -> SelectionRecord:
+async def select_frames(house: InHouse, film: OnShelf, ask: AskOne) -> SelectionRecord:
     """The frames for a question: the record of `framesift.select`."""
-    return SelectionRecord.model_validate(house.desk.choose(film, ask, ask.method).selection.to_dict())
+    chosen = await apart(film, lambda: house.desk.choose(film, ask, ask.method))
+    return SelectionRecord.model_validate(chosen.selection.to_dict())
 
 
 @router.post("/videos/{video}/view", responses=problems(404, 409, 503))
-def view_frames(house: InHouse, film: OnShelf, ask: AskSeveral) -> View:
+async def view_frames(house: InHouse, film: OnShelf, ask: AskSeveral) -> View:
     """What the page draws: for each method the frames with their reasons, what was left out, and the swaps."""
-    return View.model_validate(house.desk.view(film, ask, ask.methods, ask.text_mode))
+    return View.model_validate(await apart(film, lambda: house.desk.view(film, ask, ask.methods, ask.text_mode)))
 
 
 @router.post("/videos/{video}/ask", responses=problems(404, 409, 501, 502, 503))
-def ask_reader(house: InHouse, film: OnShelf, ask: AskReader) -> AnswerRecord:
+async def ask_reader(house: InHouse, film: OnShelf, ask: AskReader) -> AnswerRecord:
     """Put the frames in front of a reader this server was started with: the record of `framesift.ask`."""
-    answer, cited = house.desk.answer(film, ask, ask.method, ask.reader, ask.text_mode)
+    answer, cited = await apart(film, lambda: house.desk.answer(film, ask, ask.method, ask.reader, ask.text_mode))
     return AnswerRecord.model_validate(answer.to_dict() | {"cited_s": cited})
 
 
 @router.get("/videos/{video}/export", responses=problems(404, 409, 503) | ATTACHMENT, response_class=FileResponse)
-def export_exhibit(
+async def export_exhibit(
     house: InHouse,
     film: OnShelf,
     question: Annotated[Words, Query(min_length=1)],
@@ -104,11 +104,11 @@ def export_exhibit(
         raise InputError(f"settings can't be read: {error.errors()[0]['msg']}") from None
     folder = evidence.new_folder()
     try:
-        file = house.desk.export(film, ask, method, text_mode, format, Path(folder.name))
+        file = await apart(film, lambda: house.desk.export(film, ask, method, text_mode, format, Path(folder.name)))
     except BaseException:
         folder.cleanup()
         raise
-    name = f"{readable(film.path.stem)}-{file.name}" if format != "zip" else file.name
+    name = file.name if format == "zip" else f"{evidence.export_name(film)}-{file.name}"
     return FileResponse(
         file,
         media_type=KINDS[format],

@@ -41,7 +41,7 @@ def index_video(house: InHouse, film: OnShelf) -> JobRecord:
     facts = house.catalog.facts(film, wait=True)
     if facts is not None and facts.problem:
         raise InputError(facts.problem)
-    return JobRecord.model_validate(asdict(house.queue.add(film.id, film.name)))
+    return JobRecord.model_validate(asdict(house.queue.add(film.id, film.name, uploaded=film.uploaded)))
 
 
 @router.post("/sample", responses=problems(503), status_code=202)
@@ -75,8 +75,9 @@ async def _changes(house: House) -> AsyncIterator[str]:
         while not house.closing:
             if house.changes.number != seen:
                 seen, quiet_s = house.changes.number, 0.0
-                rows = [asdict(job) for job in house.queue.jobs()]
-                yield f"event: jobs\ndata: {json.dumps(rows)}\n\n"
+                if house.said[0] != seen:  # made once for all who watch
+                    house.said = seen, json.dumps([job.model_dump() for job in list_jobs(house)])
+                yield f"event: jobs\ndata: {house.said[1]}\n\n"
             elif quiet_s >= ALIVE_EVERY_S:
                 quiet_s = 0.0
                 yield ": still here\n\n"  # so that a connection that is gone is noticed

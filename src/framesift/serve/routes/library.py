@@ -15,6 +15,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from framesift.errors import FramesiftError, InputError
 from framesift.media.captions.formats import ENDINGS
@@ -22,13 +23,15 @@ from framesift.media.subtitles import read_events
 from framesift.media.video import probe
 from framesift.records import readable
 from framesift.serve.app import House, problems
-from framesift.serve.catalog import Facts
+from framesift.serve.catalog import Facts, plain
 from framesift.serve.files import Film
 from framesift.serve.models import AddByPath, JobRecord, Library, Video, WordsFound
 from framesift.serve.pictures import Busy
-from framesift.serve.routes import InHouse, OnShelf
+from framesift.serve.routes import InHouse, OnShelf, told
 
 MOST_UPLOADS = 3  # at a time
+SILENT_S = 60
+ROOM_BYTES = 64 * 2**20
 JPEG: dict[int | str, dict[str, object]] = {200: {"content": {"image/jpeg": {}}, "description": "A small picture"}}
 VIDEO: dict[str, dict[str, object]] = {"video/*": {}, "application/octet-stream": {}}
 FILE: dict[int | str, dict[str, object]] = {
@@ -94,7 +97,7 @@ def add_video(house: InHouse, asked: AddByPath) -> Video:
     if facts is not None and facts.problem:
         raise InputError(facts.problem)
     house.shelf.add(film)
-    house.queue.add(film.id, film.name)
+    house.queue.add(film.id, film.name, uploaded=film.uploaded)
     return describe(house, film)
 
 
@@ -113,18 +116,18 @@ def remove_video(house: InHouse, film: OnShelf) -> None:
     house.changes()
 
 
-@router.post("/uploads", responses=problems(413, 503), openapi_extra=BYTES)
+@router.post("/uploads", responses=problems(408, 413, 503), openapi_extra=BYTES)
 async def upload_video(request: Request, house: InHouse, name: FileName) -> Video:
     """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
     with _uploading(house) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(house.shelf.room, int(length) if length.isdigit() else 0)
-        await _receive(request, partial)
+        await _receive(request, house, partial)
         film = await run_in_threadpool(_accept, house, partial, name)
     return await run_in_threadpool(describe, house, film)
 
 
-@router.post("/videos/{video}/subtitles", responses=problems(404, 413, 503), openapi_extra=BYTES)
+@router.post("/videos/{video}/subtitles", responses=problems(404, 408, 413, 503), openapi_extra=BYTES)
 async def add_subtitles(request: Request, house: InHouse, film: OnShelf, name: FileName) -> Video:
     """Give an uploaded video subtitles: the file's bytes are the body. Its words are then looked for again."""
     if not film.uploaded:
@@ -136,7 +139,7 @@ async def add_subtitles(request: Request, house: InHouse, film: OnShelf, name: F
     if ending not in ENDINGS:
         raise InputError(f"{name[:200]!r} is no subtitle file; expected one that ends in {', '.join(ENDINGS)}")
     with _uploading(house, ending) as partial:
-        await _receive(request, partial)
+        await _receive(request, house, partial)
         await run_in_threadpool(_accept_subtitles, house, film, partial, name)
     return await run_in_threadpool(describe, house, film)
 
@@ -149,7 +152,7 @@ def _accept_subtitles(house: House, film: Film, partial: Path, name: str) -> Non
     except InputError as error:
         raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
     house.shelf.keep_subtitles(film, partial, name)
-    house.queue.add(film.id, film.name)
+    house.queue.add(film.id, film.name, uploaded=film.uploaded)
 
 
 @contextmanager
@@ -166,11 +169,20 @@ def _uploading(house: House, ending: str = "") -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-async def _receive(request: Request, partial: Path) -> None:
+async def _receive(request: Request, house: House, partial: Path) -> None:
+    """Write a body to the disk as it comes. Who sends nothing for a while gives up the place."""
+    chunks, held = request.stream().__aiter__(), 0
     try:
         with partial.open("wb") as file:
-            async for chunk in request.stream():
+            while chunk := await asyncio.wait_for(anext(chunks, b""), SILENT_S):
+                if held // ROOM_BYTES != (held + len(chunk)) // ROOM_BYTES:  # how much will come is not always told
+                    await run_in_threadpool(house.shelf.room, ROOM_BYTES)
+                held += len(chunk)
                 await run_in_threadpool(file.write, chunk)
+    except TimeoutError:
+        raise HTTPException(408, f"The upload stood still for {SILENT_S} seconds; send it again") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The upload broke off") from None  # nobody hears it
     except OSError as error:
         raise InputError(
             f"the upload can't be kept ({error.strerror or error}); free some space and try again"
@@ -185,10 +197,11 @@ def _accept(house: House, partial: Path, name: str) -> Film:
         raise InputError(str(error).replace(repr(str(partial)), repr(name[:200])).replace(str(partial), name)) from None
     film = house.shelf.keep(partial, name)
     house.catalog.facts(film, wait=True)
-    house.queue.add(film.id, film.name)
+    house.queue.add(film.id, film.name, uploaded=film.uploaded)
     return film
 
 
+@router.head("/videos/{video}/file", include_in_schema=False)
 @router.get("/videos/{video}/file", responses=problems(404, 416) | FILE, response_class=FileResponse)
 def get_file(request: Request, film: OnShelf) -> FileResponse:
     """The video itself; a range is served, so that a player can seek."""
@@ -219,7 +232,10 @@ def get_thumbnail(house: InHouse, film: OnShelf, v: Version = "") -> Response:
     facts = house.catalog.facts(film, wait=True)
     if facts is None or facts.problem:
         raise HTTPException(404, "This video has no picture")
-    data = house.pictures.thumbnail(film, facts.fingerprint, facts.duration_s)
+    try:
+        data = house.pictures.thumbnail(film, facts.fingerprint, facts.duration_s)
+    except InputError as error:
+        raise HTTPException(404, plain(error, film)) from None
     return Response(data, media_type="image/jpeg", headers=_kept(facts, v))
 
 
@@ -237,14 +253,9 @@ async def get_frame(
     headers = _kept(facts, v)
     future = house.pictures.ask(film, facts.fingerprint, time_s)
     try:
-        # Shielded: others may wait for the same picture.
-        data = await asyncio.shield(asyncio.wrap_future(future))
+        data = await told(future)
     except InputError as error:
-        raise HTTPException(404, str(error).replace(repr(str(film.path)), repr(film.name))) from None
-    except asyncio.CancelledError:
-        if not future.cancelled():
-            raise
-        raise Busy("the server is closing") from None
+        raise HTTPException(404, plain(error, film)) from None
     return Response(data, media_type="image/jpeg", headers=headers)
 
 
