@@ -64,6 +64,19 @@ class Served:
         return video
 
 
+def hold(served: Served) -> threading.Event:
+    """Keep the next job from coming further than 40 % until the event that is given back is set."""
+    work, go_on = served.house.queue._work, threading.Event()
+
+    def slowly(job: Any, report: Any) -> None:
+        while not go_on.wait(0.01):
+            report("indexing", 40, 100)
+        work(job, report)
+
+    served.house.queue._work = slowly
+    return go_on
+
+
 def until(true: Any, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not true():
@@ -72,11 +85,11 @@ def until(true: Any, seconds: float = 60) -> None:
 
 
 @contextmanager
-def serve(folder: Path | None, state: Path, **options: Any) -> Iterator[Served]:
+def serve(folder: Path | None, state: Path, port: int = 0, **options: Any) -> Iterator[Served]:
     from framesift.cli.serve import _listen
     from framesift.serve.running import Server, claim
 
-    listener = _listen("127.0.0.1", 0)
+    listener = _listen("127.0.0.1", port)
     port = listener.getsockname()[1]
     settings = Settings(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
     with claim(settings.state):

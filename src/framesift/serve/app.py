@@ -132,6 +132,8 @@ async def _wrong_request(_: Request, error: Exception) -> Response:
         place = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))
         if row["type"] == "json_invalid":
             parts.append("the body can't be read as JSON")
+        elif place.startswith("settings."):  # one row for every kind that it is not
+            parts = [f"{'.'.join(place.split('.')[:3])} can't be read; expected a number, a text, true or false"]
         elif row["type"] == "string_pattern_mismatch":
             parts.append(f"{place} holds characters that it may not hold")
         else:

@@ -71,7 +71,7 @@ export function drawCurve(plot, top) {
 }
 
 /** One tab stop for many things on a row: arrow keys walk through them and the words of each are read and shown. */
-function makeStepper(plot, group, key, label, items, middle, words, y) {
+function makeStepper(plot, group, key, label, items, middle, words, top, bottom) {
   let k = Math.min(plot.places.get(key) ?? 0, items.length - 1);
   for (const [name, value] of Object.entries({
     role: "slider",
@@ -88,14 +88,15 @@ function makeStepper(plot, group, key, label, items, middle, words, y) {
     group.setAttribute("aria-valuenow", k + 1);
     group.setAttribute("aria-valuetext", `${title}: ${text.slice(0, 400)}`);
   };
-  const show = () => plot.show(words(items[k]), plot.x(middle(items[k])), y);
+  const show = () => plot.show(words(items[k]), plot.x(middle(items[k])), top, bottom);
   set();
   group.addEventListener("focus", show);
   group.addEventListener("blur", plot.hide);
   group.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
     const ends = { Home: 0, End: items.length - 1 };
-    if (event.key in steps) k = Math.max(0, Math.min(items.length - 1, k + steps[event.key]));
+    if (event.key === "Enter") plot.seek?.(items[k].start_s ?? items[k].in_s);
+    else if (event.key in steps) k = Math.max(0, Math.min(items.length - 1, k + steps[event.key]));
     else if (event.key in ends) k = ends[event.key];
     else return;
     event.preventDefault();
@@ -125,7 +126,7 @@ export function drawEvents(plot, top) {
   svgElement("path", { d: bars(plot, events, top, EVENTS_HEIGHT) }, group);
   const words = (event) => ({ title: span(event), text: event.text, lit: { item: event, y: top, height: EVENTS_HEIGHT } });
   const bottom = top + EVENTS_HEIGHT;
-  makeStepper(plot, group, "events", "Words, by arrow keys", events, middleOf, words, bottom);
+  makeStepper(plot, group, "events", "Words, by arrow keys", events, middleOf, words, top, bottom);
   return {
     bottom,
     tip(time_s) {
@@ -149,7 +150,7 @@ function drawSwaps(plot, lane, top, track, y) {
   }
   const words = (swap) => ({ title: `${clock(swap.out_s)} gave way to ${clock(swap.in_s)}`, text: swap.note });
   const middle = (swap) => (swap.out_s + swap.in_s) / 2;
-  makeStepper(plot, group, `swaps ${lane.key}`, `${lane.name}: swaps, by arrow keys`, lane.swaps, middle, words, track);
+  makeStepper(plot, group, `swaps ${lane.key}`, `${lane.name}: swaps, by arrow keys`, lane.swaps, middle, words, top, track);
   return (time_s, x) => {
     const near = (swap) => Math.min(Math.abs(plot.x(swap.out_s) - x), Math.abs(plot.x(middle(swap)) - x));
     const swap = lane.swaps.reduce((best, other) => (near(other) < near(best) ? other : best));
@@ -195,7 +196,7 @@ export function drawLane(plot, lane, top) {
   if (omitted.length) {
     svgElement("path", { d: bars(plot, omitted, y - 3, 6) }, left);
     const label = `${lane.name}: stretches left out, by arrow keys`;
-    makeStepper(plot, left, `omitted ${lane.key}`, label, omitted, middleOf, note, bottom);
+    makeStepper(plot, left, `omitted ${lane.key}`, label, omitted, middleOf, note, track, bottom);
   } else svgElement("path", { d: `M${plot.x(0)} ${y - 0.5}H${plot.x(plot.data.duration_s)}v1H${plot.x(0)}z` }, left);
   const swapAt = lane.swaps.length ? drawSwaps(plot, lane, top, track, y) : () => null;
   drawMarkers(plot, lane, frames, yOf, crowded);

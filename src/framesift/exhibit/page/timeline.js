@@ -49,8 +49,19 @@ function makeTip(root) {
     resting = setTimeout(() => draw(address), REST_MS);
   }
 
+  /** Below the row, or above it where the window ends; where neither has room, as low as the window allows. */
+  function place(x, above, below) {
+    const most = root.clientWidth - box.offsetWidth;
+    box.style.left = `${Math.max(0, Math.min(most, x - box.offsetWidth / 2))}px`;
+    const top = root.getBoundingClientRect().top;
+    const lowest = innerHeight - top - box.offsetHeight - 4;
+    const over = above - box.offsetHeight - 10;
+    const under = below + 10;
+    box.style.top = `${under <= lowest ? under : top + over >= 0 ? over : Math.max(4 - top, lowest)}px`;
+  }
+
   return {
-    show(tip, x, y) {
+    show(tip, x, above, below) {
       clearTimeout(resting);
       title.textContent = tip.title;
       text.textContent = tip.text;
@@ -62,9 +73,7 @@ function makeTip(root) {
         draw(tip.picture);
       } else if (tip.near) fetchLater(tip.near);
       box.hidden = false;
-      const most = root.clientWidth - box.offsetWidth;
-      box.style.left = `${Math.max(0, Math.min(most, x - box.offsetWidth / 2))}px`;
-      box.style.top = `${y + 10}px`;
+      place(x, above, below);
     },
     hide() {
       clearTimeout(resting);
@@ -110,7 +119,7 @@ export function drawTimeline(element, data) {
     const shown = tidy(given);
     const width = outer - 2 * SIDE;
     const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
-    plot = { svg, data: shown, outer, width, x, places, show, hide };
+    plot = { svg, data: shown, outer, width, x, places, show, hide, seek: given.onSeek };
     svg.replaceChildren();
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
     rows = [];
@@ -138,10 +147,11 @@ export function drawTimeline(element, data) {
     if (held) svg.querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   }
 
-  function show(found, x, y) {
+  /** Words beside what they are about, which reaches from `above` to `below`. */
+  function show(found, x, above, below) {
     const { item, y: from = 0, height = 0 } = found.lit ?? {};
     plot.lit.setAttribute("d", item ? bars(plot, [item], from - 2, height + 4, 3) : "M0 0");
-    tip.show(found, x, y);
+    tip.show(found, x, above, below);
   }
 
   function hide() {
@@ -168,7 +178,7 @@ export function drawTimeline(element, data) {
     const { x, y, time_s, row } = at(event);
     const near = given.pictureNear?.(time_s);
     const found = row?.tip?.(time_s, x, y) ?? (near && { title: clock(time_s), text: "" });
-    if (found) show({ near, ...found }, x, row?.bottom ?? y);
+    if (found) show({ near, ...found }, x, row?.top ?? y, row?.bottom ?? y);
     else hide();
     svg.classList.toggle("tl-can-press", Boolean(row?.press?.(time_s, x, y)) || Boolean(given.onSeek));
     const line = plot.x(time_s);
@@ -244,10 +254,11 @@ export function drawTimeline(element, data) {
     if (!marker || !marker.matches(":focus-visible")) return;
     const frames = plot.data.lanes.flatMap((lane) => lane.frames);
     const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
-    show(frameTip(frame), plot.x(frame.time_s), bottomOf(marker));
+    const box = marker.getBoundingClientRect();
+    const top = svg.getBoundingClientRect().top;
+    show(frameTip(frame), plot.x(frame.time_s), box.top - top - 6, box.bottom - top + 6);
   });
   root.addEventListener("focusout", hide);
-  const bottomOf = (marker) => marker.getBoundingClientRect().bottom - svg.getBoundingClientRect().top + 6;
 
   function mark(id) {
     marked = id;

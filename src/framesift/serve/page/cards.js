@@ -19,7 +19,7 @@ function shot(frame, textMode) {
     loading: "lazy",
     decoding: "async",
     onload: (event) => event.target.parentNode.classList.remove("loading"),
-    onerror: (event) => event.target.replaceWith(el("span", { className: "lost" }, "This picture can't be decoded.")),
+    onerror: (event) => event.target.replaceWith(el("span", { className: "lost" }, "This picture did not come.")),
   });
   const banded = textMode === "blank" ? Boolean(frame.words) : Boolean(frame.text);
   const band = banded ? el("span", { className: "band", dir: "auto", "aria-hidden": "true" }, textMode === "blank" ? " " : frame.text) : "";

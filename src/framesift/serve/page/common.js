@@ -62,8 +62,8 @@ export async function post(path, body, given = {}) {
 }
 
 /**
- * Hear of every change to the queue, for as long as the page is looked at. onLost is called when the server has not been
- * heard for a while, onBack when it is heard again, and when the browser brings the page back as it was left.
+ * Hear of every change to the queue, for as long as the page is looked at. onLost is called when the server has been away
+ * for a while, onBack whenever it is there again, and when the browser brings the page back as it was left.
  */
 export function watchJobs(onJobs, onLost, onBack) {
   let stream = null;
@@ -78,17 +78,14 @@ export function watchJobs(onJobs, onLost, onBack) {
     stream = new EventSource("/api/stream");
     stream.addEventListener("jobs", (event) => onJobs(JSON.parse(event.data)));
     stream.addEventListener("open", () => {
-      if (lost === "told") onBack();
+      if (lost) onBack();
       clearTimeout(lost);
       lost = 0;
     });
     stream.addEventListener("error", () => {
       // A stream that broke off comes back by itself; one that was refused does not.
       if (stream.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
-      lost ||= setTimeout(() => {
-        lost = "told";
-        onLost();
-      }, AGAIN_MS);
+      lost ||= setTimeout(onLost, AGAIN_MS);
     });
   };
   open();

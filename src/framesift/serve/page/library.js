@@ -68,9 +68,15 @@ function draw() {
   const there = library.videos.some((video) => video.id === sampleJob?.video);
   const made = sampleJob && !there && ["running", "waiting", "failed"].includes(sampleJob.state);
   if (made) shown.unshift(sampleCard(sampleJob));
-  const held = document.activeElement?.getAttribute?.("aria-label");
+  // What has the focus keeps it, or passes it on to its card.
+  const held = find("shelf").contains(document.activeElement) ? document.activeElement : null;
+  const [id, label] = [held?.closest("[data-video]")?.dataset.video, held?.getAttribute("aria-label")];
   find("shelf").replaceChildren(...shown);
-  if (held) [...find("shelf").querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === held)?.focus();
+  if (held) {
+    const same = label && [...find("shelf").querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === label);
+    const again = find("shelf").querySelector(`[data-video="${id}"]`);
+    (same || again?.querySelector(label ? "button, a" : "a") || find("file")).focus();
+  }
   find("videos").hidden = !shown.length && !library.folder;
   document.body.classList.toggle("empty", !shown.length);
   const ready = library.videos.filter((video) => video.ready).length;
@@ -131,6 +137,9 @@ watchJobs(heard, lost, refresh);
 
 // ---- getting a video in
 
+let sending = 0; // uploads under way
+addEventListener("beforeunload", (event) => sending && event.preventDefault());
+
 /** Send one file with its progress in a row of its own; what the server says of it, or null. */
 async function upload(address, file, checking) {
   const words = el("span", {}, "0 %");
@@ -138,6 +147,8 @@ async function upload(address, file, checking) {
   const line = el("p", { className: "fine" }, words, " ");
   const row = el("div", { className: "going" }, el("bdi", {}, file.name), bar, line);
   find("uploads").append(row);
+  find("told").textContent = `Uploading ${file.name}`;
+  sending += 1;
   try {
     // Before the library is there its limit is not known; the server knows it anyway.
     if (library.upload_bytes && file.size > library.upload_bytes) {
@@ -149,21 +160,34 @@ async function upload(address, file, checking) {
     });
     line.append(el("button", { type: "button", className: "link", "aria-label": `Cancel the upload of ${file.name}`, onclick: stop }, "Cancel"));
     const told = await reply;
+    if (row.contains(document.activeElement)) find("file").focus();
     row.remove();
+    find("told").textContent = told ? `${file.name} is there` : "";
     return told;
   } catch (error) {
-    bar.remove();
-    line.replaceWith(el("p", { className: "problem", role: "alert" }, error.message, " ", el("button", { type: "button", className: "link", onclick: () => row.remove() }, "Dismiss")));
+    row.remove();
+    complain(file.name, error.message);
     return null;
+  } finally {
+    sending -= 1;
   }
 }
 
-const complain = (name, sentence) => find("uploads").append(el("div", {}, el("bdi", {}, name), el("p", { className: "problem", role: "alert" }, sentence)));
+function complain(name, sentence) {
+  const dismiss = () => {
+    row.remove();
+    find("file").focus();
+  };
+  const button = el("button", { type: "button", className: "link", "aria-label": `Dismiss what was said of ${name}`, onclick: dismiss }, "Dismiss");
+  const row = el("div", { className: "complaint" }, el("bdi", {}, name), el("p", { className: "problem", role: "alert" }, sentence), button);
+  find("uploads").append(row);
+}
 
 /** Videos first, each then followed by its subtitles: with one video, whatever they are called; with several, by name. */
 async function uploadAll(files) {
   const { subtitles, videos } = sorted(files, endings);
   const kept = [];
+  for (const old of find("uploads").querySelectorAll(".complaint")) old.remove();
   const there = library.videos.filter((video) => video.uploaded);
   for (const file of videos) {
     const video = await upload("/api/uploads", file, "Checking that it is a video …");
@@ -179,7 +203,7 @@ async function uploadAll(files) {
     if (video) await upload(`/api/videos/${video.id}/subtitles`, words, "Reading it …");
     else complain(words.name, "No video of this name was uploaded. Drop both together, or open the video and add it there.");
   }
-  const failed = find("uploads").childElementCount > 0;
+  const failed = find("uploads").querySelector(".complaint") !== null;
   if (videos.length === 1 && kept.length === 1 && !failed) location.href = `/video/${kept[0].id}`;
   else refresh();
 }

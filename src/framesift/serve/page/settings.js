@@ -11,6 +11,7 @@ const TEXT_MODES = {
 };
 const MOST_USUAL = 64;
 const MOST_BUDGET = 256;
+const MOST_OPTIONS = 26;
 const USUAL = { budget: 32, method: "gcr", textMode: "aligned" };
 
 export class Knobs {
@@ -35,21 +36,38 @@ export class Knobs {
       this.setBudget(Number(find("budget-number").value));
       this.changed();
     });
-    find("budget-number").addEventListener("change", () => this.setBudget(Number(find("budget").value))); // what was no number goes
+    find("budget-number").addEventListener("change", () => {
+      const typed = find("budget-number").valueAsNumber;
+      const budget = Number.isNaN(typed) ? Number(find("budget").value) : Math.max(1, Math.min(MOST_BUDGET, Math.round(typed)));
+      if (budget === Number(find("budget").value)) find("budget-number").value = budget;
+      else {
+        this.setBudget(budget);
+        this.changed();
+      }
+    });
     for (const id of ["method", "beside"]) {
       find(id).addEventListener("change", () => {
+        this.drawBeside();
         this.drawSettings();
         this.changed();
       });
     }
     find("text-mode").addEventListener("change", () => this.changed());
     find("add-option").addEventListener("click", () => this.addOption("", true));
+    this.drawBeside();
     this.drawSettings();
   }
 
   changed() {
     this.write();
     this.onChange();
+  }
+
+  /** A method beside itself would be the same frames twice. */
+  drawBeside() {
+    const method = find("method").value;
+    if (find("beside").value === method) find("beside").value = "";
+    for (const one of find("beside").options) one.disabled = one.value === method || Boolean(this.methods.get(one.value)?.why_not);
   }
 
   /** The slider reaches as far as is usual; it stretches for who types more. */
@@ -60,17 +78,29 @@ export class Knobs {
   }
 
   addOption(text, focus = false) {
-    const letter = String.fromCharCode(65 + find("options").children.length);
-    const input = el("input", { value: text, maxLength: 1000, dir: "auto", "aria-label": `Answer ${letter}`, placeholder: "An answer to choose from" });
-    const gone = el("button", { type: "button", className: "link", "aria-label": `Remove answer ${letter}` }, "Remove");
-    const row = el("div", { className: "option" }, el("span", { className: "letter", "aria-hidden": "true" }, letter), input, gone);
+    const input = el("input", { value: text, maxLength: 1000, dir: "auto", placeholder: "An answer to choose from" });
+    const gone = el("button", { type: "button", className: "link" }, "Remove");
+    const row = el("div", { className: "option" }, el("span", { className: "letter", "aria-hidden": "true" }), input, gone);
     gone.addEventListener("click", () => {
+      const next = row.nextElementSibling ?? row.previousElementSibling;
       row.remove();
-      [...find("options").children].forEach((one, k) => (one.querySelector(".letter").textContent = String.fromCharCode(65 + k)));
+      this.letterOptions();
+      (next?.querySelector("input") ?? find("add-option")).focus();
+      if (input.value.trim()) this.changed();
     });
     find("options").append(row);
-    find("add-option").disabled = find("options").children.length >= 26;
+    this.letterOptions();
     if (focus) input.focus();
+  }
+
+  letterOptions() {
+    [...find("options").children].forEach((row, k) => {
+      const letter = String.fromCharCode(65 + k);
+      row.querySelector(".letter").textContent = letter;
+      row.querySelector("input").setAttribute("aria-label", `Answer ${letter}`);
+      row.querySelector("button").setAttribute("aria-label", `Remove answer ${letter}`);
+    });
+    find("add-option").disabled = find("options").children.length >= MOST_OPTIONS;
   }
 
   get shownMethods() {
@@ -97,23 +127,46 @@ export class Knobs {
   read() {
     const held = new URLSearchParams(location.search);
     if (held.has("q")) find("question").value = held.get("q"); // else what was typed while the page loaded stays
-    for (const option of held.getAll("o").slice(0, 26)) this.addOption(option);
+    find("options").replaceChildren();
+    for (const option of held.getAll("o").slice(0, MOST_OPTIONS)) this.addOption(option);
     const budget = Number(held.get("n"));
     this.setBudget(Number.isInteger(budget) && budget >= 1 && budget <= MOST_BUDGET ? budget : USUAL.budget);
     const known = (name, usual) => (this.methods.get(name)?.available ? name : usual);
     find("method").value = known(held.get("m"), USUAL.method);
     find("beside").value = known(held.get("and"), "");
-    find("text-mode").value = held.get("t") in TEXT_MODES ? held.get("t") : USUAL.textMode;
+    find("text-mode").value = Object.hasOwn(TEXT_MODES, held.get("t")) ? held.get("t") : USUAL.textMode;
     const demand = held.get("d");
-    this.demand = demand !== null && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
-    try {
-      this.given = JSON.parse(held.get("s") ?? "{}") ?? {};
-    } catch {
-      this.given = {};
-    }
+    this.demand = demand && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
+    this.given = this.known(held.get("s"));
   }
 
-  write() {
+  /** Go to what the address says after Back or Forward. */
+  reread() {
+    find("question").value = "";
+    this.read();
+    this.drawBeside();
+    this.drawSettings();
+  }
+
+  /** The options in an address that there are, of methods that there are. */
+  known(text) {
+    let told = {};
+    try {
+      told = JSON.parse(text ?? "{}") ?? {};
+    } catch {
+      return {};
+    }
+    const kept = {};
+    for (const [name, own] of Object.entries(told)) {
+      const options = this.methods.get(name)?.options ?? {};
+      const fits = Object.entries(own ?? {}).filter(([key, value]) => Object.hasOwn(options, key) && (options[key] === null || typeof options[key] === typeof value));
+      if (fits.length) kept[name] = Object.fromEntries(fits);
+    }
+    return kept;
+  }
+
+  /** Put what is asked into the address; another question is a step that Back undoes. */
+  write(step = false) {
     const { question, options, budget, visual_demand } = this.asked;
     const held = new URLSearchParams();
     if (question) held.set("q", question);
@@ -124,7 +177,9 @@ export class Knobs {
     if (find("text-mode").value !== USUAL.textMode) held.set("t", find("text-mode").value);
     if (visual_demand !== null) held.set("d", visual_demand);
     if (Object.keys(this.given).length) held.set("s", JSON.stringify(this.given));
-    history.replaceState(null, "", `${location.pathname}${held.size ? `?${held}` : ""}`);
+    const address = `${location.pathname}${held.size ? `?${held}` : ""}`;
+    if (step) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
   }
 
   // ---- the methods' own options
@@ -146,7 +201,10 @@ export class Knobs {
     input.addEventListener("change", () => {
       const now = typeof usual === "boolean" ? input.checked : isNumber ? Number(input.value) : input.value;
       const own = { ...this.given[method], [key]: now };
-      if (now === usual || (input.value === "" && typeof usual !== "boolean")) delete own[key];
+      if (now === usual || (input.value === "" && typeof usual !== "boolean")) {
+        delete own[key];
+        if (typeof usual !== "boolean") input.value = usual ?? "";
+      }
       this.given = { ...this.given, [method]: own };
       if (!Object.keys(own).length) delete this.given[method];
       this.changed();
@@ -155,9 +213,10 @@ export class Knobs {
   }
 
   demandField() {
-    const input = el("input", { type: "number", min: 0, max: 1, step: 0.1, value: this.demand ?? "", placeholder: "by the question" });
+    const input = el("input", { type: "number", min: 0, max: 1, step: "any", value: this.demand ?? "", placeholder: "by the question" });
     input.addEventListener("change", () => {
       this.demand = input.value === "" ? null : Math.max(0, Math.min(1, Number(input.value)));
+      input.value = this.demand ?? "";
       this.changed();
     });
     return el("div", { className: "fields" }, el("label", {}, el("span", {}, "words (0) or pictures (1)"), input));

@@ -11,6 +11,8 @@ const film = find("film");
 let video = null;
 let knobs = null;
 let view = null;
+let shown = null; // what was asked for the view
+let stale = false; // the last question got no answer
 let timeline = null;
 let asking = null; // aborts the question under way
 let reading = null; // aborts the reader under way
@@ -30,10 +32,21 @@ function unplayable() {
   find("still").hidden = false;
   if (!find("still").getAttribute("src")) find("still").src = `/api/videos/${id}/thumbnail.jpg?v=${video?.version ?? ""}`;
   const format = video?.codec ? ` (${video.codec})` : "";
+  find("hint").textContent = "Point at the timeline to see a frame, click it to look at it.";
   say(find("unplayable"), `This browser can't play the video's format${format}. Its frames are shown all the same: click one to see it here.`);
 }
 
-film.addEventListener("error", unplayable);
+// Only where the server still has the video is its format to blame.
+film.addEventListener("error", async () => {
+  const lost = film.error?.code === MediaError.MEDIA_ERR_NETWORK;
+  if (film.currentTime) seekTo = film.currentTime;
+  try {
+    await get(`/api/videos/${id}`);
+    if (!lost) unplayable();
+  } catch (error) {
+    tell(error);
+  }
+});
 film.addEventListener("loadedmetadata", () => {
   if (!film.videoWidth) return unplayable(); // sound only: the pictures are in a format the browser does not know
   if (seekTo !== null) film.currentTime = seekTo;
@@ -47,9 +60,11 @@ function showPlace() {
 }
 for (const name of ["timeupdate", "seeking"]) film.addEventListener(name, showPlace);
 
+let picked = null; // the frame that was pressed last
 function play(time_s, picture, frame) {
-  timeline?.mark(frame ?? null);
-  markCard(find("lanes"), frame);
+  picked = frame ?? null;
+  timeline?.mark(picked);
+  markCard(find("lanes"), picked);
   if (!playable) {
     find("still").src = picture ?? pictureNear(time_s).address;
     timeline?.playing(time_s);
@@ -66,13 +81,18 @@ function play(time_s, picture, frame) {
 
 function drawState() {
   const box = find("state");
+  const held = box.contains(document.activeElement);
   const job = video.job;
   if (video.problem) {
     document.body.classList.add("alone");
     find("ask").hidden = true;
     box.replaceChildren(el("h2", {}, "This video can't be used"), el("p", { className: "problem", role: "alert" }, video.problem), el("p", {}, el("a", { href: "/" }, "Back to the library")));
   } else if (isOpen(job) && !video.ready) {
-    const cancel = el("button", { type: "button", className: "link", onclick: () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" })) }, "Cancel");
+    const stop = () => {
+      wanted = false;
+      return request(`/api/jobs/${job.id}`, { method: "DELETE" });
+    };
+    const cancel = el("button", { type: "button", className: "link", onclick: () => act(stop) }, "Cancel");
     const promise = wanted ? "The frames appear when this is done." : "Type your question meanwhile.";
     box.replaceChildren(el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", {}, el("span", {}, jobWords(job)), " ", cancel), el("p", { className: "fine" }, `This is done once for a video. ${promise}`)));
   } else if (job?.state === "failed") {
@@ -82,6 +102,7 @@ function drawState() {
     box.replaceChildren(el("p", {}, "Before the first question every second of the video is looked at once. After that an answer takes a moment."), indexButton(words));
   }
   box.hidden = video.ready && job?.state !== "failed";
+  if (held) (box.querySelector("button") ?? find("question")).focus();
 }
 
 const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
@@ -158,15 +179,19 @@ async function refresh() {
 
 // ---- the question
 
-async function ask() {
+/** Ask what the knobs say. `pressed`: somebody pressed the button, rather than turned a knob or opened a link. */
+async function ask(pressed = false) {
   const asked = knobs.asked;
   if (!asked.question) {
     wanted = false;
+    say(find("failed"), view || pressed ? "Type a question first." : "");
+    if (pressed) find("question").focus();
     return;
   }
   if (!video.ready) {
-    wanted = true;
-    if (!isOpen(video.job)) await act(() => post(`/api/videos/${id}/index`));
+    // What was cancelled stays so until somebody wants it again.
+    wanted = pressed || video.job?.state !== "cancelled";
+    if (wanted && !isOpen(video.job)) await act(() => post(`/api/videos/${id}/index`));
     else drawState();
     return;
   }
@@ -179,26 +204,39 @@ async function ask() {
   changedAt = 0;
   try {
     view = await post(`/api/videos/${id}/view`, asked, { signal: asking.signal });
+    shown = asked;
+    stale = false;
     say(find("failed"), "");
-    draw(asked);
+    draw();
     performance.measure("redraw", { start: from, end: performance.now() });
   } catch (error) {
     if (error.name === "AbortError") return;
-    if (error.status === 409) await refresh();
+    stale = true;
+    if (error.status === 409) await refresh().catch(tell);
     say(find("failed"), error.message);
   }
   document.body.classList.remove("asking");
 }
 
-const lanesOf = (shown) =>
-  shown.lanes.map((lane) => ({ ...lane, name: lane.method, caption: `${lane.method} · ${lane.frames.length} frames` }));
+/** As before the first question. */
+function clear() {
+  asking?.abort();
+  reading?.abort();
+  view = null;
+  shown = null;
+  for (const part of ["result", "timeline", "hint"]) find(part).hidden = true;
+}
 
-function draw(asked) {
+const lanesOf = ({ lanes }) =>
+  lanes.map((lane) => ({ ...lane, name: lane.method, caption: `${lane.method} · ${lane.frames.length} frames` }));
+
+function draw() {
   const data = { duration_s: view.duration_s, curve: view.curve, events: view.events, lanes: lanesOf(view) };
   find("timeline").hidden = false;
   find("hint").hidden = false;
   if (timeline) timeline.update(data);
   else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), pictureNear });
+  picked = null;
   timeline.mark(null);
   showPlace();
   find("result").hidden = false;
@@ -210,12 +248,16 @@ function draw(asked) {
   const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
   const silent = view.events.length ? "" : " No words were found in this video: its pictures alone decided.";
   find("summary").textContent = `${many} of ${view.curve.times_s.length.toLocaleString("en")} frames, chosen in ${time}.${silent}`;
-  drawLanes(find("lanes"), view.lanes, asked.text_mode, find("order").value, play);
+  drawCards();
   drawLegend();
   drawState();
 }
 
-find("order").addEventListener("change", () => drawLanes(find("lanes"), view.lanes, knobs.asked.text_mode, find("order").value, play));
+function drawCards() {
+  drawLanes(find("lanes"), view.lanes, shown.text_mode, find("order").value, play);
+  markCard(find("lanes"), picked);
+}
+find("order").addEventListener("change", drawCards);
 
 let roles = {};
 function drawLegend() {
@@ -244,9 +286,16 @@ function turned() {
 
 find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (knobs) knobs.write();
   wanted = true;
-  if (knobs) ask(); // else as soon as the page has loaded
+  if (!knobs) return; // it is asked as soon as the page has loaded
+  const { question } = knobs.asked;
+  knobs.write(Boolean(shown) && Boolean(question) && question !== shown.question);
+  ask(true);
+});
+addEventListener("popstate", () => {
+  knobs?.reread();
+  if (knobs?.asked.question) ask();
+  else clear();
 });
 find("question").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -260,23 +309,19 @@ find("reader-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   reading?.abort();
   reading = new AbortController();
-  find("read").disabled = true;
-  try {
-    await askReader(find("answers"), id, view, knobs.asked, find("reader").value, play, reading.signal);
-  } finally {
-    find("read").disabled = false;
-  }
+  await askReader(find("answers"), id, view, shown, find("reader").value, play, reading.signal);
 });
 
 async function take(button) {
-  const { question, options, budget, methods, text_mode, visual_demand, settings } = knobs.asked;
+  if (button.getAttribute("aria-disabled") === "true") return;
+  const { question, options, budget, methods, text_mode, visual_demand, settings } = shown;
   const asked = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode });
   for (const option of options) asked.append("option", option);
   for (const method of methods) asked.append("method", method);
   if (visual_demand !== null) asked.set("visual_demand", visual_demand);
   if (Object.keys(settings).length) asked.set("settings", JSON.stringify(settings));
   const words = button.textContent;
-  button.disabled = true;
+  button.setAttribute("aria-disabled", "true"); // disabled, it would lose the focus
   button.textContent = "…";
   say(find("export-failed"), "");
   try {
@@ -288,7 +333,7 @@ async function take(button) {
   } catch (error) {
     say(find("export-failed"), error.message);
   }
-  button.disabled = false;
+  button.removeAttribute("aria-disabled");
   button.textContent = words;
 }
 for (const button of find("exports").querySelectorAll("button")) button.addEventListener("click", () => take(button));
@@ -312,9 +357,13 @@ function heard(jobs) {
 
 const tell = (error) => say(find("failed"), error.message);
 
+/** The server is there again, or the page is. What failed meanwhile is done once more. */
 function back() {
   say(find("failed"), "");
   refresh().catch(tell);
+  if (film.error && playable) film.load();
+  if (stale) ask();
+  else if (view) drawCards();
 }
 
 try {
