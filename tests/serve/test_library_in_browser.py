@@ -18,7 +18,7 @@ def test_upload_index_ask(own, visit, tmp_path):
     tab.page.wait_for_url("**/video/*")  # straight to the question
     tab.ask()  # before it is indexed: the frames come when it is
     assert tab.cards() == 32
-    assert "No words were found" in tab.page.locator("#summary").text_content()
+    assert "No words were found" in tab.page.locator("#words").text_content()
     assert tab.complaints == []
 
 

@@ -51,8 +51,8 @@ def refused(sentence: str) -> str:
     return _page("Not let in", sentence, "")
 
 
-def not_here(sentence: str) -> str:
-    return _page("Nothing is here", sentence, BACK)
+def not_here() -> str:
+    return _page("Nothing is here", "Check the address, or go on from the library.", BACK)
 
 
 def _page(title: str, sentence: str, more: str) -> str:

@@ -35,9 +35,12 @@ function makeTip(root) {
   const text = html("div", "tl-tip-text", box);
   text.dir = "auto";
   let resting = 0;
+  let put = () => {}; // once more, when its size has changed
   const draw = (address) => picture.getAttribute("src") !== address && picture.setAttribute("src", address);
+  picture.addEventListener("load", () => put());
   picture.addEventListener("error", () => {
     picture.hidden = true;
+    put();
   });
 
   function fetchLater({ address, width, height }) {
@@ -73,7 +76,8 @@ function makeTip(root) {
         draw(tip.picture);
       } else if (tip.near) fetchLater(tip.near);
       box.hidden = false;
-      place(x, above, below);
+      put = () => place(x, above, below);
+      put();
     },
     hide() {
       clearTimeout(resting);

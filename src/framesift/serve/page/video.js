@@ -117,7 +117,7 @@ function drawWords() {
   else if (ready) parts.push(el("span", {}, "No words were found in this video: its pictures alone decide."));
   if (uploaded) parts.push(" ", subtitlesButton(ready && words.events ? "Use other subtitles" : "Add subtitles"));
   else if (ready && !words.events) parts.push(" A subtitle file of the same name beside the video would be found.");
-  const notes = ready && !words.events && words.notes.length ? el("details", { className: "lists" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, words.notes.map((note) => el("li", {}, note)))) : "";
+  const notes = ready && !words.events && words.notes.length ? el("details", { className: "lists fine" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, words.notes.map((note) => el("li", {}, note)))) : "";
   find("words").replaceChildren(el("p", { className: "fine" }, parts), notes);
   find("words").hidden = Boolean(video.problem) || !parts.length;
 }
@@ -246,8 +246,7 @@ function draw() {
   const many = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...chosen)}` : chosen[0];
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
   const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
-  const silent = view.events.length ? "" : " No words were found in this video: its pictures alone decided.";
-  find("summary").textContent = `${many} of ${view.curve.times_s.length.toLocaleString("en")} frames, chosen in ${time}.${silent}`;
+  find("summary").textContent = `${many} of ${view.curve.times_s.length.toLocaleString("en")} frames, chosen in ${time}.`;
   drawCards();
   drawLegend();
   drawState();
