@@ -121,6 +121,8 @@ const PHASES = {
   "reading the words": "Reading the words",
 };
 
+export const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
+
 /** What a running or waiting job is doing, in words. */
 export function jobWords(job) {
   if (job.state === "waiting") return "Waiting for its turn";

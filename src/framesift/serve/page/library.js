@@ -1,5 +1,5 @@
 // The library: what is there, what state it is in, and how a video gets in.
-import { el, Failure, find, get, GONE, jobBar, jobWords, owner, post, request, say, send, size, sorted, watchJobs, wordsLine } from "./common.js";
+import { el, Failure, find, get, GONE, isOpen, jobBar, jobWords, owner, post, request, say, send, size, sorted, watchJobs, wordsLine } from "./common.js";
 import { clock } from "./scale.js";
 
 let library = { videos: [], upload_bytes: 0, folder: "" };
@@ -12,7 +12,7 @@ function stateOf(video) {
   const job = video.job;
   if (video.problem) return el("p", { className: "problem" }, video.problem);
   if (!video.known) return el("p", { className: "fine" }, "Having a look at it …");
-  if (job && (job.state === "running" || job.state === "waiting")) {
+  if (isOpen(job)) {
     return el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", { className: "fine" }, el("span", {}, jobWords(job)), " ", cancelButton(job)));
   }
   if (job?.state === "failed") return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));

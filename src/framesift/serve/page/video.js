@@ -1,13 +1,15 @@
 // One video: its player, a question, and the frames that answer it, redrawn whenever a knob is turned.
 import { askReader } from "./answer.js";
 import { drawLanes, markCard, rolePill } from "./cards.js";
-import { el, find, get, GONE, jobBar, jobWords, post, request, say, send, sorted, watchJobs, wordsLine } from "./common.js";
+import { el, find, get, GONE, isOpen, jobBar, jobWords, post, request, say, watchJobs } from "./common.js";
+import { Player } from "./player.js";
 import { clock, nearest } from "./scale.js";
 import { Knobs } from "./settings.js";
+import { take } from "./take.js";
 import { drawTimeline } from "./timeline.js";
+import { addSubtitles, drawWords } from "./words.js";
 
 const id = location.pathname.split("/").at(-1);
-const film = find("film");
 let video = null;
 let knobs = null;
 let view = null;
@@ -22,59 +24,15 @@ let changedAt = 0;
 
 // ---- the player
 
-let playable = true;
-let seekTo = null;
-
-function unplayable() {
-  if (!playable) return;
-  playable = false;
-  film.hidden = true;
-  find("still").hidden = false;
-  if (!find("still").getAttribute("src")) find("still").src = `/api/videos/${id}/thumbnail.jpg?v=${video?.version ?? ""}`;
-  const format = video?.codec ? ` (${video.codec})` : "";
-  find("hint").textContent = "Point at the timeline to see a frame, click it to look at it.";
-  say(find("unplayable"), `This browser can't play the video's format${format}. Its frames are shown all the same: click one to see it here.`);
-}
-
-// Only where the server still has the video is its format to blame.
-film.addEventListener("error", async () => {
-  const lost = film.error?.code === MediaError.MEDIA_ERR_NETWORK;
-  if (film.currentTime) seekTo = film.currentTime;
-  try {
-    await get(`/api/videos/${id}`);
-    if (!lost) unplayable();
-  } catch (error) {
-    tell(error);
-  }
-});
-film.addEventListener("loadedmetadata", () => {
-  if (!film.videoWidth) return unplayable(); // sound only: the pictures are in a format the browser does not know
-  if (seekTo !== null) film.currentTime = seekTo;
-  seekTo = null;
-  return undefined;
-});
-
-/** Where the video stands, once it has been moved. */
-function showPlace() {
-  if (playable) timeline?.playing(film.currentTime || null);
-}
-for (const name of ["timeupdate", "seeking"]) film.addEventListener(name, showPlace);
-
+const tell = (error) => say(find("failed"), error.message);
+const player = new Player((time_s) => timeline?.playing(time_s), tell);
 let picked = null; // the frame that was pressed last
+
 function play(time_s, picture, frame) {
   picked = frame ?? null;
   timeline?.mark(picked);
   markCard(find("lanes"), picked);
-  if (!playable) {
-    find("still").src = picture ?? pictureNear(time_s).address;
-    timeline?.playing(time_s);
-    find("still").alt = `The video at ${clock(time_s)}`;
-  } else if (film.readyState >= 1) {
-    film.currentTime = time_s;
-    film.play().catch(() => {}); // where playing needs a press, the controls are there
-  } else seekTo = time_s;
-  const box = find("player").getBoundingClientRect();
-  if (box.bottom < 80 || box.top > innerHeight - 80) find("player").scrollIntoView({ block: "start" });
+  player.play(time_s, picture ?? pictureNear(time_s).address);
 }
 
 // ---- the state of the video
@@ -105,59 +63,24 @@ function drawState() {
   if (held) (box.querySelector("button") ?? find("question")).focus();
 }
 
-const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
+const indexButton = (words) => el("button", { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) }, words);
 
-// ---- its words
-
-function drawWords() {
-  const { words, ready, job, uploaded } = video;
-  const parts = [];
-  if (ready && isOpen(job)) parts.push(el("span", {}, `${jobWords(job)} …`));
-  else if (ready && words.events) parts.push(el("span", {}, `${wordsLine(words)}.`));
-  else if (ready) parts.push(el("span", {}, "No words were found in this video: its pictures alone decide."));
-  if (uploaded) parts.push(" ", subtitlesButton(ready && words.events ? "Use other subtitles" : "Add subtitles"));
-  else if (ready && !words.events) parts.push(" A subtitle file of the same name beside the video would be found.");
-  const notes = ready && !words.events && words.notes.length ? el("details", { className: "lists fine" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, words.notes.map((note) => el("li", {}, note)))) : "";
-  find("words").replaceChildren(el("p", { className: "fine" }, parts), notes);
-  find("words").hidden = Boolean(video.problem) || !parts.length;
+async function takeSubtitles(files) {
+  await addSubtitles(id, files, choices.subtitle_endings);
+  await refresh().catch(tell);
 }
-
-function subtitlesButton(words) {
-  const input = el("input", { type: "file", accept: choices.subtitle_endings.join(), onchange: (event) => {
-    const files = [...event.target.files];
-    event.target.value = ""; // so that the same file can be chosen again
-    addSubtitles(files);
-  } });
-  return el("label", { className: "link file" }, input, words);
-}
-
-async function addSubtitles(files) {
-  const { subtitles, videos } = sorted(files, choices.subtitle_endings);
-  say(find("words-failed"), videos.length ? "Only subtitles can be added here; videos are added in the library." : "");
-  for (const file of subtitles) {
-    try {
-      await send(`/api/videos/${id}/subtitles`, file, () => {}).reply;
-      await refresh();
-    } catch (error) {
-      say(find("words-failed"), error.message);
-    }
-  }
-}
-
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {
   event.preventDefault();
-  if (event.dataTransfer?.files.length) addSubtitles([...event.dataTransfer.files]);
+  if (event.dataTransfer?.files.length) takeSubtitles([...event.dataTransfer.files]);
 });
-
-const indexButton = (words) => el("button", { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) }, words);
 
 async function act(work) {
   try {
     await work();
     await refresh();
   } catch (error) {
-    say(find("failed"), error.message);
+    tell(error);
   }
 }
 
@@ -167,12 +90,9 @@ async function refresh() {
   document.title = `${video.name} · framesift`;
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${clock(video.duration_s)} · ${video.width} × ${video.height}`;
-  if (!film.getAttribute("src") && !video.problem) {
-    film.style.aspectRatio = `${video.width} / ${video.height}`;
-    film.src = `/api/videos/${id}/file?v=${video.version}`;
-  }
+  player.load(video);
   drawState();
-  drawWords();
+  drawWords(video, choices.subtitle_endings, takeSubtitles);
   const other = before && (before.version !== video.version || JSON.stringify(before.words) !== JSON.stringify(video.words));
   if (video.ready && knobs && (wanted || (view && other))) ask();
 }
@@ -238,7 +158,7 @@ function draw() {
   else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), pictureNear });
   picked = null;
   timeline.mark(null);
-  showPlace();
+  player.tell();
   find("result").hidden = false;
   find("answers").replaceChildren();
   say(find("export-failed"), "");
@@ -311,31 +231,7 @@ find("reader-form").addEventListener("submit", async (event) => {
   await askReader(find("answers"), id, view, shown, find("reader").value, play, reading.signal);
 });
 
-async function take(button) {
-  if (button.getAttribute("aria-disabled") === "true") return;
-  const { question, options, budget, methods, text_mode, visual_demand, settings } = shown;
-  const asked = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode });
-  for (const option of options) asked.append("option", option);
-  for (const method of methods) asked.append("method", method);
-  if (visual_demand !== null) asked.set("visual_demand", visual_demand);
-  if (Object.keys(settings).length) asked.set("settings", JSON.stringify(settings));
-  const words = button.textContent;
-  button.setAttribute("aria-disabled", "true"); // disabled, it would lose the focus
-  button.textContent = "…";
-  say(find("export-failed"), "");
-  try {
-    const reply = await request(`/api/videos/${id}/export?${asked}`);
-    const name = decodeURIComponent(/filename\*=UTF-8''([^;]+)/.exec(reply.headers.get("content-disposition"))?.[1] ?? "evidence");
-    const address = URL.createObjectURL(await reply.blob());
-    el("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  } catch (error) {
-    say(find("export-failed"), error.message);
-  }
-  button.removeAttribute("aria-disabled");
-  button.textContent = words;
-}
-for (const button of find("exports").querySelectorAll("button")) button.addEventListener("click", () => take(button));
+for (const button of find("exports").querySelectorAll("button")) button.addEventListener("click", () => take(button, id, shown));
 
 // ---- start
 
@@ -354,13 +250,11 @@ function heard(jobs) {
   going.querySelector("p span").textContent = jobWords(job);
 }
 
-const tell = (error) => say(find("failed"), error.message);
-
 /** The server is there again, or the page is. What failed meanwhile is done once more. */
 function back() {
   say(find("failed"), "");
   refresh().catch(tell);
-  if (film.error && playable) film.load();
+  player.retry();
   if (stale) ask();
   else if (view) drawCards();
 }

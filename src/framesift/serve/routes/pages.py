@@ -9,7 +9,20 @@ from fastapi.responses import HTMLResponse, Response
 from framesift.exhibit.report import roles_style
 
 # Where each file of the page comes from; the timeline and the looks are the report's own.
-OWN = ("common.js", "docs.js", "library.js", "video.js", "cards.js", "answer.js", "settings.js", "page.css")
+OWN = (
+    *(
+        "common.js",
+        "docs.js",
+        "library.js",
+        "video.js",
+        "player.js",
+        "words.js",
+        "settings.js",
+        "cards.js",
+        "answer.js",
+    ),
+    *("take.js", "page.css"),
+)
 SHARED = ("timeline.js", "rows.js", "scale.js", "timeline.css", "style.css")
 KINDS = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
