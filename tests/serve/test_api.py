@@ -4,7 +4,9 @@ import io
 import json
 import os
 import threading
+import time
 import zipfile
+from pathlib import Path
 
 import httpx
 import pytest
@@ -417,3 +419,25 @@ def test_ranks_put_the_best_words_and_the_best_picture_first(home):
     rank = evidence.ranks(told)
     roles = [next(s.role for s in told.slots if s.index == index) for index in sorted(rank, key=rank.get)]
     assert roles[:2] == ["ground", "visual"] and roles[-1] == "context"
+
+
+def test_subtitles_that_come_while_speech_is_listened_to_are_taken_instead(own, tmp_path, monkeypatch):
+    from framesift.library.events import search_events
+
+    listening = threading.Event()
+
+    def slow(video, *, progress, **given):
+        if not list(Path(video).parent.glob("*.srt")):
+            while True:
+                listening.set()
+                progress("recognising speech", 1, 2)
+                time.sleep(0.01)
+        return search_events(video, progress=progress, **given)
+
+    monkeypatch.setattr("framesift.serve.catalog.search_events", slow)
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "clip.mp4"}, content=data).json()["id"]
+    assert listening.wait(30)
+    own.post(f"/api/videos/{video}/subtitles", params={"name": "clip.srt"}, content=CUES)
+    until(lambda: own.get(f"/api/videos/{video}").json()["ready"])
+    assert own.get(f"/api/videos/{video}").json()["words"]["sources"][0]["name"] == "clip.srt"

@@ -9,6 +9,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -58,6 +59,10 @@ class Words:
     events: int
     sources: list[dict[str, Any]]
     notes: list[str]
+
+
+class _Newer(Exception):
+    """Subtitles have come while words were looked for elsewhere."""
 
 
 class NotReady(FramesiftError):
@@ -158,7 +163,7 @@ class Catalog:
                 device=settings.device,
             )
             report("looking for words", 0, 0)
-            found = self._search(film, lambda what, done, total: report(what, done, total))
+            found = self._newest_words(film, report)
             report("reading the words", 0, 0)
             self._encode_words(made, found)
         except FramesiftError as error:
@@ -185,15 +190,36 @@ class Catalog:
 
     def found(self, film: Film) -> Found:
         """The video's words; a subtitle file put beside it later is seen at the next question."""
-        beside = find_sidecars(film.path, language=self.settings.language)
-        key = "|".join([film.stamp, *(f"{path}:{path.stat().st_mtime_ns}" for path in beside)])
 
         def search() -> Found:
             found = self._search(film, _not_now)
             self._keep_words(film, found)
             return found
 
-        return self._found.get(key, search)
+        return self._found.get("|".join([film.stamp, *self._beside(film)]), search)
+
+    def _beside(self, film: Film) -> list[str]:
+        """The subtitle files beside a video, each in the state that it is in."""
+        rows = []
+        for path in find_sidecars(film.path, language=self.settings.language):
+            with suppress(FileNotFoundError):  # gone since it was listed
+                rows.append(f"{path}:{path.stat().st_mtime_ns}")
+        return rows
+
+    def _newest_words(self, film: Film, report: Report) -> Found:
+        """The words; subtitles that come while others are looked for, as with an upload, are taken instead of those."""
+        while True:
+            beside = self._beside(film)
+
+            def watch(what: str, done: float, total: float, beside: list[str] = beside) -> None:
+                report(what, done, total)
+                if self._beside(film) != beside:
+                    raise _Newer
+
+            with suppress(_Newer):
+                found = self._search(film, watch)
+                if self._beside(film) == beside:
+                    return found
 
     def work(self, job: Job, report: Report) -> None:
         """What the queue does with a job."""
