@@ -248,3 +248,11 @@ def test_a_server_that_comes_back_gets_the_question_again(films, tmp_path, visit
         assert tab.settles(lambda: tab.cards() == 9)
         assert tab.page.locator("#failed").is_hidden()
         assert tab.settles(lambda: tab.page.locator(".card img").first.evaluate("one => one.naturalWidth") == 96)
+
+
+def test_a_question_the_offline_encoder_cannot_read_is_told(home, visit):
+    tab = visit(home, f"/video/{home.boat}?q=%E4%B8%BA%E4%BB%80%E4%B9%88&n=6")
+    assert tab.settles(lambda: tab.cards() == 6)
+    assert "reads English" in tab.page.text_content("#language")
+    tab.ask("Why was the café closed?")
+    assert tab.settles(tab.page.locator("#language").is_hidden)

@@ -169,7 +169,16 @@ function draw() {
   find("summary").textContent = `${many} of ${view.curve.times_s.length.toLocaleString("en")} frames, chosen in ${time}.`;
   drawCards();
   drawLegend();
+  drawEncoder();
   drawState();
+}
+
+/** What the encoder that needs no download can't do, before somebody wonders. */
+function drawEncoder() {
+  const weak = choices.encoder.startsWith("offline");
+  say(find("encoder"), weak && "These frames were found by the offline encoder, which needs no download. It is weak on people and actions; SigLIP, where it is installed, sees more.");
+  const foreign = /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(shown.question);
+  say(find("language"), weak && foreign && "The offline encoder reads English; a question in another language finds little. SigLIP 2 reads many languages.");
 }
 
 function drawCards() {
