@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import socket
 import threading
 import time
 import zipfile
@@ -441,3 +442,38 @@ def test_subtitles_that_come_while_speech_is_listened_to_are_taken_instead(own, 
     own.post(f"/api/videos/{video}/subtitles", params={"name": "clip.srt"}, content=CUES)
     until(lambda: own.get(f"/api/videos/{video}").json()["ready"])
     assert own.get(f"/api/videos/{video}").json()["words"]["sources"][0]["name"] == "clip.srt"
+
+
+def test_an_upload_that_stands_still_gives_up_its_place(own, monkeypatch):
+    monkeypatch.setattr("framesift.serve.routes.library.SILENT_S", 0.2)
+    head = f"POST /api/uploads?name=a.mp4 HTTP/1.1\r\nHost: 127.0.0.1:{own.port}\r\nContent-Length: 999\r\n\r\nx"
+    with socket.create_connection(("127.0.0.1", own.port), timeout=30) as line:
+        line.sendall(head.encode())
+        assert line.recv(4096).startswith(b"HTTP/1.1 408")
+    until(lambda: own.house.uploading == 0)
+    assert list(own.settings.uploads_folder.iterdir()) == []
+
+
+def test_the_frame_nearest_to_any_time_is_a_picture(home):
+    near = home.get(f"/api/videos/{home.boat}/near/11.93.jpg")
+    view = home.get(f"/api/videos/{home.boat}/frames/12.000000.jpg")
+    assert near.status_code == 200 and near.content == view.content
+    assert home.get(f"/api/videos/{home.video('talks/silent.mp4')['id']}/near/1.jpg").status_code == 409
+
+
+def test_a_head_request_tells_the_size_of_the_file(home, films):
+    reply = home.client.head(f"/api/videos/{home.boat}/file")
+    assert reply.status_code == 200 and int(reply.headers["content-length"]) == (films / "boat.mp4").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{", "The body can't be read as JSON"),
+        (b'{"question": "a\\u0000b"}', "Question holds characters that it may not hold"),
+        (b'{"question": "why", "settings": {"gcr": {"gate": [1]}}}', "settings.gcr.gate can't be read"),
+    ],
+)
+def test_requests_that_cannot_be_read_are_sentences_for_people(home, body, words):
+    reply = home.post(f"/api/videos/{home.boat}/view", content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == 422 and reply.json()["detail"].startswith(words)
