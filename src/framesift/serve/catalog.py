@@ -70,7 +70,7 @@ class NotReady(FramesiftError):
 
 
 class Recent(Generic[T]):
-    """What was used last, a few of it; made once for each key, and who waits for one key keeps no other waiting."""
+    """What was used last, a few of it; each is made once, and while it is being made the others can be had."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -79,17 +79,24 @@ class Recent(Generic[T]):
         self._making = [threading.Lock() for _ in range(16)]
 
     def get(self, key: str, make: Callable[[], T]) -> T:
+        held = self._find(key)
+        if held is not None:
+            return held
         with self._making[hash(key) % len(self._making)]:
-            with self._lock:
-                if key in self._held:
-                    self._held.move_to_end(key)
-                    return self._held[key]
-            made = make()
-            with self._lock:
-                self._held[key] = made
-                while len(self._held) > self._most:
-                    self._held.popitem(last=False)
-            return made
+            held = self._find(key)  # somebody else may have made it meanwhile
+            if held is None:
+                held = make()
+                with self._lock:
+                    self._held[key] = held
+                    while len(self._held) > self._most:
+                        self._held.popitem(last=False)
+            return held
+
+    def _find(self, key: str) -> T | None:
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+            return self._held.get(key)
 
 
 class Catalog:
