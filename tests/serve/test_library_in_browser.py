@@ -89,7 +89,7 @@ def test_subtitles_chosen_with_a_video_are_its_words(own, visit, tmp_path):
     tab.page.set_input_files("#file", [film, tmp_path / "any name.srt"])
     tab.page.wait_for_url("**/video/*")
     tab.ask()
-    assert "1 line of text from My film.srt" in tab.page.text_content("#words")
+    assert "1 line of text from \u2068My film.srt" in tab.page.text_content("#words")
 
 
 def test_each_of_several_videos_gets_its_own_subtitles(own, visit, tmp_path):

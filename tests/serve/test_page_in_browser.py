@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from serving import hold, make_film, serve
-from visiting import ASKED, ATTENDED, QUESTION
+from visiting import ASKED, ATTENDED, PHONE, QUESTION
 
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
 
@@ -256,3 +256,71 @@ def test_a_question_the_offline_encoder_cannot_read_is_told(home, visit):
     assert "reads English" in tab.page.text_content("#language")
     tab.ask("Why was the café closed?")
     assert tab.settles(tab.page.locator("#language").is_hidden)
+
+
+def test_what_is_half_typed_is_asked_by_nothing_but_the_button(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.fill("#question", "Is there a mo")
+    tab.page.locator("#budget").fill("9")
+    assert tab.settles(lambda: tab.cards() == 9)
+    assert "Why+was+the+launch" in tab.page.url and tab.page.input_value("#question") == "Is there a mo"
+    tab.page.focus(".skip")
+    tab.page.keyboard.press("Enter")
+    assert tab.page.input_value("#question") == "Is there a mo"
+
+
+def test_on_a_phone_the_evidence_comes_into_sight_and_the_player_stays(home, visit):
+    tab = visit(home, f"/video/{home.boat}?n=6", viewport=PHONE)
+    tab.ask()
+    in_sight = "document.getElementById('timeline').getBoundingClientRect().top < innerHeight / 2"
+    assert tab.settles(lambda: tab.page.evaluate(in_sight))
+    tab.page.locator(".card .open").last.scroll_into_view_if_needed()
+    before = tab.page.evaluate("scrollY")
+    tab.page.locator(".card .open").last.click()
+    assert tab.settles(lambda: tab.at_s() > 0)
+    assert tab.page.evaluate("scrollY") == before
+    assert tab.page.locator("#player").bounding_box()["y"] >= 0
+
+
+def test_every_lane_can_be_reached_by_keyboard_after_its_frames_have_changed(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.locator(".tl-marker").last.click(force=True)
+    tab.page.locator("#budget").fill("3")
+    assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 3)
+    assert tab.page.locator(".tl-marker[tabindex='0']").count() == 1
+
+
+def test_a_click_on_the_words_keeps_showing_those_that_were_clicked(home, visit):
+    tab = visit(home, f"/video/{home.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    box = tab.page.locator(".tl-events").bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] - 3, box["y"] + 5)
+    tab.page.mouse.down()
+    tab.page.mouse.up()
+    assert tab.settles(lambda: "Nobody came" in tab.page.text_content(".tl-tip"))
+    assert tab.page.locator(".tl-tip").is_visible()
+
+
+def test_a_file_replaced_on_the_disk_is_looked_at_again(tmp_path, visit):
+    film = make_film(tmp_path / "films" / "film.mp4", 8, said=False)
+    with serve(film.parent, tmp_path) as served:
+        video = served.make_ready("film.mp4")
+        tab = visit(served, f"/video/{video}{ASKED}")
+        assert tab.settles(lambda: tab.cards() == 6)
+        make_film(tmp_path / "another film.mp4", 12, said=False).replace(film)
+        tab.page.locator("#budget").fill("5")
+        assert tab.settles(lambda: tab.cards() == 5 and "0:00:12" in tab.page.text_content("#facts"))
+        assert tab.page.locator("#failed").is_hidden()
+
+
+def test_a_slow_answer_shows_that_it_is_on_its_way(home, visit):
+    tab = visit(home, f"/video/{home.boat}")
+    held = []
+    tab.page.route("**/view", lambda route: held.append(route))
+    tab.page.fill("#question", QUESTION)
+    tab.page.click("#go")
+    assert tab.settles(lambda: tab.page.text_content("#looking") == "Looking …")
+    held[0].continue_()
+    assert tab.settles(lambda: tab.cards() == 32 and tab.page.locator("#looking").is_hidden())

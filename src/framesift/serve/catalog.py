@@ -205,10 +205,14 @@ class Catalog:
 
         return self._found.get("|".join([film.stamp, *self._beside(film)]), search)
 
+    def beside(self, film: Film) -> list[Path]:
+        """The subtitle files beside a video, the one that is used first."""
+        return find_sidecars(film.path, language=self.settings.language)
+
     def _beside(self, film: Film) -> list[str]:
-        """The subtitle files beside a video, each in the state that it is in."""
+        """The same, each with the state that it is in."""
         rows = []
-        for path in find_sidecars(film.path, language=self.settings.language):
+        for path in self.beside(film):
             with suppress(FileNotFoundError):  # gone since it was listed
                 rows.append(f"{path}:{path.stat().st_mtime_ns}")
         return rows

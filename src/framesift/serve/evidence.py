@@ -24,10 +24,10 @@ from framesift.questions import parse_question
 from framesift.read.base import SIMILARITY, get_reader
 from framesift.read.parsing import cited_times
 from framesift.read.prompts import OVERLAY_OF, TextMode
-from framesift.records import ROLES, Answer, Question, Selection, readable
+from framesift.records import ROLES, Answer, Question, Selection
 from framesift.select.registry import Selector, check_options, get_selector, selectors
 from framesift.serve.catalog import Catalog
-from framesift.serve.files import Film
+from framesift.serve.files import Film, safe_name
 from framesift.serve.models import Ask, ExportFormat
 from framesift.serve.pictures import SIDE, Busy, Pictures
 from framesift.vectors import Array
@@ -171,8 +171,8 @@ class Desk:
 
 
 def export_name(film: Film) -> str:
-    """What a video's exports are called after it: its name, with room left for what is added."""
-    return readable(film.path.stem).encode()[:150].decode(errors="ignore")
+    """What a video's exports are called after it: its name, as any system can write it, with room for what is added."""
+    return safe_name(film.path.stem)
 
 
 def new_folder() -> "tempfile.TemporaryDirectory[str]":

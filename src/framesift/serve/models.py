@@ -76,6 +76,7 @@ class Video(BaseModel):
     indexed: bool
     ready: bool
     words: WordsFound | None
+    beside: list[str] = Field(description="The subtitle files of an upload, the one that is used first.")
     job: JobRecord | None
 
 

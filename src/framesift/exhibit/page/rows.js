@@ -88,10 +88,9 @@ function makeStepper(plot, group, key, label, items, middle, words, top, bottom)
     group.setAttribute("aria-valuenow", k + 1);
     group.setAttribute("aria-valuetext", `${title}: ${text.slice(0, 400)}`);
   };
-  const show = () => plot.show(words(items[k]), plot.x(middle(items[k])), top, bottom);
+  const show = () => plot.focusOn(words(items[k]), plot.x(middle(items[k])), top, bottom);
   set();
-  group.addEventListener("focus", show);
-  group.addEventListener("blur", plot.hide);
+  group.addEventListener("focus", () => group.matches(":focus-visible") && show());
   group.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
     const ends = { Home: 0, End: items.length - 1 };
@@ -162,7 +161,8 @@ function drawMarkers(plot, lane, frames, yOf, crowded) {
   const group = svgElement("g", { role: "group", class: "tl-markers" }, plot.svg);
   group.setAttribute("aria-label", `${lane.name}: chosen frames, by arrow keys`);
   const r = crowded ? 4 : 7;
-  const active = plot.places.get(lane.key) ?? frames[0]?.id;
+  const held = plot.places.get(lane.key);
+  const active = frames.some((frame) => frame.id === held) ? held : frames[0]?.id;
   for (const frame of frames) {
     const marker = svgElement("g", { role: "button", class: `tl-marker role-${frame.role}` }, group);
     marker.setAttribute("transform", `translate(${fixed(plot.x(frame.time_s))} ${fixed(yOf(frame))})`);
@@ -179,8 +179,9 @@ function drawMarkers(plot, lane, frames, yOf, crowded) {
 export function drawLane(plot, lane, top) {
   const track = top + (lane.swaps.length ? ARC_HEIGHT : 0);
   const frames = [...lane.frames].sort((a, b) => a.time_s - b.time_s);
-  // Where markers would cover one another, each role gets a row of its own.
-  const crowded = frames.length * 9 > plot.width;
+  // Where many markers would cover one another, they are small and each role gets a row of its own.
+  const close = frames.filter((frame, k) => k && plot.x(frame.time_s) - plot.x(frames[k - 1].time_s) < 9);
+  const crowded = close.length > frames.length / 4;
   const roles = ROLES.filter((role) => frames.some((frame) => frame.role === role));
   const height = crowded ? Math.max(TRACK_HEIGHT, 2 * ROLE_STEP + roles.length * ROLE_STEP) : TRACK_HEIGHT;
   const bottom = track + height;

@@ -101,6 +101,7 @@ export function drawTimeline(element, data) {
   let plot = null;
   let marked = null;
   let played_s = null;
+  let byFocus = false; // whether what stands beside the pointer is there for the keyboard
   const places = new Map(); // where the arrow keys stand in each row, kept over redraws
   const root = html("div", "tl", element);
   const svg = svgElement("svg", { class: "tl-svg", role: "group", "aria-label": "Timeline of the video" }, root);
@@ -123,7 +124,7 @@ export function drawTimeline(element, data) {
     const shown = tidy(given);
     const width = outer - 2 * SIDE;
     const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
-    plot = { svg, data: shown, outer, width, x, places, show, hide, seek: given.onSeek };
+    plot = { svg, data: shown, outer, width, x, places, focusOn, seek: given.onSeek };
     svg.replaceChildren();
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
     rows = [];
@@ -158,7 +159,14 @@ export function drawTimeline(element, data) {
     tip.show(found, x, above, below);
   }
 
+  /** The same for what has the keyboard's focus; it goes when the focus does. */
+  function focusOn(...given) {
+    byFocus = true;
+    show(...given);
+  }
+
   function hide() {
+    byFocus = false;
     plot.lit.setAttribute("d", "M0 0");
     tip.hide();
   }
@@ -171,9 +179,16 @@ export function drawTimeline(element, data) {
     return { x, y, time_s, row: rows.find((row) => y >= row.top && y <= row.bottom) };
   }
 
+  /** Ring the marker that a press would take: the nearest, which is not always the one on top. */
+  function pointAt(id) {
+    svg.querySelector(".tl-near")?.classList.remove("tl-near");
+    if (id !== null) markerOf(id)?.classList.add("tl-near");
+  }
+
   function leave() {
     if (!plot) return;
     hide();
+    pointAt(null);
     now.hidden = true;
     plot.guide.setAttribute("d", "M0 0");
   }
@@ -182,9 +197,12 @@ export function drawTimeline(element, data) {
     const { x, y, time_s, row } = at(event);
     const near = given.pictureNear?.(time_s);
     const found = row?.tip?.(time_s, x, y) ?? (near && { title: clock(time_s), text: "" });
+    byFocus = false;
     if (found) show({ near, ...found }, x, row?.top ?? y, row?.bottom ?? y);
     else hide();
-    svg.classList.toggle("tl-can-press", Boolean(row?.press?.(time_s, x, y)) || Boolean(given.onSeek));
+    const frame = row?.press?.(time_s, x, y);
+    svg.classList.toggle("tl-can-press", Boolean(frame) || Boolean(given.onSeek));
+    pointAt(frame?.id ?? null);
     const line = plot.x(time_s);
     plot.guide.setAttribute("d", `M${line} 0V${plot.height - 24}`);
     now.hidden = false;
@@ -260,9 +278,9 @@ export function drawTimeline(element, data) {
     const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
     const box = marker.getBoundingClientRect();
     const top = svg.getBoundingClientRect().top;
-    show(frameTip(frame), plot.x(frame.time_s), box.top - top - 6, box.bottom - top + 6);
+    focusOn(frameTip(frame), plot.x(frame.time_s), box.top - top - 6, box.bottom - top + 6);
   });
-  root.addEventListener("focusout", hide);
+  root.addEventListener("focusout", () => byFocus && hide());
 
   function mark(id) {
     marked = id;

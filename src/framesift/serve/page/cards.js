@@ -3,10 +3,10 @@ import { el } from "./common.js";
 import { markPath, svgElement } from "./rows.js";
 import { clock } from "./scale.js";
 
-export function rolePill(role) {
+export function rolePill(role, meaning = "") {
   const svg = svgElement("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" });
   svgElement("path", { d: markPath(role, 6.5) }, svg);
-  return el("span", { className: `role role-${role}` }, svg, role);
+  return el("span", { className: `role role-${role}`, title: meaning }, svg, role);
 }
 
 /** A frame's picture, with the band that the reader would see on it. */
@@ -33,7 +33,7 @@ function near(one, onPlay) {
 }
 
 function story(frame, also, onPlay) {
-  const box = el("details", { className: "why-box" }, el("summary", {}, "Why this frame"));
+  const box = el("details", { className: "why-box" }, el("summary", { "aria-label": `Why frame ${frame.number}` }, "Why this frame"));
   // Filled when opened: the pictures of what was nearly chosen are then worth fetching.
   box.addEventListener(
     "toggle",
@@ -49,8 +49,8 @@ function story(frame, also, onPlay) {
   return box;
 }
 
-function card(frame, also, textMode, onPlay) {
-  const label = `Play from ${clock(frame.time_s)}: frame ${frame.number}, ${frame.role}`;
+function card(frame, also, { textMode, roles, onPlay }) {
+  const label = [`Play from ${clock(frame.time_s)}: frame ${frame.number}, ${frame.role}`, frame.words, frame.why[0]].filter(Boolean).join(". ");
   // Words that are on the picture need not stand beside it as well.
   const words = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
@@ -60,7 +60,7 @@ function card(frame, also, textMode, onPlay) {
       "button",
       { type: "button", className: "open", "aria-label": label, onclick: () => onPlay(frame.time_s, frame.picture, frame.id) },
       shot(frame, textMode),
-      el("span", { className: "line" }, el("span", { className: "number" }, String(frame.number)), el("span", { className: "time" }, clock(frame.time_s)), rolePill(frame.role)),
+      el("span", { className: "line" }, el("span", { className: "number" }, String(frame.number)), el("span", { className: "time" }, clock(frame.time_s)), rolePill(frame.role, roles[frame.role])),
       words ? el("span", { className: "words", dir: "auto" }, words) : "",
       el("span", { className: "because", dir: "auto" }, frame.why[0] ?? ""),
       also ? el("span", { className: "also" }, `also in ${also}`) : "",
@@ -69,11 +69,11 @@ function card(frame, also, textMode, onPlay) {
   );
 }
 
-/** All lanes side by side. order: "rank" or "time". onPlay(time_s, picture, id) is called when a frame is pressed. */
-export function drawLanes(box, lanes, textMode, order, onPlay) {
+/** All lanes side by side. order: "rank" or "time"; roles: what each means; onPlay(time_s, picture, id) for a press. */
+export function drawLanes(box, lanes, shown) {
   const holders = new Map();
   for (const lane of lanes) for (const frame of lane.frames) holders.set(frame.frame, [...(holders.get(frame.frame) ?? []), lane.method]);
-  const sorted = (lane) => (order === "rank" ? [...lane.frames].sort((a, b) => a.rank - b.rank) : lane.frames);
+  const sorted = (lane) => (shown.order === "rank" ? [...lane.frames].sort((a, b) => a.rank - b.rank) : lane.frames);
   const strips = lanes.map((lane) => {
     const also = (frame) => holders.get(frame.frame).filter((method) => method !== lane.method).join(", ");
     const tall = lane.frames.some((frame) => frame.height > frame.width) ? " tall" : "";
@@ -82,7 +82,7 @@ export function drawLanes(box, lanes, textMode, order, onPlay) {
       "section",
       { className: "strip-of", "aria-label": `Frames chosen by ${lane.method}` },
       lanes.length > 1 ? el("h3", {}, lane.method, el("span", { className: "count" }, `${lane.frames.length} frames`)) : "",
-      el("ol", { className: `frames${tall}` }, sorted(lane).map((frame) => card(frame, also(frame), textMode, onPlay))),
+      el("ol", { className: `frames${tall}` }, sorted(lane).map((frame) => card(frame, also(frame), shown))),
       notes.length ? el("ul", { className: "notes" }, notes) : "",
     );
   });

@@ -143,7 +143,8 @@ export function wordsLine(words) {
   if (!words) return "";
   if (!words.events) return "no words found in it";
   const lines = words.events === 1 ? "1 line of text" : `${words.events} lines of text`;
-  return `${lines} from ${words.sources.map((source) => source.name).join(", ")}`;
+  const isolated = (name) => `\u2068${name}\u2069`; // so that no name turns the line around
+  return `${lines} from ${words.sources.map((source) => isolated(source.name)).join(", ")}`;
 }
 
 /** Send a file as it is; onShare hears how much of it has gone. Gives {reply, stop()}; the reply fails with a sentence. */

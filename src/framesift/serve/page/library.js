@@ -213,7 +213,11 @@ find("file").addEventListener("change", (event) => {
   event.target.value = ""; // so that the same file can be chosen again
   uploadAll(files);
 });
-find("sample").addEventListener("click", () => act(() => post("/api/sample")));
+find("sample").addEventListener("click", () => {
+  const made = library.videos.find((video) => video.id === sampleJob?.video);
+  if (made) location.href = `/video/${made.id}`;
+  else act(() => post("/api/sample"));
+});
 const zone = find("drop");
 for (const name of ["dragenter", "dragover"]) {
   addEventListener(name, (event) => {

@@ -1,5 +1,5 @@
 // The player, and the still picture that takes its place where the browser can't play a video.
-import { find, get, say } from "./common.js";
+import { find, request, say } from "./common.js";
 import { clock } from "./scale.js";
 
 const HINT = "Point at the timeline to see a frame, click it to look at it.";
@@ -11,7 +11,8 @@ export class Player {
     this.still = find("still");
     this.video = null;
     this.playable = true;
-    this.seekTo = null; // as soon as the video is there
+    this.seekTo = null; // as soon as the video is there,
+    this.goOn = false; // and whether it then plays
     this.onPlace = onPlace;
     this.onGone = onGone;
     this.film.addEventListener("error", () => this.failed());
@@ -47,16 +48,18 @@ export class Player {
   loaded() {
     if (!this.film.videoWidth) return this.show(false); // sound only: the pictures are in a format the browser does not know
     if (this.seekTo !== null) this.film.currentTime = this.seekTo;
+    if (this.goOn) this.start();
     this.seekTo = null;
+    this.goOn = false;
     return undefined;
   }
 
   /** Only where the server still has the video is its format to blame. */
   async failed() {
     const lost = this.film.error?.code === MediaError.MEDIA_ERR_NETWORK;
-    if (this.film.currentTime) this.seekTo = this.film.currentTime;
+    if (this.film.currentTime) [this.seekTo, this.goOn] = [this.film.currentTime, !this.film.paused];
     try {
-      await get(this.address);
+      await request(this.film.src, { method: "HEAD" });
       if (!lost) this.show(false);
     } catch (error) {
       this.onGone(error);
@@ -73,6 +76,10 @@ export class Player {
     if (this.playable) this.onPlace(this.film.currentTime || null);
   }
 
+  start() {
+    this.film.play().catch(() => {}); // where playing needs a press, the controls are there
+  }
+
   /** From a time on; where that can't be, the picture of it. */
   play(time_s, picture) {
     if (!this.playable) {
@@ -81,8 +88,8 @@ export class Player {
       this.onPlace(time_s);
     } else if (this.film.readyState >= 1) {
       this.film.currentTime = time_s;
-      this.film.play().catch(() => {}); // where playing needs a press, the controls are there
-    } else this.seekTo = time_s;
+      this.start();
+    } else [this.seekTo, this.goOn] = [time_s, true];
     const box = find("player").getBoundingClientRect();
     if (box.bottom < 80 || box.top > innerHeight - 80) find("player").scrollIntoView({ block: "start" });
   }

@@ -17,6 +17,8 @@ const USUAL = { budget: 32, method: "gcr", textMode: "aligned" };
 export class Knobs {
   constructor(choices, onChange) {
     this.methods = new Map(choices.methods.map((method) => [method.name, method]));
+    this.question = ""; // as it was asked; what stands in the field may be half typed
+    this.options = [];
     this.given = {}; // options of methods that differ from their defaults
     this.demand = null;
     this.onChange = onChange;
@@ -86,7 +88,9 @@ export class Knobs {
       row.remove();
       this.letterOptions();
       (next?.querySelector("input") ?? find("add-option")).focus();
-      if (input.value.trim()) this.changed();
+      if (!this.options.includes(input.value.trim())) return;
+      this.options = this.typedOptions;
+      this.changed();
     });
     find("options").append(row);
     this.letterOptions();
@@ -107,13 +111,28 @@ export class Knobs {
     return [...new Set([find("method").value, find("beside").value].filter(Boolean))];
   }
 
+  get typedOptions() {
+    return [...find("options").querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
+  }
+
+  /** Take what stands in the fields as the question; false where there is none. Another question is a step for Back. */
+  submit() {
+    const question = find("question").value.trim();
+    if (!question) return false;
+    const other = Boolean(this.question) && question !== this.question;
+    this.question = question;
+    this.options = this.typedOptions;
+    this.write(other);
+    return true;
+  }
+
   /** What is asked, as the API takes it. */
   get asked() {
     const methods = this.shownMethods;
     const settings = Object.fromEntries(Object.entries(this.given).filter(([method]) => methods.includes(method)));
     return {
-      question: find("question").value.trim(),
-      options: [...find("options").querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean),
+      question: this.question,
+      options: this.options,
       budget: Number(find("budget").value),
       methods,
       text_mode: find("text-mode").value,
@@ -126,9 +145,13 @@ export class Knobs {
 
   read() {
     const held = new URLSearchParams(location.search);
+    this.search = location.search;
     if (held.has("q")) find("question").value = held.get("q"); // else what was typed while the page loaded stays
     find("options").replaceChildren();
     for (const option of held.getAll("o").slice(0, MOST_OPTIONS)) this.addOption(option);
+    this.question = (held.get("q") ?? "").trim();
+    this.options = this.typedOptions;
+    find("order").value = held.get("by") === "time" ? "time" : "rank";
     const budget = Number(held.get("n"));
     this.setBudget(Number.isInteger(budget) && budget >= 1 && budget <= MOST_BUDGET ? budget : USUAL.budget);
     const known = (name, usual) => (this.methods.get(name)?.available ? name : usual);
@@ -140,12 +163,14 @@ export class Knobs {
     this.given = this.known(held.get("s"));
   }
 
-  /** Go to what the address says after Back or Forward. */
+  /** Go to what the address says after Back or Forward; false where it says nothing new, as for a link inside the page. */
   reread() {
+    if (location.search === this.search) return false;
     find("question").value = "";
     this.read();
     this.drawBeside();
     this.drawSettings();
+    return true;
   }
 
   /** The options in an address that there are, of methods that there are. */
@@ -177,9 +202,11 @@ export class Knobs {
     if (find("text-mode").value !== USUAL.textMode) held.set("t", find("text-mode").value);
     if (visual_demand !== null) held.set("d", visual_demand);
     if (Object.keys(this.given).length) held.set("s", JSON.stringify(this.given));
+    if (find("order").value === "time") held.set("by", "time");
     const address = `${location.pathname}${held.size ? `?${held}` : ""}`;
     if (step) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
+    this.search = location.search;
   }
 
   // ---- the methods' own options

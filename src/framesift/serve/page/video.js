@@ -52,7 +52,7 @@ function drawState() {
     };
     const cancel = el("button", { type: "button", className: "link", onclick: () => act(stop) }, "Cancel");
     const promise = wanted ? "The frames appear when this is done." : "Type your question meanwhile.";
-    box.replaceChildren(el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", {}, el("span", {}, jobWords(job)), " ", cancel), el("p", { className: "fine" }, `This is done once for a video. ${promise}`)));
+    box.replaceChildren(el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", {}, el("span", {}, jobWords(job)), " ", cancel), el("p", { className: "fine", role: "status" }, `This is done once for a video. ${promise}`)));
   } else if (job?.state === "failed") {
     box.replaceChildren(el("p", { className: "problem", role: "alert" }, job.error), indexButton("Try again"));
   } else if (!video.ready) {
@@ -93,8 +93,14 @@ async function refresh() {
   player.load(video);
   drawState();
   drawWords(video, choices.subtitle_endings, takeSubtitles);
-  const other = before && (before.version !== video.version || JSON.stringify(before.words) !== JSON.stringify(video.words));
-  if (video.ready && knobs && (wanted || (view && other))) ask();
+  if (video.ready && knobs?.question && (wanted || (view && isOther(before, video)))) ask();
+}
+
+/** Whether what a video's frames are chosen from may have changed. */
+function isOther(before, now) {
+  const sources = ({ words }) => JSON.stringify(words?.sources);
+  const isDone = now.job?.state === "done" && before.job?.state !== "done";
+  return isDone || before.version !== now.version || sources(before) !== sources(now);
 }
 
 // ---- the question
@@ -102,12 +108,6 @@ async function refresh() {
 /** Ask what the knobs say. `pressed`: somebody pressed the button, rather than turned a knob or opened a link. */
 async function ask(pressed = false) {
   const asked = knobs.asked;
-  if (!asked.question) {
-    wanted = false;
-    say(find("failed"), view || pressed ? "Type a question first." : "");
-    if (pressed) find("question").focus();
-    return;
-  }
   if (!video.ready) {
     // What was cancelled stays so until somebody wants it again.
     wanted = pressed || video.job?.state !== "cancelled";
@@ -122,6 +122,7 @@ async function ask(pressed = false) {
   document.body.classList.add("asking");
   const from = changedAt || performance.now();
   changedAt = 0;
+  const slow = setTimeout(() => say(find("looking"), "Looking …"), 300);
   try {
     view = await post(`/api/videos/${id}/view`, asked, { signal: asking.signal });
     shown = asked;
@@ -129,13 +130,31 @@ async function ask(pressed = false) {
     say(find("failed"), "");
     draw();
     performance.measure("redraw", { start: from, end: performance.now() });
+    if (pressed) bringIntoSight();
   } catch (error) {
     if (error.name === "AbortError") return;
     stale = true;
-    if (error.status === 409) await refresh().catch(tell);
-    say(find("failed"), error.message);
+    if (error.status === 409) await lookAgain();
+    else tell(error);
+  } finally {
+    clearTimeout(slow);
+    say(find("looking"), "");
   }
   document.body.classList.remove("asking");
+}
+
+/** Where all is one column, what was found lies below the window. */
+function bringIntoSight() {
+  if (find("timeline").getBoundingClientRect().top > 0.7 * innerHeight) find("timeline").scrollIntoView({ block: "start" });
+}
+
+/** What was known no longer fits the video's file, or has gone from the library. */
+async function lookAgain() {
+  clear();
+  await refresh().catch(tell);
+  if (video.problem || video.ready) return;
+  await ask(true);
+  say(find("failed"), "The video's file has changed. It is being looked at again.");
 }
 
 /** As before the first question. */
@@ -162,6 +181,7 @@ function draw() {
   find("result").hidden = false;
   find("answers").replaceChildren();
   say(find("export-failed"), "");
+  if (view.events.length !== video.words?.events) refresh().catch(tell); // subtitles have come or changed
   const chosen = view.lanes.map((lane) => lane.frames.length);
   const many = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...chosen)}` : chosen[0];
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
@@ -182,15 +202,17 @@ function drawEncoder() {
 }
 
 function drawCards() {
-  drawLanes(find("lanes"), view.lanes, shown.text_mode, find("order").value, play);
+  drawLanes(find("lanes"), view.lanes, { textMode: shown.text_mode, order: find("order").value, roles: choices.roles, onPlay: play });
   markCard(find("lanes"), picked);
 }
-find("order").addEventListener("change", drawCards);
+find("order").addEventListener("change", () => {
+  knobs.write();
+  drawCards();
+});
 
-let roles = {};
 function drawLegend() {
   const there = new Set(view.lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
-  find("legend").replaceChildren(...Object.entries(roles).filter(([role]) => there.has(role)).map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))));
+  find("legend").replaceChildren(...Object.entries(choices.roles).filter(([role]) => there.has(role)).map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))));
 }
 
 /** The picture of the moment of the video nearest to a time that was looked at when it was indexed. */
@@ -215,14 +237,22 @@ function turned() {
 find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   wanted = true;
-  if (!knobs) return; // it is asked as soon as the page has loaded
-  const { question } = knobs.asked;
-  knobs.write(Boolean(shown) && Boolean(question) && question !== shown.question);
-  ask(true);
+  if (knobs) submit(); // else as soon as the page has loaded
 });
+
+function submit() {
+  if (knobs.submit()) {
+    ask(true);
+    return;
+  }
+  wanted = false;
+  say(find("failed"), "Type a question first.");
+  find("question").focus();
+}
+
 addEventListener("popstate", () => {
-  knobs?.reread();
-  if (knobs?.asked.question) ask();
+  if (!knobs?.reread()) return;
+  if (knobs.question) ask();
   else clear();
 });
 find("question").addEventListener("keydown", (event) => {
@@ -253,6 +283,8 @@ function heard(jobs) {
     refresh().catch(tell);
     return;
   }
+  video.job = job;
+  if (video.ready) drawWords(video, choices.subtitle_endings, takeSubtitles);
   const going = document.querySelector(`[data-job="${job.id}"]`);
   if (!going) return;
   going.querySelector("progress").replaceWith(jobBar(job));
@@ -271,12 +303,13 @@ function back() {
 try {
   choices = await get("/api/choices");
   await refresh();
-  roles = choices.roles;
   knobs = new Knobs(choices, turned);
   watchJobs(heard, () => say(find("failed"), GONE), back);
-  if (wanted || new URLSearchParams(location.search).has("q")) ask();
+  if (wanted) submit();
+  else if (knobs.question) ask();
   else if (!video.problem) find("question").focus({ preventScroll: true });
 } catch (error) {
+  if (!error.status || error.status >= 500) setTimeout(() => location.reload(), 5000); // it may be there again
   document.body.classList.add("alone");
   find("ask").hidden = true;
   say(find("failed"), error.message);

@@ -2,12 +2,13 @@
 import { el, find, isOpen, jobWords, say, send, sorted, wordsLine } from "./common.js";
 
 /** onFiles(files) is called with what somebody chose. */
-export function drawWords({ words, ready, job, uploaded, problem }, endings, onFiles) {
+export function drawWords({ words, ready, job, uploaded, beside, problem }, endings, onFiles) {
   const parts = [];
   if (ready && isOpen(job)) parts.push(el("span", {}, `${jobWords(job)} …`));
   else if (ready && words.events) parts.push(el("span", {}, `${wordsLine(words)}.`));
   else if (ready) parts.push(el("span", {}, "No words were found in this video: its pictures alone decide."));
-  if (uploaded) parts.push(" ", chooser(ready && words.events ? "Use other subtitles" : "Add subtitles", endings, onFiles));
+  else if (beside.length) parts.push(el("span", {}, "Subtitles: ", el("bdi", {}, beside[0]), "."));
+  if (uploaded) parts.push(" ", chooser(beside.length ? "Use other subtitles" : "Add subtitles", endings, onFiles));
   else if (ready && !words.events) parts.push(" A subtitle file of the same name beside the video would be found.");
   const held = find("words").contains(document.activeElement);
   find("words").replaceChildren(el("p", { className: "fine" }, parts), ready && !words.events ? lookedFor(words.notes) : "");

@@ -72,6 +72,7 @@ def describe(house: House, film: Film) -> Video:
         indexed=indexed,
         ready=indexed and words is not None,
         words=None if words is None else WordsFound.model_validate(asdict(words)),
+        beside=[path.name for path in house.catalog.beside(film)] if film.uploaded else [],
         job=None if job is None else JobRecord.model_validate(asdict(job)),
     )
 
