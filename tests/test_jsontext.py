@@ -1,5 +1,6 @@
 """JSON that people can read: the same values back, plain lists on one line."""
 
+import io
 import json
 from string import printable
 
@@ -28,3 +29,13 @@ def test_list_of_numbers_is_one_line():
 def test_numbers_that_json_lacks_are_refused():
     with pytest.raises(ValueError, match="JSON"):
         json_text([float("nan")])
+
+
+def test_an_output_that_is_not_utf8_gets_the_same_json_in_ascii(monkeypatch):
+    from framesift.cli.shared import print_json
+
+    told = {"text": "Käse 🧀 сыр"}
+    raw = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii", errors="replace", write_through=True))
+    print_json(told)
+    assert json.loads(raw.getvalue().decode("ascii")) == told

@@ -92,7 +92,7 @@ def serve(folder: Path | None, state: Path, port: int = 0, **options: Any) -> It
     listener = _listen("127.0.0.1", port)
     port = listener.getsockname()[1]
     settings = Settings(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
-    with claim(settings.state):
+    with claim(settings):
         server = Server(settings)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -159,3 +159,47 @@ def test_the_queue_has_an_end(start, monkeypatch):
     queue.add("b", "b")
     with pytest.raises(Full):
         queue.add("c", "c")
+
+
+def test_a_wish_to_cancel_outlives_the_server(start, tmp_path):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def long_step(job, report):
+        begun.set()
+        go_on.wait(30)
+        report("indexing", 1, 2)
+
+    queue = start(long_step)
+    job = queue.add("a", "a")
+    assert begun.wait(10)
+    queue.cancel(job.id)
+    assert json.loads((tmp_path / "jobs.json").read_text())[0]["state"] == "cancelled"
+    threading.Timer(0.1, go_on.set).start()
+    queue.stop()
+    assert start(endless, begin=False).of("a").state == "cancelled"
+
+
+def test_a_step_that_outlasts_the_server_is_no_crash(start, tmp_path, monkeypatch):
+    monkeypatch.setattr("framesift.serve.jobs.LEFT_S", 0.05)
+    begun, go_on = threading.Event(), threading.Event()
+    queue = start(lambda job, report: begun.set() or go_on.wait(30))
+    queue.add("a", "a")
+    assert begun.wait(10)
+    queue.stop()
+    kept = json.loads((tmp_path / "jobs.json").read_text())[0]
+    go_on.set()
+    assert (kept["state"], kept["starts"]) == ("waiting", 0)
+
+
+def test_work_that_goes_wrong_because_the_server_ends_is_taken_up_again(start):
+    queue = None
+
+    def work(job, report):
+        until(lambda: queue._stopping)
+        raise InputError("the engine was ended")
+
+    queue = start(work)
+    queue.add("a", "a")
+    until(lambda: states(queue) == {"a": "running"})
+    queue.stop()
+    assert start(endless, begin=False).of("a").state == "waiting"

@@ -188,6 +188,30 @@ def test_a_second_server_on_one_library_is_refused(home, tmp_path, capsys):
     assert "another framesift serve uses the library" in capsys.readouterr().err
 
 
+def test_a_second_server_on_one_folder_of_uploads_is_refused(tmp_path, capsys):
+    with serve(None, tmp_path / "one", uploads=tmp_path / "up"):
+        line = ["serve", "--port", "0", "--store", str(tmp_path / "two"), "--uploads", str(tmp_path / "up")]
+        assert main(line) == 2
+        assert "for its uploads" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (["--port", "70000"], "from 0 to 65535"),
+        (["--token", "ab\udcff"], "no text"),
+        (["--host", "x" * 300], "can't listen"),
+        (["--event-encoder", "nope"], "'nope'"),
+        (["--speech", "nope"], "'nope'"),
+    ],
+)
+def test_options_that_cannot_be_are_sentences_at_the_start(tmp_path, capsys, line, words):
+    if "--host" in line:
+        line = [*line, "--token", "secret"]
+    assert main(["serve", "--port", "0", "--store", str(tmp_path), *line]) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_an_open_stream_ends_with_the_server(films, tmp_path):
     with contextlib.ExitStack() as later:
         with serve(films, tmp_path) as served:

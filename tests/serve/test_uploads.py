@@ -121,3 +121,31 @@ def test_an_upload_that_stands_still_gives_up_its_place(own, monkeypatch):
         assert line.recv(4096).startswith(b"HTTP/1.1 408")
     until(lambda: own.house.uploading == 0)
     assert list(own.settings.uploads_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x.srt/", "..srt", ".srt", "a.en.srt/../..", "../../x.srt", "." * 50 + "en.srt"])
+def test_no_name_of_a_subtitle_file_touches_the_video(own, tmp_path, name):
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "bare"}, content=data).json()["id"]
+    reply = own.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=CUES)
+    assert reply.status_code in (200, 400)
+    assert (own.settings.uploads_folder / "bare").read_bytes() == data
+    others = {path.name for path in own.settings.uploads_folder.iterdir()} - {"bare"}
+    assert others <= {"bare.srt", "bare.en.srt"} and len(others) == (reply.status_code == 200)
+
+
+def test_a_subtitle_file_with_a_hundred_tags_keeps_a_few(own, tmp_path):
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    video = own.post("/api/uploads", params={"name": "clip.mp4"}, content=data).json()["id"]
+    reply = own.post(f"/api/videos/{video}/subtitles", params={"name": f"a{'.en' * 150}.srt"}, content=CUES)
+    assert reply.json()["beside"] == ["clip.en.srt"]
+
+
+def test_two_uploads_of_one_name_do_not_share_their_subtitles(own, tmp_path):
+    data = make_film(tmp_path / "clip.mp4", 4, said=False).read_bytes()
+    first = own.post("/api/uploads", params={"name": "film.mp4"}, content=data).json()
+    second = own.post("/api/uploads", params={"name": "Film.mkv"}, content=data).json()
+    assert second["name"] == "Film (2).mkv"
+    own.post(f"/api/videos/{first['id']}/subtitles", params={"name": "a.srt"}, content=CUES)
+    assert own.get(f"/api/videos/{first['id']}").json()["beside"] == ["film.srt"]
+    assert own.get(f"/api/videos/{second['id']}").json()["beside"] == []

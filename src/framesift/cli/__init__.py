@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from framesift import __version__
 from framesift.cli.bench import spelled_out
 from framesift.errors import FramesiftError, ReaderError
+from framesift.records import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args)
         return code
     except FramesiftError as error:
-        print(f"framesift: {error}", file=sys.stderr)
+        print(f"framesift: {printable(str(error))}", file=sys.stderr)
         return 1 if isinstance(error, ReaderError) else 2
     except KeyboardInterrupt:
         print("framesift: stopped; what was done so far is kept", file=sys.stderr)

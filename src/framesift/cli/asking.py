@@ -137,11 +137,13 @@ def look(args: argparse.Namespace) -> tuple[VideoIndex, "Found"]:
     found = events_of(args)
     if not args.json:
         length = clock(indexed.info.duration_s)
-        print(f"{path.name}: {length}, {len(indexed)} candidates, encoder {indexed.encoder}", file=sys.stderr)
+        print(
+            f"{printable(path.name)}: {length}, {len(indexed)} candidates, encoder {indexed.encoder}", file=sys.stderr
+        )
         sources = ", ".join(f"{source.events} from {source.name}" for source in found.sources)
-        print(f"events: {sources or 'none found; frames carry no text'}", file=sys.stderr)
+        print(f"events: {printable(sources) or 'none found; frames carry no text'}", file=sys.stderr)
         for note in found.notes:
-            print(f"note: {note}", file=sys.stderr)
+            print(f"note: {printable(note)}", file=sys.stderr)
     return indexed, found
 
 

@@ -86,10 +86,11 @@ def _index(args: argparse.Namespace) -> int:
 
 def _print_index_row(row: dict[str, Any]) -> None:
     if row["error"]:
-        print(f"framesift: {row['error']}", file=sys.stderr)
+        print(f"framesift: {printable(row['error'])}", file=sys.stderr)
         return
     how = "kept from before" if row["cached"] else f"{row['seconds']:.1f} s"
-    print(f"{row['path']}: {row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}")
+    made = f"{row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}"
+    print(f"{printable(row['path'])}: {made}")
 
 
 def _events(args: argparse.Namespace) -> int:
@@ -108,13 +109,16 @@ def _events(args: argparse.Namespace) -> int:
         print(f"{clock(event.start_s)} – {clock(event.end_s)}  {printable(event.text)}")
     for source in found.sources:
         repairs = ", ".join(f"{count} {what}" for what, count in source.repairs.items())
-        print(f"{source.events} events from {source.name}" + (f" ({repairs})" if repairs else ""), file=sys.stderr)
+        print(
+            f"{source.events} events from {printable(source.name)}" + (f" ({repairs})" if repairs else ""),
+            file=sys.stderr,
+        )
     if found.events:
         print(f"they span {found.span:.0%} of the video's {found.duration_s:.0f} s", file=sys.stderr)
     else:
         print("no timestamped text was found", file=sys.stderr)
     for note in found.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
     return 0
 
 
@@ -137,7 +141,7 @@ def _library(args: argparse.Namespace) -> int:
         length = "" if row["duration_s"] is None else f"{row['duration_s']:.0f} s"
         size = f"{row['bytes'] / 1e6:.1f} MB"
         name = row["video"] or row["folder"]
-        print(f"{name:<40} {length:>8}  {row['encoder']:<14} {size:>10}  {row['problem']}".rstrip())
+        print(f"{printable(name):<40} {length:>8}  {row['encoder']:<14} {size:>10}  {row['problem']}".rstrip())
     print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
     return 0
 

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import re
 import secrets
 import socket
@@ -14,6 +15,7 @@ from urllib.parse import quote
 
 from framesift.cli.shared import Add, add_index_options, print_json
 from framesift.errors import MissingExtra, OptionError
+from framesift.records import readable
 
 if TYPE_CHECKING:
     from framesift.serve.config import Settings
@@ -57,7 +59,7 @@ def _serve(args: argparse.Namespace) -> int:
             raise
         raise MissingExtra(f"the page needs {error.name}: pip install 'framesift[serve]'") from None
     settings = _settings(args, args.port)  # what is wrong with them comes before the port
-    with claim(settings.state):
+    with claim(settings):
         listener = _listen(args.host, args.port)
         return _run(args, _settings(args, listener.getsockname()[1], token=settings.token), listener)
 
@@ -79,11 +81,16 @@ def _run(args: argparse.Namespace, settings: "Settings", listener: socket.socket
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):  # the way to end it
         server.run(sockets=[listener])
+    if any(thread.name.startswith("framesift-") for thread in threading.enumerate()):
+        # A thread in the middle of a long step, inside a native library, would abort the interpreter's own way to end.
+        sys.stdout.flush()
+        os._exit(0)
     return 0
 
 
 def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> "Settings":
-    from framesift.encode.base import identify
+    from framesift.encode.base import get_text_encoder, identify
+    from framesift.media.speech import engine_name
     from framesift.read.base import get_reader
     from framesift.serve.config import Settings
 
@@ -91,7 +98,13 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
         token = secrets.token_urlsafe(TOKEN_BYTES) if args.token == "auto" else args.token or ""  # noqa: S105
         if args.token is not None and not token.strip():
             raise OptionError("--token is empty; expected a secret text, or auto to have one made")
+        if readable(token) != token:
+            raise OptionError("--token holds what is no text; expected letters, digits and signs")
         identify(args.encoder)  # an encoder that can't be used is told now as well
+        if args.event_encoder is not None:
+            get_text_encoder(args.event_encoder)
+        if args.speech not in ("auto", "none"):
+            engine_name(args.speech)
         for reader in args.reader:
             if reader.startswith(("http://", "https://")):
                 get_reader(reader)  # a wrong address is told now, not at the first question
@@ -119,12 +132,14 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
 def _listen(host: str, port: int) -> socket.socket:
     """The socket, bound before anything is printed, so that a port in use is a sentence."""
     try:
+        if not 0 <= port < 2**16:
+            raise OverflowError("ports go from 0 to 65535")
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(place)
         listener.listen(128)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise OptionError(
             f"can't listen on {host}, port {port} ({getattr(error, 'strerror', None) or error}); "
             "choose another with --port, or --port 0 for any that is free"

@@ -1,6 +1,7 @@
 """What several commands share: options, progress on a terminal, JSON on the output."""
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -70,7 +71,13 @@ def _fps(text: str) -> float | str:
 
 
 def print_json(value: Any) -> None:
-    sys.stdout.write(json_text(value))
+    """JSON can say in ASCII what an output of another encoding can't hold."""
+    text = json_text(value)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
+    sys.stdout.write(text)
 
 
 class Bar:

@@ -76,7 +76,10 @@ class Moonshine:
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "framesift.media.moonshine", str(self._folder)]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)  # noqa: S603 (our own module)
+        # In a session of its own: Ctrl+C in the terminal is for us, who then end it.
+        return subprocess.Popen(  # noqa: S603 (our own module)
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+        )
 
     def _transcribe(self, samples: Array) -> list[tuple[str, float, float]]:
         child, self._waiting = self._waiting, self._start()

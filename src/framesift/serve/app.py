@@ -146,7 +146,7 @@ async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (it is registered for no other)
     said = FRAMEWORK.get(error.detail, error.detail)
     if error.status_code == 404 and wants_page(request.url.path, request.headers.get("accept", "")):
-        return HTMLResponse(bare.not_here(), 404, headers={"content-security-policy": bare.POLICY})
+        return HTMLResponse(bare.page_of(404, said), 404, headers={"content-security-policy": bare.POLICY})
     return JSONResponse({"detail": said}, error.status_code, headers=dict(error.headers or {}))
 
 

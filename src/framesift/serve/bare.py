@@ -43,16 +43,13 @@ POLICY = (
 )
 
 
-def sign_in(sentence: str) -> str:
-    return _page("A token is needed", sentence, FIELD)
-
-
-def refused(sentence: str) -> str:
-    return _page("Not let in", sentence, "")
-
-
-def not_here() -> str:
-    return _page("Nothing is here", "Check the address, or go on from the library.", BACK)
+def page_of(status: int, sentence: str) -> str:
+    """What a person sees for an answer of this status."""
+    if status == 401:
+        return _page("A token is needed", sentence, FIELD)
+    if status == 404:
+        return _page("Nothing is here", "Check the address, or go on from the library.", BACK)
+    return _page("Not let in" if status == 403 else "That did not work", sentence, "")
 
 
 def _page(title: str, sentence: str, more: str) -> str:

@@ -169,10 +169,13 @@ class Catalog:
                 store=self.store,
                 device=settings.device,
             )
-            report("looking for words", 0, 0)
-            found = self._newest_words(film, report)
-            report("reading the words", 0, 0)
-            self._encode_words(made, found)
+            while True:
+                beside = self._beside(film)
+                report("looking for words", 0, 0)
+                found = self._newest_words(film, report)
+                self._encode_words(made, found, lambda done, total: report("reading the words", done, total))
+                if self._beside(film) == beside:  # else subtitles have come meanwhile
+                    break
         except FramesiftError as error:
             raise FramesiftError(plain(error, film)) from error
         self._keep_words(film, found)
@@ -218,7 +221,7 @@ class Catalog:
         return rows
 
     def _newest_words(self, film: Film, report: Report) -> Found:
-        """The words; subtitles that come while others are looked for, as with an upload, are taken instead of those."""
+        """The words; subtitles that come while speech is listened to, as with an upload, are taken instead of it."""
         while True:
             beside = self._beside(film)
 
@@ -228,9 +231,7 @@ class Catalog:
                     raise _Newer
 
             with suppress(_Newer):
-                found = self._search(film, watch)
-                if self._beside(film) == beside:
-                    return found
+                return self._search(film, watch)
 
     def work(self, job: Job, report: Report) -> None:
         """What the queue does with a job."""
@@ -259,14 +260,14 @@ class Catalog:
             progress=progress,
         )
 
-    def _encode_words(self, made: VideoIndex, found: Found) -> None:
+    def _encode_words(self, made: VideoIndex, found: Found, progress: Callable[[int, int], None]) -> None:
         from framesift.encode.base import get_encoder, get_text_encoder
         from framesift.library.texts import kept_vectors
 
         if found.events:
             named = self.settings.event_encoder
             model = get_encoder(made.encoder) if named is None else get_text_encoder(named)
-            kept_vectors(model, [event.text for event in found.events], self.store.root)
+            kept_vectors(model, [event.text for event in found.events], self.store.root, progress=progress)
 
     def _keep_words(self, film: Film, found: Found) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in found.sources]

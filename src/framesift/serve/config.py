@@ -10,6 +10,7 @@ from framesift.errors import OptionError
 from framesift.library.store import Store
 
 THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
+LOCK = ".framesift-lock"  # in the folders that a server has for itself
 UPLOAD_BYTES = 8 * 2**30
 # Questions and settings are small; only uploads are not.
 BODY_BYTES = 256 * 2**10

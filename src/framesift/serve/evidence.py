@@ -1,6 +1,7 @@
 """A question put to a video on the shelf: the public API's own calls, and their records made ready for the page."""
 
 import itertools
+import shutil
 import tempfile
 import threading
 import time
@@ -56,6 +57,9 @@ class Desk:
         self.readers = list(dict.fromkeys([*readers, SIMILARITY]))
         self._queries: dict[tuple[str, str], Array] = {}
         self._places = threading.BoundedSemaphore(AT_ONCE)
+        # Exports until they are sent; what a server left that was ended meanwhile goes.
+        self._exports = catalog.settings.state / "exports"
+        shutil.rmtree(self._exports, ignore_errors=True)
         self._line = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)
         self._readers = threading.BoundedSemaphore(READERS_AT_ONCE)
 
@@ -121,6 +125,11 @@ class Desk:
             self._readers.release()
         return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)
 
+    def new_folder(self) -> Path:
+        """Where an export is written until it is sent."""
+        self._exports.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(dir=self._exports))
+
     def export(
         self, film: Film, ask: Ask, methods: Sequence[str], text_mode: TextMode, form: ExportFormat, place: Path
     ) -> Path:
@@ -173,11 +182,6 @@ class Desk:
 def export_name(film: Film) -> str:
     """What a video's exports are called after it: its name, as any system can write it, with room for what is added."""
     return safe_name(film.path.stem)
-
-
-def new_folder() -> "tempfile.TemporaryDirectory[str]":
-    """Where an export is written until it is sent."""
-    return tempfile.TemporaryDirectory(prefix="framesift-export-", ignore_cleanup_errors=True)
 
 
 def methods() -> list[dict[str, Any]]:

@@ -14,18 +14,19 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from framesift.errors import InputError, OptionError
 from framesift.library.batch import VIDEO_ENDINGS
 from framesift.media.captions.formats import ENDINGS
 from framesift.media.subtitles import find_sidecars, sidecar_tags
 from framesift.records import readable
-from framesift.serve.config import Settings
+from framesift.serve.config import LOCK, Settings
 
 MOST_VIDEOS = 2000  # listed from one folder; more is a mistake in the folder's name
 MOST_NAME = 120  # characters of an uploaded file's name
 PARTIAL = ".upload-"
+MOST_TAGS = 3  # of a subtitle file's name: a language and a flag or two
 MARK = ".framesift-uploads"  # in a folder that was named for uploads: what lies there came from the page
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ class Shelf:
         try:
             self.uploads.mkdir(parents=True, exist_ok=True)
             if not own and not mark.exists():
-                if any(self.uploads.iterdir()):
+                if any(path.name != LOCK for path in self.uploads.iterdir()):
                     raise OptionError(f"--uploads {self.uploads} holds other files; expected an empty folder")
                 mark.touch()
         except OSError as error:
@@ -131,7 +132,9 @@ class Shelf:
         stem, ending = os.path.splitext(wanted)
         with self._lock:
             path, number = self.uploads / wanted, 1
-            while path.exists():
+            # Subtitles belong to a video by its name without the ending, so that no two may share it.
+            taken = {one.stem.lower() for one in self.uploads.iterdir() if one.suffix.lower() not in ENDINGS}
+            while path.exists() or path.stem.lower() in taken:
                 number += 1
                 path = self.uploads / f"{stem} ({number}){ending}"
             partial.rename(path)
@@ -139,10 +142,9 @@ class Shelf:
         return self._uploaded(path)
 
     def keep_subtitles(self, film: Film, partial: Path, name: str) -> None:
-        """Put subtitles beside an upload, in place of those of the same language and ending."""
-        stem, ending = os.path.splitext(name)
-        tags = sidecar_tags(stem)
-        partial.replace(film.path.with_name(".".join([film.path.stem, *tags]) + ending.lower()))
+        """Put subtitles, which end in what `partial` ends in, beside an upload, in place of those of that language."""
+        tags = list(dict.fromkeys(sidecar_tags(PurePosixPath(name).name.removesuffix(PurePosixPath(name).suffix))))
+        partial.replace(film.path.with_name(".".join([film.path.stem, *tags[:MOST_TAGS]]) + partial.suffix))
 
     def upload_id(self, name: str) -> str:
         """The id an upload of this name has, there or not."""

@@ -21,6 +21,7 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 Kind = Literal["index", "sample"]
 MOST_WAITING = 200
 MOST_STARTS = 2
+LEFT_S = 8.0  # for the running job to come to its next step when the server ends
 TOLD_EVERY_S = 0.2  # progress is passed on no more often
 
 log = logging.getLogger(__name__)
@@ -90,8 +91,15 @@ class Queue:
         with self._lock:
             self._stopping = True
             self._lock.notify_all()
-        if self._thread is not None:
-            self._thread.join(timeout=10)
+        if self._thread is None:
+            return
+        self._thread.join(timeout=LEFT_S)
+        if self._thread.is_alive():  # in a step that takes long; it ends with the process
+            with self._lock:
+                for job in self._jobs.values():
+                    if job.state == "running":
+                        self._jobs[job.id] = self._left(job)
+                self._save()
 
     def jobs(self) -> list[Job]:
         with self._lock:
@@ -128,6 +136,7 @@ class Queue:
                 return None
             if job.state == "running":
                 self._cancelled.add(job_id)
+                self._save()
             elif job.state == "waiting":
                 job = self._set(job_id, state="cancelled", finished_s=time.time())
         self._changed()
@@ -171,11 +180,11 @@ class Queue:
                 told = time.monotonic()
                 self._changed()
 
-        outcome: dict[str, Any] = {"state": "done", "phase": "", "error": ""}
+        outcome: dict[str, Any] = {"state": "done", "error": ""}
         try:
             self._work(job, report)
         except Stopped:
-            outcome = {"state": "waiting" if self._stopping else "cancelled", "phase": ""}
+            outcome = {"state": "cancelled"}
         except FramesiftError as error:
             outcome = {"state": "failed", "error": str(error)}
         except Exception as error:  # one video must not stop the queue
@@ -185,9 +194,19 @@ class Queue:
                 "error": f"something went wrong ({type(error).__name__}); the log says what",
             }
         with self._lock:
-            self._cancelled.discard(job.id)
             if job.id in self._jobs:
-                self._set(job.id, finished_s=time.time(), starts=0, **outcome)
+                if self._stopping and outcome["state"] != "done":  # it went wrong because the server is ending
+                    self._jobs[job.id] = self._left(self._jobs[job.id])
+                else:
+                    outcome |= {"phase": "", "done": 0.0, "total": 0.0}
+                    self._set(job.id, finished_s=time.time(), starts=0, **outcome)
+            self._cancelled.discard(job.id)
+            self._save()
+
+    def _left(self, job: Job) -> Job:
+        """A job as the next start finds it: it goes on, unless somebody has cancelled it."""
+        state: State = "cancelled" if job.id in self._cancelled else "waiting"
+        return replace(job, state=state, phase="", done=0.0, total=0.0, starts=0)
 
     def _next(self) -> Job | None:
         return next((job for job in self._here() if job.state == "waiting"), None)
@@ -201,7 +220,7 @@ class Queue:
         return job
 
     def _save(self) -> None:
-        rows = [asdict(job) for job in self._jobs.values()]
+        rows = [asdict(self._left(job) if job.id in self._cancelled else job) for job in self._jobs.values()]
         try:
             write_json(self._path, rows)
         except OSError as error:

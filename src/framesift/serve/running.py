@@ -4,40 +4,46 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import uvicorn
 
 from framesift.errors import OptionError
 from framesift.serve.app import House, create_app
-from framesift.serve.config import Settings
+from framesift.serve.config import LOCK, Settings
 
 MOST_CONNECTIONS = 256
 GRACE_S = 2  # for answers that are on their way
 
 
 @contextmanager
-def claim(folder: Path) -> Iterator[None]:
-    """Hold a server's folder for as long as it runs: a second server would overwrite its queue and its uploads."""
+def claim(settings: Settings) -> Iterator[None]:
+    """Hold a server's folders for as long as it runs: a second server would overwrite its queue and its uploads."""
+    with ExitStack() as held:
+        held.enter_context(_held(settings.state, f"the library {settings.state.parent}", "--store"))
+        if settings.uploads is not None:
+            held.enter_context(_held(settings.uploads_folder, f"{settings.uploads} for its uploads", "--uploads"))
+        yield
+
+
+@contextmanager
+def _held(folder: Path, what: str, option: str) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        held = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise OptionError(
-            f"{folder} can't be written ({error.strerror}); give a folder of yours with --store"
-        ) from None
+        raise OptionError(f"{folder} can't be written ({error.strerror}); name another folder with {option}") from None
     try:
         try:
-            _lock(held)
+            _lock(file)
         except OSError:
             raise OptionError(
-                f"another framesift serve uses the library {folder.parent}; stop it, or give this one a library of its "
-                "own with --store DIR"
+                f"another framesift serve uses {what}; stop it, or give this one a folder of its own with {option} DIR"
             ) from None
         yield
     finally:
-        os.close(held)  # lets go of the lock, as the end of the process does however it comes
+        os.close(file)  # lets go of the lock, as the end of the process does however it comes
 
 
 def _lock(file: int) -> None:

@@ -204,7 +204,7 @@ def wants_page(path: str, accept: str) -> bool:
 
 async def _refuse(scope: Scope, headers: dict[str, str], refusal: Refused, send: Send) -> None:
     if wants_page(scope["path"], headers.get("accept", "")):
-        body = (bare.sign_in if refusal.status_code == 401 else bare.refused)(refusal.sentence)
+        body = bare.page_of(refusal.status_code, refusal.sentence)
         fields = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", bare.POLICY.encode())]
     else:
         body = json.dumps({"detail": refusal.sentence}, ensure_ascii=False)

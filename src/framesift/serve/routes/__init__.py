@@ -35,7 +35,8 @@ async def apart(film: Film, work: Callable[[], T]) -> T:
         try:
             future.set_result(work())
         except BaseException as error:  # whatever it is, it belongs to who asked
-            future.set_exception(error)
+            plain_kind = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            future.set_exception(error if plain_kind else RuntimeError(repr(error)))
 
     threading.Thread(target=run, name="framesift-question", daemon=True).start()
     try:

@@ -1,5 +1,6 @@
 """Questions: the frames for them, a reader's answer, and the files to take away."""
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -102,16 +103,20 @@ async def export_exhibit(
         ask = Ask.model_validate(fields | {"settings": own})
     except ValidationError as error:
         raise InputError(f"settings can't be read: {error.errors()[0]['msg']}") from None
-    folder = evidence.new_folder()
-    try:
-        file = await apart(film, lambda: house.desk.export(film, ask, method, text_mode, format, Path(folder.name)))
-    except BaseException:
-        folder.cleanup()
-        raise
+    folder = house.desk.new_folder()
+
+    def write() -> Path:
+        try:
+            return house.desk.export(film, ask, method, text_mode, format, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    file = await apart(film, write)
     name = file.name if format == "zip" else f"{evidence.export_name(film)}-{file.name}"
     return FileResponse(
         file,
         media_type=KINDS[format],
         headers={"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"},
-        background=BackgroundTask(folder.cleanup),
+        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
     )

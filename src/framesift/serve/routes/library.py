@@ -148,8 +148,10 @@ async def add_subtitles(request: Request, house: InHouse, film: OnShelf, name: F
 def _accept_subtitles(house: House, film: Film, partial: Path, name: str) -> None:
     """Read what came; a file without a line that lies inside the video leaves nothing behind."""
     facts = house.catalog.facts(film, wait=True)
+    if facts is None or facts.problem:
+        raise HTTPException(404, "There is no such video in the library")
     try:
-        read_events(partial, language=house.settings.language, duration_s=facts.duration_s if facts else None)
+        read_events(partial, language=house.settings.language, duration_s=facts.duration_s)
     except InputError as error:
         raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
     house.shelf.keep_subtitles(film, partial, name)
@@ -182,6 +184,8 @@ async def _receive(request: Request, house: House, partial: Path) -> None:
                 await run_in_threadpool(file.write, chunk)
     except TimeoutError:
         raise HTTPException(408, f"The upload stood still for {SILENT_S} seconds; send it again") from None
+    except asyncio.CancelledError:
+        raise Busy("the server is closing; send it again when it runs") from None
     except ClientDisconnect:
         raise HTTPException(400, "The upload broke off") from None  # nobody hears it
     except OSError as error:
@@ -220,6 +224,8 @@ def get_file(request: Request, film: OnShelf) -> FileResponse:
 def _check_range(request: Request, size: int) -> None:
     """Refuse a range past the end in a sentence, and ignore, as HTTP has it, what is no single range."""
     asked = request.headers.get("range", "").strip()
+    if request.method == "HEAD":
+        asked = ""  # ranges are for GET
     found = re.fullmatch(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", asked, re.IGNORECASE)
     if found is None or (found[1] and found[2] and int(found[2]) < int(found[1])):
         request.scope["headers"] = [row for row in request.scope["headers"] if row[0].lower() != b"range"]
@@ -230,14 +236,12 @@ def _check_range(request: Request, size: int) -> None:
 @router.get("/videos/{video}/thumbnail.jpg", responses=problems(404) | JPEG, response_class=Response)
 def get_thumbnail(house: InHouse, film: OnShelf, v: Version = "") -> Response:
     """A picture of the video for lists."""
-    facts = house.catalog.facts(film, wait=True)
-    if facts is None or facts.problem:
-        raise HTTPException(404, "This video has no picture")
+    facts = _version(house, film, v)
     try:
         data = house.pictures.thumbnail(film, facts.fingerprint, facts.duration_s)
     except InputError as error:
         raise HTTPException(404, plain(error, film)) from None
-    return Response(data, media_type="image/jpeg", headers=_kept(facts, v))
+    return Response(data, media_type="image/jpeg", headers=_kept(v))
 
 
 @router.get("/videos/{video}/frames/{time_s}.jpg", responses=problems(404, 503) | JPEG, response_class=Response)
@@ -248,16 +252,13 @@ async def get_frame(
     v: Version = "",
 ) -> Response:
     """The frame at one of a selection's times, as a small picture. Many asked for together cost one pass."""
-    facts = await run_in_threadpool(house.catalog.facts, film, wait=True)
-    if facts is None or facts.problem:
-        raise HTTPException(404, "This video has no picture")
-    headers = _kept(facts, v)
+    facts = await run_in_threadpool(_version, house, film, v)
     future = house.pictures.ask(film, facts.fingerprint, time_s)
     try:
         data = await told(future)
     except InputError as error:
         raise HTTPException(404, plain(error, film)) from None
-    return Response(data, media_type="image/jpeg", headers=headers)
+    return Response(data, media_type="image/jpeg", headers=_kept(v))
 
 
 @router.get("/videos/{video}/near/{time_s}.jpg", responses=problems(404, 409, 503) | JPEG, response_class=Response)
@@ -268,13 +269,22 @@ async def get_near(
     v: Version = "",
 ) -> Response:
     """The frame nearest to a time, of those that were indexed, as a small picture."""
+    await run_in_threadpool(_version, house, film, v)
     index = await run_in_threadpool(house.catalog.index, film)
     nearest = float(index.times_s[np.abs(index.times_s - time_s).argmin()])
     return await get_frame(house, film, nearest, v)
 
 
-def _kept(facts: Facts, version: str) -> dict[str, str]:
-    """A picture may be kept for good under the address of its file's version, and under no other."""
+def _version(house: House, film: Film, version: str) -> Facts:
+    """The facts of a video that has pictures, and of this version."""
+    facts = house.catalog.facts(film, wait=True)
+    if facts is None or facts.problem:
+        raise HTTPException(404, "This video has no picture")
     if version and version != facts.version:
         raise HTTPException(404, "This file has been replaced; ask again")
+    return facts
+
+
+def _kept(version: str) -> dict[str, str]:
+    """A picture may be kept for good under the address of its file's version, and under no other."""
     return {"cache-control": "private, max-age=86400, immutable"} if version else {}
