@@ -130,7 +130,6 @@ async function ask(pressed = false) {
     say(find("failed"), "");
     draw();
     performance.measure("redraw", { start: from, end: performance.now() });
-    if (pressed) bringIntoSight();
   } catch (error) {
     if (error.name === "AbortError") return;
     stale = true;
@@ -141,11 +140,13 @@ async function ask(pressed = false) {
     say(find("looking"), "");
   }
   document.body.classList.remove("asking");
+  if (pressed && shown === asked) bringIntoSight();
 }
 
-/** Where all is one column, what was found lies below the window. */
+/** Where all is one column, what was found lies below the window: bring it up to the player, which stays in sight. */
 function bringIntoSight() {
-  if (find("timeline").getBoundingClientRect().top > 0.7 * innerHeight) find("timeline").scrollIntoView({ block: "start" });
+  const { top } = find("timeline").getBoundingClientRect();
+  if (top > 0.7 * innerHeight) scrollBy({ top: top - find("player").offsetHeight - 12 });
 }
 
 /** What was known no longer fits the video's file, or has gone from the library. */
