@@ -20,9 +20,8 @@ def open_browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip(f"no Chromium on this machine (looked for {', '.join(NAMES)})")
-    # Chromium's sandbox refuses to run as root. Without a sandbox the zygote, which forks every process of a page, has
-    # no use; on some virtual machines it has been seen to spin inside the kernel where nothing ends it.
-    as_root = ["--no-sandbox", "--no-zygote"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    # Chromium's sandbox refuses to run as root.
+    as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=as_root)
         yield browser

@@ -1,6 +1,8 @@
 """Small clips made on the spot. Each picture carries its number in black and white blocks that survive compression."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -38,6 +40,23 @@ def read_number(picture: np.ndarray) -> int:
     return number
 
 
+@contextmanager
+def same_priority() -> Iterator[None]:
+    """Leave this thread's priority as it is found.
+
+    SVT-AV1, run by root, makes the thread that opens it a real-time one, and so every thread and process started from
+    there later. Two of those that wait in the kernel for a third one, which then never gets its turn, stop the machine.
+    """
+    if not hasattr(os, "sched_getscheduler"):
+        yield
+        return
+    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, priority)
+
+
 @dataclass
 class Clip:
     """What to write: picture n of `ticks` is shown from that tick on."""
@@ -57,7 +76,7 @@ class Clip:
     pictures: Sequence[np.ndarray] | None = None
 
     def write(self, path: Path) -> Path:
-        with av.open(str(path), "w", container_options=self.container) as out:
+        with same_priority(), av.open(str(path), "w", container_options=self.container) as out:
             stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=self.options)
             stream.width, stream.height, stream.pix_fmt = *self.size, self.pix_fmt
             stream.thread_type = "FRAME"

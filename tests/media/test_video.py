@@ -2,6 +2,7 @@
 
 import gc
 import math
+import os
 import weakref
 from fractions import Fraction
 from pathlib import Path
@@ -45,6 +46,13 @@ def clips(tmp_path_factory):
 @pytest.fixture(scope="session")
 def decoded(clips):
     return {name: decode_all(path) for name, path in clips.items()}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="this system tells no scheduler")
+def test_making_the_clips_leaves_this_process_an_ordinary_one(tmp_path):
+    before = os.sched_getscheduler(0)
+    CLIPS["av1.mkv"].write(tmp_path / "av1.mkv")
+    assert os.sched_getscheduler(0) == before
 
 
 def numbers(candidates):

@@ -2,11 +2,8 @@
 
 import pytest
 from serving import hold, make_film, serve, until
-from visiting import ATTENDED
 
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
-
-pytestmark = ATTENDED
 
 
 def test_upload_index_ask(own, visit, tmp_path):

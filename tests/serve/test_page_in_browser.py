@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 from serving import hold, make_film, serve
-from visiting import ASKED, ATTENDED, PHONE, QUESTION
+from visiting import ASKED, PHONE, QUESTION
 
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
-
-pytestmark = ATTENDED
 
 
 def test_the_best_words_come_first_and_a_click_plays_from_them(home, visit):

@@ -1,17 +1,9 @@
 """A stranger at the page: one tab of a headless Chromium, what it asked for and what it complained of."""
 
-import os
 from typing import Any
 
-import pytest
 from browser_pages import settles
 
-# Seen three times in about fifty runs: Chromium's processes spin inside the kernel of a small virtual machine, where
-# not even SIGKILL ends them, and no other process gets to run. Nobody is there to restart an unattended machine.
-ATTENDED = pytest.mark.skipif(
-    bool(os.environ.get("CI")),
-    reason="Chromium can lock up an unattended machine; run make test without CI set",
-)
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 QUESTION = "Why was the launch put off?"
