@@ -98,15 +98,6 @@ def test_a_video_the_browser_cannot_play_still_shows_its_frames(tmp_path, visit)
         assert tab.settles(lambda: "/frames/" in still.get_attribute("src") and still.is_visible())
 
 
-def test_a_server_that_is_gone_is_a_sentence(films, tmp_path, visit):
-    with serve(films, tmp_path) as served:
-        served.make_ready("boat.mp4")
-        tab = visit(served, f"/video/{served.video('boat.mp4')['id']}{ASKED}")
-        assert tab.settles(lambda: tab.cards() == 6)
-    tab.page.locator("#budget").fill("9")
-    assert tab.settles(lambda: "does not answer" in tab.page.text_content("#failed"))
-
-
 def test_an_unknown_video_is_a_sentence_with_a_way_back(home, visit):
     tab = visit(home, "/video/0123456789abcdef")
     assert tab.settles(lambda: "no such video" in tab.page.text_content("#failed"))
@@ -235,7 +226,7 @@ def test_words_beside_the_pointer_stay_inside_the_window(home, visit):
     assert box["y"] >= 0 and box["y"] + box["height"] <= 640
 
 
-def test_a_server_that_comes_back_gets_the_question_again(films, tmp_path, visit):
+def test_a_server_that_is_gone_is_a_sentence_and_one_that_comes_back_is_asked_again(films, tmp_path, visit):
     with serve(films, tmp_path) as served:
         served.make_ready("boat.mp4")
         tab = visit(served, f"/video/{served.video('boat.mp4')['id']}{ASKED}")

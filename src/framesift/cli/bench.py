@@ -132,9 +132,10 @@ def _run_file(args: argparse.Namespace) -> int:
         if getattr(args, name) is not None:
             settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
     plan = make_plan(settings)
-    wanted = {name: words(getattr(args, name), name) for name in _CHOICE if getattr(args, name) is not None}
+    chosen = [name for name in _CHOICE if getattr(args, name) is not None]
+    wanted: dict[str, Any] = {name: words(getattr(args, name), name) for name in chosen}
     if "budgets" in wanted:
-        wanted["budgets"] = [int(text) if text.isdigit() else text for text in wanted["budgets"]]  # type: ignore[misc]
+        wanted["budgets"] = [int(text) if text.isdigit() else text for text in wanted["budgets"]]
     folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
     return _run(args, [_load(name, place, args, settings) for name, place in folders.items()], plan.narrowed(**wanted))
 

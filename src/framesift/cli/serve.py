@@ -20,6 +20,7 @@ from framesift.records import readable
 if TYPE_CHECKING:
     from framesift.serve.config import Settings
 
+AUTO = "auto"
 TOKEN_BYTES = 24
 SHORT_TOKEN = 16  # characters: below this, a wider host gets a word of warning
 
@@ -95,7 +96,9 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
     from framesift.serve.config import Settings
 
     if token is None:
-        token = secrets.token_urlsafe(TOKEN_BYTES) if args.token == "auto" else args.token or ""  # noqa: S105
+        token = args.token or ""
+        if token == AUTO:
+            token = secrets.token_urlsafe(TOKEN_BYTES)
         if args.token is not None and not token.strip():
             raise OptionError("--token is empty; expected a secret text, or auto to have one made")
         if readable(token) != token:

@@ -170,11 +170,11 @@ class Catalog:
                 device=settings.device,
             )
             while True:
-                beside = self._beside(film)
+                beside = self._beside_now(film)
                 report("looking for words", 0, 0)
                 found = self._newest_words(film, report)
                 self._encode_words(made, found, lambda done, total: report("reading the words", done, total))
-                if self._beside(film) == beside:  # else subtitles have come meanwhile
+                if self._beside_now(film) == beside:  # else subtitles have come meanwhile
                     break
         except FramesiftError as error:
             raise FramesiftError(plain(error, film)) from error
@@ -206,13 +206,13 @@ class Catalog:
             self._keep_words(film, found)
             return found
 
-        return self._found.get("|".join([film.stamp, *self._beside(film)]), search)
+        return self._found.get("|".join([film.stamp, *self._beside_now(film)]), search)
 
     def beside(self, film: Film) -> list[Path]:
         """The subtitle files beside a video, the one that is used first."""
         return find_sidecars(film.path, language=self.settings.language)
 
-    def _beside(self, film: Film) -> list[str]:
+    def _beside_now(self, film: Film) -> list[str]:
         """The same, each with the state that it is in."""
         rows = []
         for path in self.beside(film):
@@ -223,11 +223,11 @@ class Catalog:
     def _newest_words(self, film: Film, report: Report) -> Found:
         """The words; subtitles that come while speech is listened to, as with an upload, are taken instead of it."""
         while True:
-            beside = self._beside(film)
+            beside = self._beside_now(film)
 
             def watch(what: str, done: float, total: float, beside: list[str] = beside) -> None:
                 report(what, done, total)
-                if self._beside(film) != beside:
+                if self._beside_now(film) != beside:
                     raise _Newer
 
             with suppress(_Newer):
