@@ -16,12 +16,12 @@ test: lint
 
 # lmms-eval caps packages that we need newer, so it has an environment of its own.
 test-lmms: $(LMMS)/installed
-	PYTHONPATH=tests/read $(LMMS)/bin/python tests/lmms/check.py
+	PYTHONPATH=tests $(LMMS)/bin/python tests/lmms/check.py
 
 # Apart from `make test`, as Ray alone is larger than all else the tests need but torch.
 test-ray: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,ray]'
-	$(BIN)/pytest tests/corpus/test_ray.py
+	$(BIN)/pytest tests/batch/test_ray.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

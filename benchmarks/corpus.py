@@ -24,11 +24,11 @@ import av
 import numpy as np
 
 import framesift as fs
-from framesift.corpus.ledger import FOLDER
-from framesift.corpus.one_video import Settings, stamp
-from framesift.corpus.searching import search
-from framesift.encode.base import identify, is_installed
-from framesift.library.store import Key, Store
+from framesift.batch.index_worker import Settings, stamp
+from framesift.batch.journal import FOLDER
+from framesift.batch.search import search
+from framesift.encoders.base import identify, is_installed
+from framesift.store.store import Key, Store
 
 FPS = 10
 PARTS = ("rate", "resume", "search")

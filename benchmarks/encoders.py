@@ -29,7 +29,7 @@ import torch
 from PIL import Image
 
 import framesift as fs
-from framesift.encode import minilm, offline
+from framesift.encoders import minilm, offline
 
 CAPTIONS = {
     "astronaut.png": "a smiling woman in an orange space suit",

@@ -99,7 +99,7 @@ def make_clip(path, height, b_frames, seconds):
 
 
 def by_framesift(path, way):
-    from framesift.media.video import sample
+    from framesift.video.frames import sample
 
     started = clocks()
     found = []
@@ -157,7 +157,7 @@ def measure_here(path, way):
 def measure_index(path):
     """fs.index from end to end, and the second call, which finds the index."""
     import framesift as fs
-    from framesift.encode.base import get_encoder
+    from framesift.encoders.base import get_encoder
 
     encoder = get_encoder("offline")
     encoder.encode_images([np.zeros((360, 640, 3), np.uint8)] * encoder.batch_size)

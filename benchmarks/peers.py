@@ -19,9 +19,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ[variable] = "1"
 
 import numpy as np
-import selection
 
 import framesift as fs
+import selection
 
 COUNTS = (900, 3600, 14400)
 BUDGET = 32

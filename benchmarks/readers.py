@@ -14,10 +14,10 @@ import torch
 import transformers
 from PIL import Image
 
-from framesift.read.frames import LlavaFrames, QwenFrames
-from framesift.read.llava_next_layout import with_pooling
-from framesift.read.local import LocalReader
-from framesift.read.prompts import Prompt
+from framesift.readers.llava_next_layout import with_pooling
+from framesift.readers.local import LocalReader
+from framesift.readers.pixel_values import LlavaFrames, QwenFrames
+from framesift.readers.prompts import Prompt
 
 BUDGETS = (8, 32, 64)
 SIZE = (1280, 720)

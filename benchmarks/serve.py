@@ -135,7 +135,7 @@ def by_page(page, lanes):
 
 
 def measure(folder, runs):
-    from browser_pages import open_browser
+    from helpers.browser import open_browser
 
     rows = {}
     shutil.rmtree(folder / "store" / ".serve" / "pictures", ignore_errors=True)

@@ -11,7 +11,7 @@ import re
 import resource
 import time
 
-from framesift.media.speech import engine_name, recognise
+from framesift.text.speech import engine_name, recognise
 
 SLACK_S = 2.0
 PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)  # the largest of its children: moonshine works in those

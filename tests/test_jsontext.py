@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.jsontext import json_text
+from framesift._utils.json import json_text
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(printable),
@@ -32,7 +32,7 @@ def test_numbers_that_json_lacks_are_refused():
 
 
 def test_an_output_that_is_not_utf8_gets_the_same_json_in_ascii(monkeypatch):
-    from framesift.cli.shared import print_json
+    from framesift.cli.common import print_json
 
     told = {"text": "Käse 🧀 сыр"}
     raw = io.BytesIO()

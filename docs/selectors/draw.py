@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 import framesift as fs
-from framesift.encode.base import encode_long_texts, get_encoder, get_text_encoder
-from framesift.exhibit.palette import ROLE_COLOURS
-from framesift.library.frames import VideoFrames
-from framesift.naming import RuleNamer
-from framesift.select.demand import visual_demand
-from framesift.select.grids import CELL
+from framesift.encoders.base import encode_long_texts, get_encoder, get_text_encoder
+from framesift.rendering.palette import ROLE_COLOURS
+from framesift.selection.gcr.demand import visual_demand
+from framesift.selection.grids import CELL
+from framesift.store.video_frames import VideoFrames
+from framesift.text.object_names import RuleNamer
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
 WIDTH, HEIGHT, MARGIN = 720, 96, 16

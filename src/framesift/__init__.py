@@ -3,12 +3,15 @@
 Names load when first used, so `import framesift` is quick and pulls in nothing heavy.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from framesift._utils.version import __version__
 
 if TYPE_CHECKING:
     from framesift import corpus
-    from framesift.api import select, select_many
     from framesift.errors import (
         BudgetError,
         FramesiftError,
@@ -18,13 +21,17 @@ if TYPE_CHECKING:
         ReaderError,
         UnknownName,
     )
-    from framesift.exhibit.build import Exhibit, events_for, exhibit
-    from framesift.library.build import index
-    from framesift.library.events import find_events
-    from framesift.media.subtitles import read_events
-    from framesift.questions import parse_question, read_questions
-    from framesift.read.base import ask, ask_many, readers
-    from framesift.records import (
+    from framesift.pipeline import select, select_many
+    from framesift.readers.base import ask, ask_many, readers
+    from framesift.rendering.exhibit import Exhibit, events_for, exhibit
+    from framesift.selection.gcr.config import GCRConfig
+    from framesift.selection.gcr.demand import visual_demand
+    from framesift.selection.registry import Selector, select_frames, selectors
+    from framesift.store.events import find_events
+    from framesift.store.indexing import index
+    from framesift.text.questions import parse_question, read_questions
+    from framesift.text.subtitles.reading import read_events
+    from framesift.types import (
         Answer,
         Basis,
         Event,
@@ -37,52 +44,47 @@ if TYPE_CHECKING:
         VideoInfo,
         VisualDemand,
     )
-    from framesift.select.config import GCRConfig
-    from framesift.select.demand import visual_demand
-    from framesift.select.registry import Selector, select_frames, selectors
-    from framesift.sources import Box, Detector, FrameSource, Objects, Relation
-    from framesift.vectors import UnitRows
-
-__version__ = "0.1.0"
+    from framesift.types.frame_source import Box, Detector, FrameSource, Objects, Relation
+    from framesift.types.vectors import UnitRows
 
 # In the order a user meets them: what flows, the calls, the settings, what can go wrong.
 _HOME = {
-    "Event": "records",
-    "Question": "records",
-    "VideoInfo": "records",
-    "SubtitleTrack": "records",
-    "VideoIndex": "records",
-    "Evidence": "records",
-    "Slot": "records",
-    "Selection": "records",
-    "Basis": "records",
-    "Answer": "records",
-    "VisualDemand": "records",
-    "UnitRows": "vectors",
-    "FrameSource": "sources",
-    "Objects": "sources",
-    "Relation": "sources",
-    "Box": "sources",
-    "Detector": "sources",
-    "index": "library.build",
-    "read_events": "media.subtitles",
-    "find_events": "library.events",
-    "parse_question": "questions",
-    "read_questions": "questions",
-    "select_frames": "select.registry",
-    "select": "api",
-    "select_many": "api",
-    "exhibit": "exhibit.build",
-    "Exhibit": "exhibit.build",
-    "events_for": "exhibit.build",
-    "ask": "read.base",
-    "ask_many": "read.base",
-    "readers": "read.base",
+    "Event": "types",
+    "Question": "types",
+    "VideoInfo": "types",
+    "SubtitleTrack": "types",
+    "VideoIndex": "types",
+    "Evidence": "types",
+    "Slot": "types",
+    "Selection": "types",
+    "Basis": "types",
+    "Answer": "types",
+    "VisualDemand": "types",
+    "UnitRows": "types.vectors",
+    "FrameSource": "types.frame_source",
+    "Objects": "types.frame_source",
+    "Relation": "types.frame_source",
+    "Box": "types.frame_source",
+    "Detector": "types.frame_source",
+    "index": "store.indexing",
+    "read_events": "text.subtitles.reading",
+    "find_events": "store.events",
+    "parse_question": "text.questions",
+    "read_questions": "text.questions",
+    "select_frames": "selection.registry",
+    "select": "pipeline",
+    "select_many": "pipeline",
+    "exhibit": "rendering.exhibit",
+    "Exhibit": "rendering.exhibit",
+    "events_for": "rendering.exhibit",
+    "ask": "readers.base",
+    "ask_many": "readers.base",
+    "readers": "readers.base",
     "corpus": "corpus",
-    "selectors": "select.registry",
-    "Selector": "select.registry",
-    "visual_demand": "select.demand",
-    "GCRConfig": "select.config",
+    "selectors": "selection.registry",
+    "Selector": "selection.registry",
+    "visual_demand": "selection.gcr.demand",
+    "GCRConfig": "selection.gcr.config",
     "FramesiftError": "errors",
     "InputError": "errors",
     "BudgetError": "errors",
@@ -138,6 +140,21 @@ __all__ = [
     "selectors",
     "visual_demand",
 ]
+
+
+class _Package(ModuleType):
+    """Keeps a public name what it is when a subpackage of the same name is imported.
+
+    `fs.readers` lists the readers and `framesift.readers` is also a package; importing the package would otherwise put
+    the module in the function's place.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name == "readers" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,14 @@
 import pytest
-from answers import RUN, answers, results
 from PIL import Image
-from published import item
 
+from framesift.batch.results import Results
 from framesift.bench import plots
 from framesift.bench.items import Dataset
 from framesift.bench.provenance import describe, versions
 from framesift.bench.report import make_tables, write_report
-from framesift.bench.results import Results
 from framesift.errors import InputError
+from helpers.published_annotations import item
+from helpers.result_rows import RUN, answers, results
 
 PROVENANCE = (
     RUN.command,

@@ -2,11 +2,11 @@ import csv
 import io
 
 import pytest
-from answers import answers, row
 
 from framesift.bench import layouts
-from framesift.bench.intervals import Interval
+from framesift.bench.statistics import Interval
 from framesift.bench.tables import EMPTY, Cell, Table, bold_best, word
+from helpers.result_rows import answers, row
 
 
 def table(**said):

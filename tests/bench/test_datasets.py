@@ -3,11 +3,11 @@ import io
 import json
 
 import pytest
-from published import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
 
 from framesift.bench.datasets import dataset_names, load_dataset
 from framesift.bench.datasets.annotations import position_of, seconds_of, without_letters
 from framesift.errors import InputError, UnknownName
+from helpers.published_annotations import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
 
 needs_annotations = pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the annotations are not at hand")
 

@@ -2,10 +2,8 @@ import json
 
 import numpy as np
 import pytest
-from clips import make_clip
 from hypothesis import given
 from hypothesis import strategies as st
-from published import item, write
 
 from framesift.bench.evidence_scores import (
     frame_times,
@@ -16,7 +14,9 @@ from framesift.bench.evidence_scores import (
 )
 from framesift.bench.items import Scene
 from framesift.errors import InputError
-from framesift.media.video import frame_numbers
+from framesift.video.frames import frame_numbers
+from helpers.clips import make_clip
+from helpers.published_annotations import item, write
 
 
 def scenes(*spans):

@@ -1,12 +1,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from published import item, longvideobench, lvb_row
 
 from framesift.bench.datasets import load_dataset
 from framesift.bench.items import Dataset, Scene
 from framesift.errors import InputError
-from framesift.records import Event
+from framesift.types import Event
+from helpers.published_annotations import item, longvideobench, lvb_row
 
 
 def dataset(count=10, **said):

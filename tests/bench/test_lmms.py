@@ -4,14 +4,14 @@ import types
 
 import numpy as np
 import pytest
-from clips import GridEncoder, make_clip
 from PIL import Image
-from published import ANNOTATIONS, write
 
 from framesift.bench import lmms
 from framesift.errors import BudgetError, InputError, OptionError, UnknownName
-from framesift.read.prompts import Prompt
-from framesift.records import Event, Question, VideoIndex, VideoInfo
+from framesift.readers.prompts import Prompt
+from framesift.types import Event, Question, VideoIndex, VideoInfo
+from helpers.clips import GridEncoder, make_clip
+from helpers.published_annotations import ANNOTATIONS, write
 
 OPTIONS = ["The rain", "The wind"]
 ASKED = "Select the best answer.\nWhy did it stop?\nA. The rain\nB. The wind\nThe best answer is:"

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from small import make_dataset
 
 from framesift.bench.plan import make_plan, read_settings, readers_of
 from framesift.bench.runner import Ready, _Run
 from framesift.errors import InputError, OptionError, UnknownName
+from helpers.small_dataset import make_dataset
 
 PAPER = sorted((Path(__file__).parents[2] / "benchmarks" / "paper").glob("*.yaml"))
 

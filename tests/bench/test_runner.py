@@ -1,13 +1,13 @@
 """A run: what it writes, how it goes on, and what it does when something is wrong."""
 
 import pytest
-from small import FirstOption, make_dataset, small_plan
 
+from framesift.batch.results import read_results
 from framesift.bench import runner
 from framesift.bench.report import write_report
-from framesift.bench.results import read_results
 from framesift.bench.runner import parse_shard, run_benchmark
 from framesift.errors import OptionError, ReaderError
+from helpers.small_dataset import FirstOption, make_dataset, small_plan
 
 
 @pytest.fixture(scope="module")

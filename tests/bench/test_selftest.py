@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from framesift.bench.planted import KINDS, NAME, TALK_S, VIDEOS, write_script
 from framesift.bench.selftest import OTHERS, VARIANTS, run_selftest
+from framesift.bench.synthetic import KINDS, NAME, TALK_S, VIDEOS, write_script
 
 
 @pytest.mark.parametrize("number", range(VIDEOS))

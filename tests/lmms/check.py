@@ -25,8 +25,9 @@ from film_task import (
     write_subtitles,
     write_tasks,
 )
-from strict_server import StrictServer
 from tiny_llava import save_llava
+
+from helpers.strict_server import StrictServer
 
 CAPTION = re.compile(r"Frame (\d+) \[0:(\d\d):(\d\d\.\d{3})\]:")
 OFFLINE = {

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from framesift.bench.datasets.annotations import read_rows, seconds_of
-from framesift.bench.intervals import Interval, mean_interval, share_interval
 from framesift.bench.items import Item, Scene
+from framesift.bench.statistics import Interval, mean_interval, share_interval
 from framesift.errors import InputError
-from framesift.vectors import Array
+from framesift.types.vectors import Array
 
 NEAR_S = 2.0
 # KFS-Bench: its ends are whole seconds and the last of them belongs to the scene.
@@ -179,7 +179,7 @@ def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: f
         if not 0 < fps < math.inf:
             raise InputError(f"fps is {fps}; expected frames per second")
         return [number / fps for number in numbers]
-    from framesift.media.timeline import read_timeline
+    from framesift.video.timeline import read_timeline
 
     timeline = read_timeline(video)
     if numbers and max(numbers) >= len(timeline):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from framesift.errors import InputError
-from framesift.records import Event, Question
+from framesift.types import Event, Question
 
 NAMED_MISSING = 5  # how many missing files a message names
 
@@ -214,7 +214,7 @@ class Dataset:
 
 def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -> list[Event]:
     """The events of a film's subtitle file that lie in a clip of it: offset_s is added to the file's times."""
-    from framesift.media.subtitles import read_events
+    from framesift.text.subtitles.reading import read_events
 
     try:
         return read_events(path, offset_s=offset_s, duration_s=duration_s)

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from framesift.batch.results import Result
 from framesift.bench.evidence_scores import EvidenceSummary
-from framesift.bench.intervals import Interval
-from framesift.bench.results import Result
-from framesift.bench.scores import (
+from framesift.bench.metrics import (
     OVERALL,
     Pair,
     Score,
@@ -23,6 +22,7 @@ from framesift.bench.scores import (
     score_groups,
     signed,
 )
+from framesift.bench.statistics import Interval
 from framesift.bench.tables import EMPTY, Cell, Table, bold_best, word
 
 DATASET_TITLES = {

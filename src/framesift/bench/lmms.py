@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framesift.errors import InputError, OptionError
-from framesift.questions import parse_question, question_in
-from framesift.records import Event, Question, VideoIndex
+from framesift.text.questions import parse_question, question_in
+from framesift.types import Event, Question, VideoIndex
 
 if TYPE_CHECKING:
-    from framesift.encode.base import Encoder
-    from framesift.exhibit.build import Exhibit
-    from framesift.read.prompts import Prompt
+    from framesift.encoders.base import Encoder
+    from framesift.readers.prompts import Prompt
+    from framesift.rendering.exhibit import Exhibit
 
 NAME = "framesift"
 AUTO, NONE = "auto", "none"
@@ -79,8 +79,8 @@ class Exhibitor:
     _choosing: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from framesift.read.prompts import checked_mode
-        from framesift.select.registry import check_budget, check_options, get_selector
+        from framesift.readers.prompts import checked_mode
+        from framesift.selection.registry import check_budget, check_options, get_selector
 
         check_budget(self.budget)
         checked_mode(self.text_mode)
@@ -90,7 +90,7 @@ class Exhibitor:
 
     def __call__(self, clip: Clip, question: Question, doc: Document) -> "Prompt":
         """The frames chosen for the question, each with the line before it, and what text goes with them."""
-        from framesift.read.prompts import show
+        from framesift.readers.prompts import show
 
         # Indexing and encoding take their turn: two threads that meet a new video must not both decode it.
         with self._choosing:
@@ -99,8 +99,8 @@ class Exhibitor:
         return show(chosen, self.text_mode, times=self.times)
 
     def _choose(self, clip: Clip, question: Question, doc: Document) -> "Exhibit":
-        from framesift.api import select
-        from framesift.exhibit.build import events_for, exhibit
+        from framesift.pipeline import select
+        from framesift.rendering.exhibit import events_for, exhibit
 
         start = doc.get(CLIP_START)
         index, events = self._known(clip.path, str(doc.get(SUBTITLE_FILE) or ""), float(start or 0.0))
@@ -125,8 +125,8 @@ class Exhibitor:
     def _look(self, video: Path, named: str, clip_start_s: float) -> tuple[VideoIndex, tuple[Event, ...]]:
         """The video's index and events. named: its subtitle file's name, where the document tells it."""
         from framesift.bench.items import read_clip_events
-        from framesift.library.build import index
-        from framesift.library.events import find_events
+        from framesift.store.events import find_events
+        from framesift.store.indexing import index
 
         indexed = index(video, self.encoder, store=self.store)
         file = self._subtitle_file(video, named, clip_start_s)
@@ -139,7 +139,7 @@ class Exhibitor:
 
     def _subtitle_file(self, video: Path, named: str, clip_start_s: float) -> Path | None:
         """The file to read here and not by `find_events`, which knows neither other folders nor a clip's start."""
-        from framesift.media.subtitles import find_sidecars
+        from framesift.text.subtitles.reading import find_sidecars
 
         if self.subtitles == NONE or (self.subtitles == AUTO and not clip_start_s):
             return None

@@ -16,16 +16,16 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.json import value_of
 from framesift.errors import InputError, MissingExtra, OptionError
-from framesift.jsontext import value_of
-from framesift.read.prompts import checked_mode
-from framesift.select.config import STAGES
-from framesift.select.registry import check_budget, check_options, get_selector
+from framesift.readers.prompts import checked_mode
+from framesift.selection.gcr.config import STAGES
+from framesift.selection.registry import check_budget, check_options, get_selector
 
 if TYPE_CHECKING:
-    from framesift.encode.base import Encoder
-    from framesift.library.build import Fps, Mode
-    from framesift.read.base import Reader
+    from framesift.encoders.base import Encoder
+    from framesift.readers.base import Reader
+    from framesift.store.indexing import Fps, Mode
 
 EVENTS = ("subtitles", "speech", "none")
 WITHOUT = "without"

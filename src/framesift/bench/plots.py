@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.bench.intervals import Interval
-from framesift.bench.results import Result
-from framesift.bench.scores import compare, ordered_groups, score
+from framesift.batch.results import Result
+from framesift.bench.metrics import compare, ordered_groups, score
+from framesift.bench.statistics import Interval
 from framesift.errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from framesift.batch.results import Result, Run
 from framesift.bench.items import fingerprint
-from framesift.bench.results import Result, Run
 
 PACKAGES = ("framesift", "numpy", "torch", "transformers", "av", "pillow", "openai")
 

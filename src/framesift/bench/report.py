@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from framesift.batch.results import Result, Results
 from framesift.bench import layouts, plots
 from framesift.bench.datasets import videomme
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset
 from framesift.bench.provenance import describe
-from framesift.bench.results import Result, Results
 from framesift.bench.tables import FORMATS, Table
 from framesift.errors import InputError
 

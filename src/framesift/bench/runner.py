@@ -16,19 +16,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift.batch.results import Result, ResultWriter, new_run, read_results
 from framesift.bench.items import Dataset, Item
 from framesift.bench.plan import Asked, Choice, Plan
 from framesift.bench.provenance import versions
-from framesift.bench.results import Result, ResultWriter, new_run, read_results
 from framesift.bench.selecting import Chosen, VideoBench, peak_memory, sentence
-from framesift.encode.base import get_encoder
+from framesift.encoders.base import get_encoder
 from framesift.errors import OptionError, ReaderError
-from framesift.library.build import key_of
-from framesift.read.base import LOCAL, Reader, get_reader, in_order
-from framesift.read.prompts import OVERLAY_OF, PRESETS, checked_mode
+from framesift.readers.base import LOCAL, Reader, get_reader, in_order
+from framesift.readers.prompts import OVERLAY_OF, PRESETS, checked_mode
+from framesift.store.indexing import key_of
 
 if TYPE_CHECKING:
-    from framesift.exhibit.build import Exhibit
+    from framesift.rendering.exhibit import Exhibit
 
 # A server that is down fails every question; a run over it would only write errors.
 MOST_FAILURES = 10

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from framesift.api import select_many
 from framesift.bench.items import Item
 from framesift.bench.plan import Plan, Variant
-from framesift.encode.base import encode_long_texts, get_encoder
+from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError
-from framesift.exhibit.build import Exhibit, events_for
-from framesift.library.build import build_seconds, index
-from framesift.library.texts import kept_vectors
-from framesift.media.video import frame_numbers, probe
-from framesift.records import Event, Selection, VideoIndex
-from framesift.select.registry import get_selector
+from framesift.pipeline import select_many
+from framesift.rendering.exhibit import Exhibit, events_for
+from framesift.selection.registry import get_selector
+from framesift.store.indexing import build_seconds, index
+from framesift.store.text_vectors import kept_vectors
+from framesift.types import Event, Selection, VideoIndex
+from framesift.video.frames import frame_numbers, probe
 
 if TYPE_CHECKING:
-    from framesift.encode.base import Encoder
-    from framesift.vectors import Array
+    from framesift.encoders.base import Encoder
+    from framesift.types.vectors import Array
 
 Wanted = Mapping[tuple[str, int], tuple[Variant, Sequence[Item]]]  # by variant's text and budget
 
@@ -137,7 +137,7 @@ class VideoBench:
         if self.plan.events == "none":
             return []
         if self.plan.events == "speech":
-            from framesift.library.events import find_events
+            from framesift.store.events import find_events
 
             return find_events(self.video, subtitles="none", recognise_speech=True, store=self.store)
         return item.events(self.index.info.duration_s)

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framesift.batch.results import Result, Results, read_results
 from framesift.bench.datasets import load_dataset
 from framesift.bench.evidence_scores import score_times
-from framesift.bench.intervals import difference_interval, share_interval
 from framesift.bench.items import Dataset
 from framesift.bench.layouts import main_table
+from framesift.bench.metrics import OVERALL, minus, signed
 from framesift.bench.plan import make_plan
-from framesift.bench.planted import KINDS, SECONDS, VIDEOS, make_planted
 from framesift.bench.provenance import describe
 from framesift.bench.report import write_report
-from framesift.bench.results import Result, Results, read_results
 from framesift.bench.runner import run_benchmark
-from framesift.bench.scores import OVERALL, minus, signed
+from framesift.bench.statistics import difference_interval, share_interval
+from framesift.bench.synthetic import KINDS, SECONDS, VIDEOS, make_planted
 from framesift.bench.tables import Cell, Table, bold_best, word
 from framesift.errors import FramesiftError
 

@@ -5,8 +5,8 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from framesift.bench.intervals import Interval
-from framesift.bench.scores import minus
+from framesift.bench.metrics import minus
+from framesift.bench.statistics import Interval
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from framesift import __version__
+from framesift._utils.text import printable
+from framesift._utils.version import __version__
 from framesift.cli.bench import spelled_out
 from framesift.errors import FramesiftError, ReaderError
-from framesift.records import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,8 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, bench, corpus, evidence, library, serve
-    from framesift.cli.shared import Run
+    from framesift.cli import ask, bench, corpus, library, serve
+    from framesift.cli import select as evidence
+    from framesift.cli.common import Run
 
     parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")

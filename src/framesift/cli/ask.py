@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.asking import add_question
-from framesift.cli.evidence import Shown, add_exhibit_options, exhibits_of
-from framesift.cli.shared import Add, print_json
+from framesift._utils.json import json_text, value_of
+from framesift._utils.text import printable
+from framesift.cli.common import Add, print_json
+from framesift.cli.question_options import add_question
+from framesift.cli.select import Shown, add_exhibit_options, exhibits_of
 from framesift.errors import OptionError
-from framesift.jsontext import json_text, value_of
-from framesift.records import printable
 
 if TYPE_CHECKING:
-    from framesift.exhibit.build import Exhibit
-    from framesift.records import Answer, Question
+    from framesift.rendering.exhibit import Exhibit
+    from framesift.types import Answer, Question
 
 TEXT_MODES = ("none", "blank", "prompt", "tagged", "shuffled", "aligned")
 # Flags for the options people change most; a reader that does not know one says so and lists its own.
@@ -60,7 +60,7 @@ def _flag(name: str) -> str:
 
 
 def _ask(args: argparse.Namespace) -> int:
-    from framesift.read.base import ask_many, get_reader
+    from framesift.readers.base import ask_many, get_reader
 
     reader = get_reader(args.reader, **reader_options(args))
     waiting: deque[Shown] = deque()
@@ -89,7 +89,7 @@ def _ask(args: argparse.Namespace) -> int:
 
 def _tell(args: argparse.Namespace, shown: Shown, answer: "Answer") -> dict[str, Any]:
     """Print an answer, put it beside its report, and give back what `--json` prints of it."""
-    from framesift.read.show import answer_lines
+    from framesift.readers.answer_text import answer_lines
 
     folder = None if args.zip or not shown.saved else Path(shown.saved["saved"])
     report = "" if folder is None else (folder / "report.html").as_uri()

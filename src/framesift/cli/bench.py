@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.shared import Add, add_store, print_json
+from framesift.cli.common import Add, add_store, print_json
 from framesift.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dic
 
 
 def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "Plan") -> int:
+    from framesift.batch.results import Results, read_results
     from framesift.bench.report import evidence_tables, make_tables
-    from framesift.bench.results import Results, read_results
     from framesift.bench.runner import parse_shard, run_benchmark
 
     shard = parse_shard(args.shard)
@@ -256,12 +256,12 @@ def table_rows(table: "Table") -> dict[str, Any]:
 
 
 def _report(args: argparse.Namespace) -> int:
+    from framesift.batch.results import read_results
     from framesift.bench.datasets import load_dataset
     from framesift.bench.evidence_scores import read_scenes
     from framesift.bench.plan import pairs_of
     from framesift.bench.report import write_report
-    from framesift.bench.results import read_results
-    from framesift.select.registry import selectors
+    from framesift.selection.registry import selectors
 
     datasets = [load_dataset(name, place or None) for name, place in pairs_of(_own_pairs(args.data), "--data").items()]
     if args.scenes:

@@ -5,15 +5,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.text import clock, printable
 from framesift.cli.ask import add_reader, reader_options
-from framesift.cli.asking import options_of
+from framesift.cli.common import Add, Run, add_index_options, add_store, print_json
 from framesift.cli.progress import Board
-from framesift.cli.shared import Add, Run, add_index_options, add_store, print_json
-from framesift.records import clock, printable
+from framesift.cli.question_options import options_of
 
 if TYPE_CHECKING:
-    from framesift.corpus.asking import Answered
-    from framesift.corpus.tasks import Limits
+    from framesift.batch.executors.base import Limits
+    from framesift.batch.question_runs import Answered
 
 
 def add_commands(add: Add) -> None:
@@ -83,7 +83,7 @@ def add_limits(command: argparse.ArgumentParser) -> None:
 
 
 def limits_of(args: argparse.Namespace) -> "Limits":
-    from framesift.corpus.tasks import Limits
+    from framesift.batch.executors.base import Limits
 
     return Limits(args.tries, args.stall, args.time_limit)
 
@@ -165,8 +165,8 @@ def _told(args: argparse.Namespace, board: Board, made: "Answered") -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from framesift.corpus.search_report import write_report
-    from framesift.corpus.searching import search
+    from framesift.batch.search import search
+    from framesift.batch.search_report import write_report
 
     hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=args.store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None

@@ -5,8 +5,8 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from framesift.cli.shared import Add, Bar, add_event_options, add_index_options, add_store, events_of, print_json
-from framesift.records import clock, printable
+from framesift._utils.text import clock, printable
+from framesift.cli.common import Add, Bar, add_event_options, add_index_options, add_store, events_of, print_json
 
 
 def add_commands(add: Add) -> None:
@@ -52,7 +52,7 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
 
 
 def _index(args: argparse.Namespace) -> int:
-    from framesift.library.batch import find_videos, index_videos
+    from framesift.store.videos import find_videos, index_videos
 
     paths = find_videos(args.videos)
     bar = Bar(show=not args.json)
@@ -72,7 +72,7 @@ def _index(args: argparse.Namespace) -> int:
             _print_index_row(row)
     failed = sum(1 for row in rows if row["error"])
     if args.encoder == "auto" and failed < len(rows) and not args.json:
-        from framesift.encode.base import choose_encoder
+        from framesift.encoders.base import choose_encoder
 
         print(f"note: encoder {choose_encoder()[1]}", file=sys.stderr)
     if args.json:
@@ -123,8 +123,8 @@ def _events(args: argparse.Namespace) -> int:
 
 
 def _library(args: argparse.Namespace) -> int:
-    from framesift.library.store import Store
-    from framesift.library.upkeep import describe, prune
+    from framesift.store.maintenance import describe, prune
+    from framesift.store.store import Store
 
     store = Store(args.store)
     if (args.older_than or args.max_size) and not args.prune:
@@ -147,8 +147,8 @@ def _library(args: argparse.Namespace) -> int:
 
 
 def _pull(args: argparse.Namespace) -> int:
-    from framesift.encode.base import pull
-    from framesift.read.local import CHECKPOINTS
+    from framesift.encoders.base import pull
+    from framesift.readers.local import CHECKPOINTS
 
     folder = pull(CHECKPOINTS.get(args.model, args.model))
     if args.json:
@@ -159,7 +159,7 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from framesift.library.upkeep import examine
+    from framesift.store.maintenance import examine
 
     report = examine(args.store)
     if args.json:
@@ -171,8 +171,8 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _selectors(args: argparse.Namespace) -> int:
-    from framesift.select import selectors
-    from framesift.select.registry import NEEDS
+    from framesift.selection import selectors
+    from framesift.selection.registry import NEEDS
 
     known = selectors().values()
     if args.json:

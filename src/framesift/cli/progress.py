@@ -6,10 +6,10 @@ import time
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from framesift.records import printable
+from framesift._utils.text import printable
 
 if TYPE_CHECKING:
-    from framesift.corpus.tasks import Report
+    from framesift.batch.executors.base import Report
 
 NAME_WIDTH = 40
 

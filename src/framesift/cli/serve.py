@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from framesift.cli.shared import Add, add_index_options, print_json
+from framesift._utils.text import readable
+from framesift.cli.common import Add, add_index_options, print_json
 from framesift.errors import MissingExtra, OptionError
-from framesift.records import readable
 
 if TYPE_CHECKING:
-    from framesift.serve.config import Settings
+    from framesift.server.config import Settings
 
 AUTO = "auto"
 TOKEN_BYTES = 24
@@ -54,7 +54,7 @@ def _size(text: str) -> float:
 
 def _serve(args: argparse.Namespace) -> int:
     try:
-        from framesift.serve.running import claim
+        from framesift.server.server import claim
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
@@ -66,7 +66,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, settings: "Settings", listener: socket.socket) -> int:
-    from framesift.serve.running import Server
+    from framesift.server.server import Server
 
     server = Server(settings)
     address = _address(settings)
@@ -90,10 +90,10 @@ def _run(args: argparse.Namespace, settings: "Settings", listener: socket.socket
 
 
 def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> "Settings":
-    from framesift.encode.base import get_text_encoder, identify
-    from framesift.media.speech import engine_name
-    from framesift.read.base import get_reader
-    from framesift.serve.config import Settings
+    from framesift.encoders.base import get_text_encoder, identify
+    from framesift.readers.base import get_reader
+    from framesift.server.config import Settings
+    from framesift.text.speech import engine_name
 
     if token is None:
         token = args.token or ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift.errors import InputError, MissingExtra
-from framesift.records import Question
+from framesift.types import Question
 
 Row = Mapping[str, Any]
 _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")

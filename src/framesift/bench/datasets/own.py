@@ -21,7 +21,7 @@ from framesift.bench.datasets.annotations import (
 )
 from framesift.bench.items import Dataset, Item, Scene, find_missing
 from framesift.errors import InputError
-from framesift.records import Event
+from framesift.types import Event
 
 
 def load(path: Path) -> Dataset:

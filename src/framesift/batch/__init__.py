@@ -1,0 +1,1 @@
+"""Many videos or questions: executors, the journal, result files, search."""

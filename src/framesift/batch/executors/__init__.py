@@ -1,0 +1,1 @@
+"""Where batch work runs: local processes or a Ray cluster."""

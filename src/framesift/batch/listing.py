@@ -1,0 +1,133 @@
+"""Which videos: a folder, a pattern, a file, or a list of paths and URLs as text, CSV, JSONL or Parquet."""
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from framesift.encoders.base import need
+from framesift.errors import InputError
+from framesift.store.videos import find_videos
+
+LISTS = (".txt", ".list", ".csv", ".tsv", ".jsonl", ".parquet")
+PATH_COLUMNS = ("path", "video", "video_path", "file", "url", "uri")
+SUBTITLE_COLUMNS = ("subtitles", "subtitle", "subtitles_path", "subtitle_path", "srt")
+
+
+@dataclass(frozen=True)
+class Video:
+    """A path or a URL, and its subtitle file where the list names one."""
+
+    path: str
+    subtitles: str = ""
+
+
+def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Video]:
+    """The videos of one or more sources, each once, in order. Paths inside a list are relative to the list."""
+    names = [source] if isinstance(source, str | os.PathLike) else list(source)
+    found: dict[str, Video] = {}
+    for name in [os.fspath(name) for name in names]:
+        if is_url(name):
+            videos = [Video(name)]
+        elif name.lower().endswith(LISTS) and not Path(name).is_dir():
+            videos = _read_list(Path(name))
+        else:
+            videos = [Video(os.path.abspath(path)) for path in find_videos([name])]
+        for video in videos:
+            found.setdefault(video.path, video)
+    if not found:
+        raise InputError("no video was named; expected a list, a folder or a pattern")
+    return list(found.values())
+
+
+def is_url(name: str) -> bool:
+    """Whether it has to be fetched first; file:// is a path in disguise."""
+    return "://" in name and not name.startswith("file://")
+
+
+def resolve(name: str, folder: Path) -> str:
+    """A path of a list as a full path; a URL as it is."""
+    if name.startswith("file://"):
+        name = unquote(urlsplit(name).path)
+    return name if is_url(name) else os.path.abspath(folder / name)
+
+
+def column_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The row's own word for one of these columns."""
+    lowered = {str(key).strip().lower(): str(key) for key in row}
+    return next((lowered[name] for name in names if name in lowered), None)
+
+
+def _read_list(path: Path) -> list[Video]:
+    try:
+        rows = list(_rows(path))
+    except OSError as error:
+        raise InputError(f"{path} can't be read ({error.strerror or error}); expected a list of videos") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text; expected a list of videos: save it as UTF-8") from None
+    videos = []
+    for number, row in enumerate(rows, 1):
+        column = column_of(row, PATH_COLUMNS)
+        if column is None:
+            had = ", ".join(map(str, row)) or "none"
+            raise InputError(f"{path}, row {number} has the columns {had}; expected one of {', '.join(PATH_COLUMNS)}")
+        name = row[column]
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"{path}, row {number} names no video; expected a path or a URL under {column}")
+        beside = column_of(row, SUBTITLE_COLUMNS)
+        subtitles = row[beside] if beside else None
+        videos.append(Video(resolve(name.strip(), path.parent), resolve(subtitles, path.parent) if subtitles else ""))
+    if not videos:
+        raise InputError(f"{path} holds no video; expected a path or a URL per row")
+    return videos
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        yield from _parquet_rows(path)
+        return
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        if ending in (".csv", ".tsv"):
+            yield from csv.DictReader(file, dialect="excel-tab" if ending == ".tsv" else "excel")
+            return
+        for number, line in enumerate(file, 1):
+            text = line.strip()
+            if ending == ".jsonl" and text:
+                yield _json_row(text, f"{path}, line {number}")
+            elif text and not text.startswith("#"):
+                yield {"path": text}
+
+
+def _json_row(text: str, place: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is not JSON ({error}); expected a path, or an object with one") from None
+    if isinstance(value, str):
+        return {"path": value}
+    if not isinstance(value, dict):
+        raise InputError(f"{place} is {text[:40]!r}; expected a path, or an object with one")
+    return value
+
+
+def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    need("pyarrow", "corpus")
+    import pyarrow.parquet as parquet
+    from pyarrow.lib import ArrowException
+
+    try:
+        with parquet.ParquetFile(path) as table:
+            known = [*PATH_COLUMNS, *SUBTITLE_COLUMNS]
+            wanted = [name for name in table.schema_arrow.names if name.strip().lower() in known]
+            if not wanted:
+                had = ", ".join(table.schema_arrow.names)
+                raise InputError(f"{path} has the columns {had}; expected one of {', '.join(PATH_COLUMNS)}")
+            for batch in table.iter_batches(columns=wanted):
+                yield from batch.to_pylist()
+    except ArrowException as error:
+        raise InputError(f"{path} is no Parquet file ({error}); expected a table of videos") from None

@@ -1,0 +1,206 @@
+"""Accuracies with their intervals, and pairs of methods on the questions that both answered."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from framesift.batch.results import Result
+from framesift.bench.statistics import DRAWS, SEED, Interval, difference_interval, holm, mcnemar, share_interval
+from framesift.errors import InputError
+
+ALPHA = 0.05
+OVERALL = "Overall"
+# Groups stand in this order where a table has them; any others follow by name.
+GROUP_ORDER = ("Short", "Medium", "Long")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a line of a table is about: all that identifies a job but the question."""
+
+    dataset: str
+    method: str
+    variant: str
+    budget: int
+    text_mode: str
+    reader: str
+    prompt: str
+    encoder: str
+    events: str
+    fps: str
+    seed: int
+
+    @classmethod
+    def of(cls, row: Result) -> "Setting":
+        return cls(
+            dataset=row.dataset,
+            method=row.method,
+            variant=row.variant,
+            budget=row.budget,
+            text_mode=row.text_mode,
+            reader=row.reader,
+            prompt=row.prompt,
+            encoder=row.encoder,
+            events=row.events,
+            fps=row.fps,
+            seed=row.seed,
+        )
+
+
+@dataclass(frozen=True)
+class Score:
+    """The accuracy over some questions. n: answers that count; unparsed: of these, replies that named no option, or
+    more than one; errors: questions that got no answer and are not in n.
+    """
+
+    accuracy: Interval
+    n: int
+    correct: int
+    videos: int
+    unparsed: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A paired difference, first minus second, on the questions both answered; `dropped`: those only one did.
+
+    only_first and only_second: questions that one got right and the other wrong. p: McNemar's, which takes questions
+    as independent; p_holm: adjusted for the pairs compared together. The interval draws whole videos.
+    """
+
+    first: str
+    second: str
+    difference: Interval
+    n: int
+    dropped: int
+    only_first: int
+    only_second: int
+    p: float
+    p_holm: float
+
+    @property
+    def distinguishable(self) -> bool:
+        """Both must say so: the interval is without 0, and the adjusted p is below 0.05."""
+        return (self.difference.low > 0 or self.difference.high < 0) and self.p_holm < ALPHA
+
+    @property
+    def verdict(self) -> str:
+        """+0.4 (−0.9 … 1.7), not distinguishable"""
+        value, low, high = (100 * part for part in self.difference)
+        word = "distinguishable" if self.distinguishable else "not distinguishable"
+        return f"{signed(value)} ({minus(low)} … {minus(high)}), {word}"
+
+
+def by_setting(rows: Iterable[Result]) -> dict[Setting, list[Result]]:
+    """The rows of each setting, in the order of first mention."""
+    found: dict[Setting, list[Result]] = defaultdict(list)
+    for row in rows:
+        found[Setting.of(row)].append(row)
+    return dict(found)
+
+
+def score(rows: Sequence[Result]) -> Score | None:
+    """The accuracy over rows of one setting; None when not one of them is an answer."""
+    answers = [row for row in rows if row.is_answer]
+    if not answers:
+        return None
+    hits = [row.correct for row in answers]
+    videos = [row.video_id for row in answers]
+    return Score(
+        accuracy=share_interval(hits, videos),
+        n=len(answers),
+        correct=sum(hits),
+        videos=len(set(videos)),
+        unparsed=sum(not row.parsed for row in answers),
+        errors=sum(bool(row.error) for row in rows),
+    )
+
+
+def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -> dict[str, Score]:
+    """The accuracy for each name that `names` gives a row; a row may have several."""
+    parts: dict[str, list[Result]] = defaultdict(list)
+    for row in rows:
+        for name in names(row):
+            parts[name].append(row)
+    scored = {name: score(part) for name, part in parts.items()}
+    return {name: found for name in ordered_groups(scored) if (found := scored[name]) is not None}
+
+
+def score_groups(rows: Sequence[Result]) -> dict[str, Score]:
+    """Each group's accuracy, then that over all questions equally, under Overall."""
+    groups = score_by(rows, lambda row: (row.group,) if row.group else ())
+    overall = score(rows)
+    return groups if overall is None else {**groups, OVERALL: overall}
+
+
+def score_categories(rows: Sequence[Result]) -> dict[str, Score]:
+    return score_by(rows, lambda row: row.categories)
+
+
+def compare(
+    first: Sequence[Result],
+    second: Sequence[Result],
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> Pair:
+    """The paired difference of two settings on the questions both answered."""
+    one, other = _answers(first, names[0]), _answers(second, names[1])
+    shared = [key for key in one if key in other]
+    dropped = len(one) + len(other) - 2 * len(shared)
+    if not shared:
+        raise InputError(f"{names[0]} and {names[1]} have no question in common; expected answers to the same ones")
+    hits = [(one[key].correct, other[key].correct) for key in shared]
+    if any(one[key].truth != other[key].truth for key in shared):
+        raise InputError(f"{names[0]} and {names[1]} were scored on different answers; expected one data set")
+    videos = [f"{one[key].dataset}/{one[key].video_id}" for key in shared]
+    only_first, only_second = sum(a and not b for a, b in hits), sum(b and not a for a, b in hits)
+    p = mcnemar(only_first, only_second)
+    interval = difference_interval([int(a) - int(b) for a, b in hits], videos, draws=draws, seed=seed)
+    return Pair(*names, interval, len(shared), dropped, only_first, only_second, p, p)
+
+
+def compare_all(rows: Mapping[str, Sequence[Result]], *, against: str | None = None) -> list[Pair]:
+    """Every pair of the named rows, or each against one of them, with p adjusted for all of these together."""
+    if against is not None and against not in rows:
+        raise InputError(f"there is no {against!r} to compare with; known are {', '.join(rows)}")
+    names = list(rows)
+    chosen = [(name, against) for name in names if name != against] if against else list(combinations(names, 2))
+    pairs = [compare(rows[a], rows[b], names=(a, b)) for a, b in chosen]
+    return adjusted(pairs)
+
+
+def adjusted(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs with Holm's p over all of them."""
+    return [replace(pair, p_holm=p) for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True)]
+
+
+def ordered_groups(names: Iterable[str]) -> list[str]:
+    """Short, Medium, Long, then any others by name."""
+    rank = {name: k for k, name in enumerate(GROUP_ORDER)}
+    return sorted(names, key=lambda name: (rank.get(name, len(rank)), name))
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """+0.4, −0.9 and 0.0, with a true minus."""
+    text = minus(value, digits)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def minus(value: float, digits: int = 1) -> str:
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def _answers(rows: Sequence[Result], name: str) -> dict[tuple[str, str], Result]:
+    found: dict[tuple[str, str], Result] = {}
+    for row in rows:
+        if row.is_answer:
+            key = (row.dataset, row.item_id)
+            if key in found:
+                raise InputError(f"{name} answers {row.item_id} twice; expected rows of one setting")
+            found[key] = row
+    return found

@@ -1,0 +1,129 @@
+"""How sure a share or a difference is, when the questions of one video stand or fall together.
+
+Arrays only. A share's interval is Wilson's with the effective number of questions that the spread between videos leaves
+(Korn & Graubard 1998); a paired difference's is a percentile bootstrap that draws whole videos.
+"""
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from framesift.errors import InputError, MissingExtra
+from framesift.types.vectors import Array
+
+LEVEL = 0.95
+DRAWS = 10_000
+SEED = 0
+
+
+class Interval(NamedTuple):
+    """An estimate with its lower and upper bound."""
+
+    value: float
+    low: float
+    high: float
+
+
+def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
+    """The share of hits (n,) with its interval; clusters (n,): the video of each.
+
+    The variance is that of a ratio of cluster totals. An unlucky negative correlation is not rewarded: the effective
+    number never exceeds n. When all or none hit there is no spread to see, and a video counts as one question.
+    """
+    values, codes = _checked(hits, clusters)
+    n = len(values)
+    share = float(values.mean())
+    sums, sizes = _totals(values, codes)
+    count = len(sizes)
+    if count < 2:
+        return Interval(share, 0.0, 1.0)
+    variance = count / (count - 1) * float(((sums - share * sizes) ** 2).sum()) / n**2
+    plain = share * (1 - share) / n
+    effective = float(count) if variance == 0 or plain == 0 else n * min(1.0, plain / variance)
+    return Interval(share, *_wilson(share, effective, _quantile(level, count - 1)))
+
+
+def difference_interval(
+    differences: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED
+) -> Interval:
+    """The mean of per-question differences (n,) with a bootstrap interval that draws whole videos."""
+    values, codes = _checked(differences, clusters)
+    sums, sizes = _totals(values, codes)
+    mean = float(values.mean())
+    if len(sizes) < 2:
+        return Interval(mean, -1.0, 1.0)
+    weights = _draws(len(sizes), draws, seed)
+    means = (weights @ sums) / (weights @ sizes)
+    # Few videos: resampling C of them shows (C − 1) / C of the variance, and a percentile knows no Student's t.
+    freedom = len(sizes) - 1
+    wider = math.sqrt(1 + 1 / freedom) * _quantile(level, freedom) / NormalDist().inv_cdf((1 + level) / 2)
+    means = mean + (means - mean) * wider
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(mean, float(low), float(high))
+
+
+def mean_interval(values: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
+    """The mean of any values (n,) with an interval that draws whole videos."""
+    return difference_interval(values, clusters, level=level)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided p of McNemar's test: how often a fair coin parts the disagreements at least so unevenly."""
+    total, fewer = only_first + only_second, min(only_first, only_second)
+    if min(only_first, only_second) < 0:
+        raise InputError(f"the disagreements are {only_first} and {only_second}; expected counts")
+    # Whole numbers, so that no tail is lost however many questions there are.
+    term, tail = 1, 0
+    for k in range(fewer + 1):
+        tail += term
+        term = term * (total - k) // (k + 1)
+    return min(1.0, float(2 * tail / 2**total))
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Holm's adjusted p-values: what each test still says when all of them were made."""
+    order = sorted(range(len(p_values)), key=lambda k: p_values[k])
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for place, k in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[k]))
+        adjusted[k] = highest
+    return adjusted
+
+
+def _checked(values: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
+    numbers = np.asarray(values, dtype=np.float64).ravel()
+    names = np.asarray(clusters).ravel()
+    if not len(numbers) or len(numbers) != len(names):
+        raise InputError(f"{len(numbers)} values came with {len(names)} clusters; expected one each, at least one")
+    return numbers, np.unique(names, return_inverse=True)[1]
+
+
+def _totals(values: Array, codes: Array) -> tuple[Array, Array]:
+    return np.bincount(codes, weights=values), np.bincount(codes).astype(np.float64)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # At 0 and 1 the bound is the share itself; rounding would put it a hair inside.
+    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
+
+
+def _quantile(level: float, freedom: int) -> float:
+    try:
+        from scipy.special import stdtrit
+    except ImportError:
+        raise MissingExtra("intervals need scipy: pip install 'framesift[bench]'") from None
+    return float(stdtrit(freedom, (1 + level) / 2))
+
+
+@lru_cache(maxsize=8)
+def _draws(count: int, draws: int, seed: int) -> Array:
+    """(draws, count) how often each cluster is drawn; kept, since the cells of a table ask for the same."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float32)

@@ -1,0 +1,282 @@
+"""SigLIP, SigLIP 2 and CLIP checkpoints through transformers (4.50 or later, 5 included).
+
+Weights are read from safetensors files already on this machine and from nowhere else; `fetch` alone reaches the model
+hub. Pictures are prepared by transformers' PIL processors: the others need torchvision.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from framesift.encoders.base import EncoderInfo, is_installed, need, pick_device, split_by_tokens, to_rgb, to_unit
+from framesift.encoders.weights import file_marks, free_memory
+from framesift.errors import FramesiftError, InputError
+from framesift.types.vectors import Array
+
+if TYPE_CHECKING:
+    from framesift.encoders.base import Picture
+
+EXTRA = "siglip"
+CHECKPOINTS = {
+    "siglip": "google/siglip-so400m-patch14-384",
+    "siglip-base": "google/siglip-base-patch16-384",
+    "siglip2": "google/siglip2-so400m-patch14-384",
+    "clip": "openai/clip-vit-large-patch14",
+}
+PREFERRED = ("siglip", "siglip2", "siglip-base")  # what "auto" looks for, best first
+SUMMARIES = {
+    "siglip": "SigLIP SoViT-400m at 384 pixels, the paper's family",
+    "siglip-base": "SigLIP base at 384 pixels, smaller and quicker",
+    "siglip2": "SigLIP 2 SoViT-400m at 384 pixels, reads many languages",
+    "clip": "CLIP ViT-L/14 at 224 pixels, for comparison",
+}
+FOLDER_VARIABLE = "FRAMESIFT_SIGLIP"  # a folder that holds the checkpoint of `siglip`
+NEEDED_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+
+# Of free memory, the share a batch may take on a GPU; on a CPU larger batches are no quicker, so little is enough.
+GPU_SHARE = 0.25
+GPU_MOST = 128
+CPU_BYTES = 192 * 1024**2
+CPU_MOST = 16
+TEXT_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Family:
+    """How one kind of checkpoint is called: its processor's class, and what it expects of texts."""
+
+    processor: str
+    lower_case: bool
+    padding: str | bool
+
+
+# SigLIP was trained on lower-case text padded to its full 64 tokens, and reads anything else worse.
+FAMILIES = {
+    "siglip": Family("SiglipImageProcessor", lower_case=True, padding="max_length"),
+    "siglip2": Family("Siglip2ImageProcessor", lower_case=True, padding="max_length"),
+    "clip": Family("CLIPImageProcessor", lower_case=False, padding=True),
+}
+
+
+def describe(name: str) -> EncoderInfo:
+    """Whether a checkpoint of ours can be used here, and if not, what to run."""
+    try:
+        why_not = "" if is_ready(name) else f"framesift pull {name}"
+    except FramesiftError as error:
+        why_not = str(error)
+    if not _is_installed():
+        why_not = "pip install 'framesift[siglip]'"
+    return EncoderInfo(name, SUMMARIES[name], EXTRA, not why_not, why_not)
+
+
+def is_ready(name: str) -> bool:
+    """Whether both the packages and the weights are on this machine."""
+    return _is_installed() and find_weights(name) is not None
+
+
+def load(name: str, *, device: str = "auto") -> "TwoTowers":
+    """A checkpoint by one of our names, by folder or by hub name, from what is on this machine."""
+    need("torch", EXTRA)
+    need("transformers", EXTRA)
+    return TwoTowers(name, _weights(name), device=device)
+
+
+def fingerprint(name: str) -> str:
+    """What changes with a checkpoint's files; nothing is loaded for it."""
+    return folder_fingerprint(_weights(name))
+
+
+def folder_fingerprint(folder: Path) -> str:
+    return file_marks(sorted(p for pattern in NEEDED_FILES for p in folder.glob(pattern))).hex()[:16]
+
+
+def find_weights(name: str) -> Path | None:
+    """The folder that holds a checkpoint's settings and safetensors weights, all of them, or None."""
+    given = os.environ.get(FOLDER_VARIABLE) if name == "siglip" else None
+    if given:
+        folder = Path(given).expanduser()
+        if not has_weights(folder):
+            raise InputError(f"{FOLDER_VARIABLE} is {given!r}, which holds no config.json with safetensors weights")
+        return folder
+    if name not in CHECKPOINTS and Path(name).is_dir():
+        if not has_weights(Path(name)):
+            raise InputError(f"{name} holds no config.json with safetensors weights; expected a CLIP or SigLIP folder")
+        return Path(name)
+    hub = need("huggingface_hub", EXTRA)
+    found = hub.try_to_load_from_cache(CHECKPOINTS.get(name, name), "config.json")
+    cached = Path(found).parent if isinstance(found, str) else None
+    return cached if cached is not None and has_weights(cached) else None
+
+
+def _weights(name: str) -> Path:
+    folder = find_weights(name)
+    if folder is None:
+        wanted = CHECKPOINTS.get(name, name)
+        raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {name}")
+    return folder
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a folder has config.json and every safetensors file that belongs to it."""
+    if not (folder / "config.json").is_file():
+        return False
+    shards = folder / "model.safetensors.index.json"
+    if shards.is_file():
+        names = set(json.loads(shards.read_text(encoding="utf-8"))["weight_map"].values())
+        return all((folder / name).is_file() for name in names)
+    return (folder / "model.safetensors").is_file()
+
+
+def fetch(repository: str) -> Path:
+    """Download a checkpoint's settings and safetensors weights, never pickles, into the hub's cache."""
+    hub = need("huggingface_hub", EXTRA)
+    try:
+        folder = Path(hub.snapshot_download(repository, allow_patterns=list(NEEDED_FILES)))
+    except hub.errors.RepositoryNotFoundError as error:
+        raise FramesiftError(
+            f"the model hub has no {repository}, or it needs a login: huggingface-cli login"
+        ) from error
+    # The hub's client lets errors of several HTTP libraries through, which share no base class.
+    except Exception as error:
+        place = f"copy the checkpoint to a folder and set {FOLDER_VARIABLE} to it"
+        raise FramesiftError(f"the model hub can't be reached for {repository}: try again, or {place}") from error
+    if not has_weights(folder):
+        raise FramesiftError(f"{repository} has no safetensors weights; choose a checkpoint that does")
+    return folder
+
+
+class TwoTowers:
+    """A picture tower and a text tower that meet in one space, from a checkpoint folder.
+
+    float32 on a CPU; on a GPU bfloat16 where it is native, else float16.
+    """
+
+    def __init__(self, name: str, folder: Path, *, device: str = "auto") -> None:
+        torch, transformers = need("torch", EXTRA), need("transformers", EXTRA)
+        self.name = name
+        self._folder = folder
+        self._torch = torch
+        kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        if kind not in FAMILIES:
+            raise InputError(f"{folder} holds a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
+        self._family = FAMILIES[kind]
+        self._device = pick_device(torch, device)
+        local = {"local_files_only": True}
+        processor = getattr(transformers, f"{self._family.processor}Pil", None)  # its name in transformers 5
+        self._processor = (processor or getattr(transformers, self._family.processor)).from_pretrained(folder, **local)
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
+        with no_progress_bar(transformers):
+            model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
+        self._model = model.to(device=self._device, dtype=_precision(torch, self._device)).eval()
+        settings = model.config
+        self.text_limit = int(settings.text_config.max_position_embeddings)
+        self.picture_side = _side(self._processor, settings.vision_config)
+        self.batch_size = _batch_size(torch, self._device, settings.vision_config, self.picture_side)
+        self.dim = self.encode_texts([""]).shape[1]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return folder_fingerprint(self._folder)
+
+    def encode_images(self, pictures: Sequence["Picture"]) -> Array:
+        """(n, dim) float32 unit rows, a batch at a time."""
+        batches = [
+            self._batch_of_images(pictures[start : start + self.batch_size])
+            for start in range(0, len(pictures), self.batch_size)
+        ]
+        return to_unit(np.concatenate(batches)) if batches else np.empty((0, self.dim), dtype=np.float32)
+
+    def encode_texts(self, texts: Sequence[str]) -> Array:
+        """(n, dim) float32 unit rows; tokens beyond the limit are cut off."""
+        batches = [
+            self._batch_of_texts(texts[start : start + TEXT_BATCH]) for start in range(0, len(texts), TEXT_BATCH)
+        ]
+        return to_unit(np.concatenate(batches)) if batches else np.empty((0, self.dim), dtype=np.float32)
+
+    def split_text(self, text: str) -> list[str]:
+        """The text in pieces the text tower reads whole, cut between words."""
+        return split_by_tokens(text, limit=self.text_limit, count=self._count_tokens)
+
+    def _batch_of_images(self, pictures: Sequence["Picture"]) -> Array:
+        images = [to_rgb(picture) for picture in pictures]
+        inputs = self._processor(images=images, return_tensors="pt").to(self._device)
+        inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
+        with self._torch.inference_mode():
+            return _to_array(self._model.get_image_features(**inputs))
+
+    def _batch_of_texts(self, texts: Sequence[str]) -> Array:
+        inputs = self._tokenizer(
+            [self._cased(text) for text in texts],
+            padding=self._family.padding,
+            truncation=True,
+            max_length=self.text_limit,
+            return_tensors="pt",
+        ).to(self._device)
+        with self._torch.inference_mode():
+            return _to_array(self._model.get_text_features(**inputs))
+
+    def _cased(self, text: str) -> str:
+        return text.lower() if self._family.lower_case else text
+
+    def _count_tokens(self, text: str) -> int:
+        # verbose=False: transformers would warn of the very length that is being asked for.
+        return len(self._tokenizer(self._cased(text), verbose=False)["input_ids"])
+
+
+def _is_installed() -> bool:
+    return is_installed("torch", "transformers", "huggingface_hub", "PIL")
+
+
+def _to_array(features: Any) -> Array:
+    """A tensor in transformers 4; in 5 an object that holds it."""
+    tensor = getattr(features, "pooler_output", features)
+    values: Array = tensor.float().cpu().numpy()
+    return values
+
+
+def _precision(torch: Any, device: str) -> Any:
+    if device == "cpu":
+        return torch.float32
+    if device.startswith("cuda") and torch.cuda.get_device_capability(device) >= (8, 0):
+        return torch.bfloat16
+    return torch.float16
+
+
+def _side(processor: Any, vision: Any) -> int:
+    """Pixels of the square, or of the shorter side, that pictures are shrunk to."""
+    patches = getattr(processor, "max_num_patches", None)
+    if patches:
+        return round(math.sqrt(patches)) * int(processor.patch_size)
+    size = dict(processor.size)
+    return int(size.get("height") or size.get("shortest_edge") or vision.image_size)
+
+
+def _batch_size(torch: Any, device: str, vision: Any, side: int) -> int:
+    """Pictures at a time: what fits into free memory, by the widest layer and the attention of one picture."""
+    tokens = (side // int(vision.patch_size)) ** 2 + 1
+    values = tokens * (vision.intermediate_size + 8 * vision.hidden_size) + vision.num_attention_heads * tokens**2
+    if device.startswith("cuda"):
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(min(max(GPU_SHARE * free / (2 * values), 1), GPU_MOST))
+    return int(min(max(min(CPU_BYTES, GPU_SHARE * free_memory()) / (4 * values), 1), CPU_MOST))
+
+
+@contextmanager
+def no_progress_bar(transformers: Any) -> Iterator[None]:
+    """Loading takes a moment and has no business on the user's screen."""
+    logging = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

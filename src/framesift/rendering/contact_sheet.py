@@ -1,0 +1,160 @@
+"""A contact sheet: all chosen frames on one picture, each with its time, role, relevance and words."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from PIL import Image, ImageDraw
+
+from framesift.rendering.palette import ROLE_COLOURS
+from framesift.rendering.typesetting.layout import Block, lay_out
+
+BACKGROUND, INK, FAINT_INK, LETTERBOX = "#ffffff", "#0f172a", "#475569", "#0b0f19"
+OTHER_ROLE = "#475569"
+# Up to this many cards, so many columns: thumbnails stay recognisable and the sheet no taller than it must be.
+COLUMNS = ((8, 4), (36, 6), (96, 8), (math.inf, 12))
+NARROWEST = 90
+# Width by height of the cells; pictures of another shape lie in them with black beside or above them.
+TALLEST, WIDEST = 3 / 4, 16 / 9
+TITLE_SIZE, TITLE_LINES = 26.0, 3
+LEGEND_SIZE = 15.0
+RELEVANCE_NOTE = "at the right of each: relevance to the question"
+TEXT_LINES = 2
+# Share of a card's width and its bounds in pixels.
+CARD_TEXT, LEAST_TEXT, MOST_TEXT = 0.055, 10.0, 17.0
+SMALLEST = 6.0
+
+
+@dataclass(frozen=True)
+class Card:
+    """One frame on the sheet. picture: a thumbnail of any size and shape; text: what is said at it, if anything."""
+
+    picture: Image.Image
+    time: str
+    role: str
+    relevance: float
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Measures of a sheet in pixels."""
+
+    width: int
+    columns: int
+    margin: int
+    gap: int
+    cell: tuple[int, int]
+    text_size: float
+
+    @property
+    def strip(self) -> int:
+        """Height of the coloured strip under a thumbnail."""
+        return math.ceil(self.text_size * 1.6)
+
+
+def sheet(cards: Sequence[Card], *, title: str, width: int = 1600) -> Image.Image:
+    """Draw the cards in their order, row by row, under the title and a legend of the roles."""
+    grid = _grid(cards, width)
+    heading = lay_out(title, width - 2 * grid.margin, sizes=(TITLE_SIZE,), lines=TITLE_LINES)
+    legend = _legend(cards, width - 2 * grid.margin)
+    words = [lay_out(card.text, grid.cell[0], sizes=(grid.text_size,), lines=TEXT_LINES) for card in cards]
+    pairs = list(zip(cards, words, strict=True))
+    rows = [pairs[k : k + grid.columns] for k in range(0, len(pairs), grid.columns)]
+    heights = [_row_height(grid, [block for _, block in row]) for row in rows]
+
+    legend_height = max((y for *_, y in legend), default=0) + math.ceil(LEGEND_SIZE * 1.8)
+    top = grid.margin + heading.height + (grid.gap if heading.lines else 0) + legend_height + grid.gap
+    canvas = Image.new("RGB", (width, top + sum(heights) + grid.gap * max(0, len(rows) - 1) + grid.margin), BACKGROUND)
+    heading.draw(canvas, (grid.margin, grid.margin), INK)
+    _draw_legend(canvas, legend, (grid.margin, top - grid.gap - legend_height))
+    for row, height in zip(rows, heights, strict=True):
+        for column, (card, block) in enumerate(row):
+            _draw_card(canvas, grid, card, block, (grid.margin + column * (grid.cell[0] + grid.gap), top))
+        top += height + grid.gap
+    return canvas
+
+
+def _grid(cards: Sequence[Card], width: int) -> Grid:
+    wanted = next(columns for most, columns in COLUMNS if len(cards) <= most)
+    margin = max(2, round(width * 0.02))
+    columns = max(1, min(wanted, (width - 2 * margin) // NARROWEST))
+    gap = max(4, round(margin * 4 / (columns + 2)))
+    cell = max(1, (width - 2 * margin - gap * (columns - 1)) // columns)
+    shape = median([card.picture.width / max(1, card.picture.height) for card in cards] or [WIDEST])
+    height = max(1, round(cell / min(max(shape, TALLEST), WIDEST)))
+    return Grid(width, columns, margin, gap, (cell, height), min(max(cell * CARD_TEXT, LEAST_TEXT), MOST_TEXT))
+
+
+def _row_height(grid: Grid, words: Sequence[Block]) -> int:
+    text = max(block.height for block in words)
+    return grid.cell[1] + grid.strip + (text + math.ceil(grid.text_size * 0.5) if text else 0)
+
+
+def _draw_card(canvas: Image.Image, grid: Grid, card: Card, words: Block, xy: tuple[int, int]) -> None:
+    x, y = xy
+    width, height = grid.cell
+    brush = ImageDraw.Draw(canvas)
+    brush.rectangle((x, y, x + width - 1, y + height - 1), fill=LETTERBOX)
+    small = _contained(card.picture, grid.cell)
+    canvas.paste(small, (x + (width - small.width) // 2, y + (height - small.height) // 2))
+    y += height
+    brush.rectangle((x, y, x + width - 1, y + grid.strip - 1), fill=ROLE_COLOURS.get(card.role, OTHER_ROLE))
+    _draw_strip(canvas, grid, (card.time, card.role, f"{card.relevance:.2f}"), (x, y))
+    words.draw(canvas, (x, y + grid.strip + round(grid.text_size * 0.3)), INK, within=width)
+
+
+def _contained(picture: Image.Image, cell: tuple[int, int]) -> Image.Image:
+    """The picture in its own shape, as large as the cell allows."""
+    scale = min(cell[0] / picture.width, cell[1] / picture.height)
+    size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
+    return picture.convert("RGB").resize((min(size[0], cell[0]), min(size[1], cell[1])), Image.Resampling.LANCZOS)
+
+
+def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple[int, int]) -> None:
+    """Time at the left, role in the middle, relevance at the right; smaller where they would touch."""
+    x, y = xy
+    side = round(grid.text_size * 0.4)
+    room = grid.cell[0] - 2 * side
+    for size in _shrinking(grid.text_size):
+        blocks = [lay_out(part, room, sizes=(size,), lines=1) for part in parts]
+        if sum(block.width for block in blocks) + size * 0.8 <= room:
+            break
+    left, middle, right = blocks
+    free = room - left.width - right.width
+    starts = 0, left.width + max(0, free - middle.width) // 2, room - right.width
+    for block, start in zip(blocks, starts, strict=True):
+        block.draw(canvas, (x + side + start, y + (grid.strip - block.height) // 2), "white")
+
+
+def _shrinking(size: float) -> Iterator[float]:
+    while size > SMALLEST:
+        yield size
+        size -= 0.5
+    yield SMALLEST
+
+
+def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, Block, int, int]]:
+    """Colour, name and place of each role on the sheet, with the number of its cards."""
+    present = [card.role for card in cards]
+    roles = [role for role in ROLE_COLOURS if role in present]
+    roles += sorted(set(present) - set(roles))
+    notes = [(ROLE_COLOURS.get(role, OTHER_ROLE), f"{role} {present.count(role)}") for role in roles]
+    entries, x, y = [], 0, 0
+    for colour, note in [*notes, (BACKGROUND, RELEVANCE_NOTE)] if cards else []:
+        block = lay_out(note, max(1, width - 2 * LEGEND_SIZE), sizes=(LEGEND_SIZE,), lines=1)
+        taken = block.width + round(LEGEND_SIZE * 2.8)
+        if x and x + taken > width:
+            x, y = 0, y + math.ceil(LEGEND_SIZE * 1.6)
+        entries.append((colour, block, x, y))
+        x += taken
+    return entries
+
+
+def _draw_legend(canvas: Image.Image, legend: Sequence[tuple[str, Block, int, int]], xy: tuple[int, int]) -> None:
+    brush, side = ImageDraw.Draw(canvas), round(LEGEND_SIZE)
+    for colour, block, x, y in legend:
+        left, top = xy[0] + x, xy[1] + y
+        brush.rectangle((left, top, left + side - 1, top + side - 1), fill=colour)
+        block.draw(canvas, (left + round(side * 1.5), top + (side - block.height) // 2), FAINT_INK)

@@ -1,0 +1,1 @@
+"""Text in any script, shaped and laid out."""

@@ -1,0 +1,177 @@
+"""Lines of text in any script, laid out in a box and drawn. Fonts and shapes are the business of `shaping.py`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import uharfbuzz as hb
+from PIL import Image
+
+from framesift.rendering.typesetting.fonts import REGULAR
+from framesift.rendering.typesetting.line_breaks import breaks
+from framesift.rendering.typesetting.shaping import Letter, Line, Paragraph, ellipsis_after, read_paragraph, shape_line
+
+LINE_GAP = 0.14  # ems
+# No letter is so narrow that more than this many fit in an em.
+MOST_PER_EM = 6
+# An ellipsis follows a whole word where that gives up no more than these letters.
+WORD_IN_SIGHT = 12
+BALANCING_STEPS = 6
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines at a size in pixels, ready to draw.
+
+    is_cut: whether the text goes on after them; is_rtl: whether it runs from right to left.
+    """
+
+    lines: tuple[Line, ...]
+    size: float
+    is_cut: bool = False
+    is_rtl: bool = False
+
+    @property
+    def width(self) -> int:
+        return math.ceil(max((line.width for line in self.lines), default=0.0) * self.size)
+
+    @property
+    def height(self) -> int:
+        gaps = LINE_GAP * max(0, len(self.lines) - 1)
+        return math.ceil((sum(line.height for line in self.lines) + gaps) * self.size)
+
+    def draw(
+        self, image: Image.Image, xy: tuple[int, int], fill: str, *, within: int | None = None, centred: bool = False
+    ) -> None:
+        """Draw with the top left corner at xy. within: the width in which lines are centred, or begin at their side."""
+        left, y = float(xy[0]), float(xy[1])
+        for line in self.lines:
+            spare = max(0.0, (within or 0) - line.width * self.size)
+            _draw_line(image, line, self.size, (left + spare * (0.5 if centred else float(self.is_rtl)), y), fill)
+            y += (line.height + LINE_GAP) * self.size
+
+
+def lay_out(
+    text: str,
+    width: float,
+    *,
+    sizes: Sequence[float],
+    lines: int,
+    height: float = math.inf,
+    weight: float = REGULAR,
+) -> Block:
+    """Set a text in at most `lines` lines of at most `width` pixels, in the first of `sizes` in which all of it fits.
+
+    Where it fits in none, the last size is taken and the text ends in an ellipsis. height: the most pixels that all
+    lines may take together, though one line is always set. A text that no font can draw gives a block without lines.
+    """
+    paragraph = read_paragraph(text, lines * (int(width / sizes[-1]) + 1) * MOST_PER_EM, weight)
+    allowed = breaks([x.text for x in paragraph.letters], [x.script for x in paragraph.letters])
+    block = Block((), sizes[-1])
+    for size in sizes:
+        spans = _balance(paragraph.letters, allowed, width / size, lines)
+        for count in range(len(spans), 0, -1):
+            is_cut = not paragraph.is_whole or spans[count - 1][1] < len(paragraph.letters)
+            rows = _set_lines(paragraph, allowed, spans[:count], width / size, is_cut)
+            block = Block(rows, size, is_cut, paragraph.base == 1)
+            if block.height <= height:
+                break
+        if not block.is_cut and block.height <= height:
+            break
+    return block
+
+
+def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[Span]:
+    """Fill line by line, `most` at most; a word wider than a line is broken between letters."""
+    spans: list[Span] = []
+    start = 0
+    while start < len(letters) and len(spans) < most:
+        end, used, last_break = start, 0.0, start
+        while end < len(letters) and (letters[end].text == " " or used + letters[end].advance <= width or end == start):
+            used += letters[end].advance
+            end += 1
+            if allowed[end - 1]:
+                last_break = end
+        if end < len(letters) and last_break > start:
+            end = last_break
+        spans.append((start, end))
+        start = end
+    return spans
+
+
+def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[Span]:
+    """As few lines as `_wrap` gives, but of about equal width, so that no word is left alone on the last."""
+    spans = _wrap(letters, allowed, width, most)
+    if len(spans) < 2 or spans[-1][1] < len(letters):
+        return spans
+    narrow, wide = width / len(spans), width
+    for _ in range(BALANCING_STEPS):
+        middle = (narrow + wide) / 2
+        tried = _wrap(letters, allowed, middle, len(spans))
+        if tried[-1][1] == len(letters) and _is_unbroken(tried, allowed) >= _is_unbroken(spans, allowed):
+            wide, spans = middle, tried
+        else:
+            narrow = middle
+    return spans
+
+
+def _is_unbroken(spans: Sequence[Span], allowed: Sequence[bool]) -> bool:
+    """Whether lines end only where they may."""
+    return all(allowed[end - 1] for _, end in spans[:-1])
+
+
+def _set_lines(
+    paragraph: Paragraph, allowed: Sequence[bool], spans: Sequence[Span], width: float, is_cut: bool
+) -> tuple[Line, ...]:
+    rows = [_trimmed(paragraph.letters[start:end]) for start, end in spans]
+    if is_cut:
+        rows[-1] = _with_ellipsis(paragraph, allowed, spans[-1][0], width)
+    return tuple(shape_line(row, paragraph.language) for row in rows if row)
+
+
+def _trimmed(letters: Sequence[Letter]) -> Sequence[Letter]:
+    end = len(letters)
+    while end and letters[end - 1].text == " ":
+        end -= 1
+    return letters[:end]
+
+
+def _with_ellipsis(paragraph: Paragraph, allowed: Sequence[bool], start: int, width: float) -> Sequence[Letter]:
+    """As much of a line as leaves room for an ellipsis, to the end of a word if one is near."""
+    letters = paragraph.letters
+    ellipsis = ellipsis_after(letters[start], paragraph.base)
+    if ellipsis is None:
+        return _trimmed(letters[start:])
+    end, used = start, ellipsis.advance
+    while end < len(letters) and used + letters[end].advance <= width:
+        used += letters[end].advance
+        end += 1
+    near = range(end, max(start + 1, end - WORD_IN_SIGHT), -1)
+    end = next((k for k in near if k == len(letters) or allowed[k - 1]), max(end, start + 1))
+    return [*_trimmed(letters[start:end]), ellipsis]
+
+
+def _draw_line(image: Image.Image, line: Line, size: float, xy: tuple[float, float], fill: str) -> None:
+    """Paint a line whose box has its top left corner at xy; ink outside the box's height is cut off."""
+    x, y = xy
+    # Letters may lean out of their advance by part of an em.
+    margin = math.ceil(size / 2)
+    left, top = math.floor(x) - margin, math.floor(y)
+    width, height = math.ceil(line.width * size) + 2 * margin + 1, math.ceil(line.height * size) + 1
+    base = top + height - (y + line.ascent * size)  # from the bottom of the mask, as HarfBuzz counts
+    canvas = hb.RasterDraw()
+    canvas.extents = hb.RasterExtents(0, 0, width, height, 0)
+    for glyph in line.glyphs:
+        scale = size / glyph.face.units
+        canvas.transform = (scale, 0, 0, scale, x - left + glyph.x * size, base + glyph.y * size)
+        canvas.draw_glyph(glyph.face.font, glyph.index)
+    raster = canvas.render()
+    if raster is None:
+        return
+    found = raster.extents
+    rows = np.frombuffer(raster.buffer, dtype=np.uint8).reshape(found.height, found.stride)[::-1, : found.width]
+    mask = Image.fromarray(np.ascontiguousarray(rows))
+    image.paste(fill, (left, top), mask)

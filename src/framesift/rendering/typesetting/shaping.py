@@ -1,0 +1,225 @@
+"""From a text to glyphs: which font draws each letter, in which direction, in which shape.
+
+HarfBuzz shapes, and the writing direction is worked out in `bidi.py`. Pillow's own way to shape needs a library of the
+system that many machines lack; without it Arabic comes out unjoined and backwards, and nobody is told.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import groupby
+
+import uharfbuzz as hb
+
+from framesift.rendering.text_cleanup import clusters, drawable
+from framesift.rendering.typesetting import bidi, fonts
+from framesift.rendering.typesetting.fonts import Typeface
+
+# In ems. A line is as high as its ink, but no lower than a line of Latin and no higher than a line of Thai with all
+# its marks; what climbs higher is cut off.
+LEAST_ASCENT, MOST_ASCENT = 0.76, 1.25
+LEAST_DESCENT, MOST_DESCENT = 0.22, 0.55
+
+# Of a longer text only the beginning is looked at; no band holds as much.
+MOST_CHARACTERS = 20_000
+
+# Whose form of a Chinese character is meant: any kana makes the text Japanese, any hangul Korean.
+_LANGUAGES = (({"Hira", "Kana"}, "ja"), ({"Hang"}, "ko"), ({"Hani", "Bopo"}, "zh"))
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A grapheme cluster and what shaping needs to know of it. advance is in ems.
+
+    script is ISO 15924 and "" for signs and digits, which belong to none; run is the script they are shaped with.
+    """
+
+    text: str
+    script: str
+    run: str
+    face: Typeface
+    level: int = 0
+    advance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Glyph:
+    """A glyph at its place in a line, in ems from the line's left end and base line."""
+
+    face: Typeface
+    index: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """A shaped line. Lengths in ems, glyphs from left to right."""
+
+    text: str
+    glyphs: tuple[Glyph, ...]
+    width: float
+    ascent: float
+    descent: float
+
+    @property
+    def height(self) -> float:
+        return self.ascent + self.descent
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Letters in the order in which they are read. base is 1 where the text runs from right to left."""
+
+    letters: tuple[Letter, ...]
+    base: int
+    language: str
+    is_whole: bool
+
+
+@lru_cache(maxsize=64)
+def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Paragraph:
+    """The letters of a text that can be drawn, at most `most`; those that no font has are reported and left out."""
+    parts = clusters(drawable(text[:MOST_CHARACTERS]))
+    is_whole = len(parts) <= most and len(text) <= MOST_CHARACTERS
+    parts = parts[:most]
+    scripts = [_script(part) for part in parts]
+    language = next((name for some, name in _LANGUAGES if some & set(scripts)), "")
+    letters: list[Letter] = []
+    left_out = False
+    for part, script, run, face in zip(
+        parts, scripts, _runs(scripts), _faces(parts, scripts, language, weight), strict=True
+    ):
+        if face is None:
+            fonts.report(*_named(part, script))
+            left_out = True
+        elif part != " " or (letters and letters[-1].text != " "):
+            letters.append(Letter("".join(filter(face.covers, part)), script, run, face))
+    while letters and letters[-1].text == " ":
+        letters.pop()
+    # A question mark without its question says nothing.
+    if left_out and not any(letter.text[0].isalnum() for letter in letters):
+        letters = []
+    base = bidi.base_level("".join(letter.text for letter in letters))
+    return Paragraph(_measured(letters, base, language), base, language, is_whole)
+
+
+def shape_line(letters: Sequence[Letter], language: str) -> Line:
+    """Glyphs of one line from left to right."""
+    glyphs: list[Glyph] = []
+    x, ascent, descent = 0.0, LEAST_ASCENT, LEAST_DESCENT
+    runs = _split(letters)
+    for k in bidi.visual_order([run[0].level for run in runs]):
+        face = runs[k][0].face
+        for info, position in _shape(runs[k], language):
+            dx, dy = position.x_offset / face.units, position.y_offset / face.units
+            glyphs.append(Glyph(face, info.codepoint, x + dx, dy))
+            x += position.x_advance / face.units
+            ink = face.font.get_glyph_extents(info.codepoint)
+            if ink is not None:
+                ascent = max(ascent, dy + ink.y_bearing / face.units)
+                descent = max(descent, -dy - (ink.y_bearing + ink.height) / face.units)
+    text = "".join(letter.text for letter in letters)
+    return Line(text, tuple(glyphs), x, min(ascent, MOST_ASCENT), min(descent, MOST_DESCENT))
+
+
+def ellipsis_after(letter: Letter, base: int) -> Letter | None:
+    """An ellipsis in the letter's font where that has one. It stands at the end of the paragraph's direction."""
+    face = letter.face if letter.face.covers("…") else fonts.find("…", weight=letter.face.weight)
+    return Letter("…", "", letter.run, face, base, _advance("…", face)) if face else None
+
+
+def _advance(text: str, face: Typeface) -> float:
+    glyph = face.font.get_nominal_glyph(ord(text))
+    return face.font.get_glyph_h_advance(glyph) / face.units if glyph else 0.0
+
+
+def _measured(letters: Sequence[Letter], base: int, language: str) -> tuple[Letter, ...]:
+    """The letters with their levels and widths."""
+    found = bidi.levels("".join(letter.text for letter in letters), base)
+    at, levelled = 0, []
+    for letter in letters:
+        levelled.append(replace(letter, level=found[at]))
+        at += len(letter.text)
+    measured: list[Letter] = []
+    for run in _split(levelled):
+        owners = [k for k, letter in enumerate(run) for _ in letter.text]
+        advances = [0] * len(run)
+        for info, position in _shape(run, language):
+            advances[owners[info.cluster]] += position.x_advance
+        measured += (
+            replace(letter, advance=advance / letter.face.units) for letter, advance in zip(run, advances, strict=True)
+        )
+    return tuple(measured)
+
+
+def _split(letters: Sequence[Letter]) -> list[list[Letter]]:
+    """Runs of one font, one script and one direction."""
+    return [list(run) for _, run in groupby(letters, key=lambda letter: (id(letter.face), letter.run, letter.level))]
+
+
+def _shape(run: Sequence[Letter], language: str) -> list[tuple[hb.GlyphInfo, hb.GlyphPosition]]:
+    buffer = hb.Buffer()
+    buffer.add_str("".join(letter.text for letter in run))
+    buffer.direction = "rtl" if run[0].level % 2 else "ltr"
+    buffer.script = run[0].run or "Zyyy"
+    if language:
+        buffer.language = language
+    hb.shape(run[0].face.font, buffer)
+    return list(zip(buffer.glyph_infos, buffer.glyph_positions, strict=True))
+
+
+# scripts and fonts ----------------------------------------------------------------------------------------------------
+
+
+def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: float) -> list[Typeface | None]:
+    """Each letter's font; a sign takes that of the letter before it, or after it, where that has the sign."""
+    faces = [
+        fonts.find(part, language, weight) if script else None for part, script in zip(parts, scripts, strict=True)
+    ]
+    following = _nearest_after(faces)
+    before: Typeface | None = None
+    for k, (part, script) in enumerate(zip(parts, scripts, strict=True)):
+        if not script:
+            near = (face for face in (before, following[k]) if face is not None and face.covers(part))
+            faces[k] = next(near, None) or fonts.find(part, language, weight)
+        before = faces[k] or before
+    return faces
+
+
+def _nearest_after(faces: Sequence[Typeface | None]) -> list[Typeface | None]:
+    nearest: list[Typeface | None] = []
+    latest = None
+    for face in reversed(faces):
+        latest = face or latest
+        nearest.append(latest)
+    return nearest[::-1]
+
+
+def _runs(scripts: Sequence[str]) -> list[str]:
+    """Scripts in which signs go with the letter before them, or with the first letter."""
+    latest = next(filter(None, scripts), "")
+    return [latest := script or latest for script in scripts]
+
+
+def _script(cluster: str) -> str:
+    return next(filter(None, map(_script_of, cluster)), "")
+
+
+@cache
+def _script_of(character: str) -> str:
+    buffer = hb.Buffer()
+    buffer.add_str(character)
+    buffer.guess_segment_properties()
+    script = buffer.script
+    return script if script and script not in ("Zyyy", "Zinh", "Zzzz") else ""
+
+
+def _named(cluster: str, script: str) -> tuple[str, str]:
+    """A letter of the script, and the script as Unicode calls it in the names of its letters."""
+    if not script:
+        return cluster[0], "certain signs"
+    letter = next(c for c in cluster if _script_of(c) == script)
+    name = unicodedata.name(letter, script).split()[0].title()
+    return letter, f"{'Chinese' if name == 'Cjk' else name} letters"

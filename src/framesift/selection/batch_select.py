@@ -1,0 +1,69 @@
+"""Many questions on one video: one product for all their relevances."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from framesift.errors import InputError
+from framesift.selection.gcr.demand import resolve_demand
+from framesift.selection.registry import select_frames
+from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
+from framesift.types.frame_source import FrameSource, Objects
+from framesift.types.vectors import Array, row_products, unit_rows
+
+
+def select_from_vectors(
+    index: VideoIndex,
+    questions: Sequence[Question],
+    *,
+    queries: Array | None,
+    budget: int,
+    events: Sequence[Event] = (),
+    event_features: Array | None = None,
+    event_scores: Array | None = None,
+    method: str = "gcr",
+    visual_demand: float | str | Callable[[str], float] = "rules",
+    source: FrameSource | None = None,
+    objects: Sequence[Objects] | None = None,
+    **options: object,
+) -> list[Selection]:
+    """Select for each question: the same as `select_frames` one by one, sooner.
+
+    queries (Q, D): the questions' text vectors; event_features (E, D) those of the events, or event_scores (Q, E) in
+    their place. visual_demand: "rules", a number, or a function of the question's stem. method and options as in
+    `select_frames`. source and objects (one for each question): for selectors that look at pictures.
+    """
+    given = 0 if queries is None else len(queries)
+    if given != len(questions):
+        raise InputError(f"queries has {given} rows for {len(questions)} questions; expected one each")
+    if queries is None or not questions:
+        return []
+    rows = 0 if event_features is None else len(event_features)
+    if rows != len(events) and event_scores is None:
+        raise InputError(f"event_features has {rows} rows for {len(events)} events; expected one each")
+    vectors = index.vectors
+    texts = unit_rows(queries, "queries", dim=vectors.dim)
+    relevance = np.ascontiguousarray(vectors.products(texts).T)
+    event_relevance = event_scores
+    if event_relevance is None and event_features is not None and rows:
+        features = unit_rows(event_features, "event_features", dim=vectors.dim)
+        event_relevance = np.ascontiguousarray(row_products(features, texts).T)
+    selections = []
+    for k, question in enumerate(questions):
+        evidence = Evidence(
+            times_s=index.times_s,
+            duration_s=index.info.duration_s,
+            frames=index.frames,
+            query=texts[k],
+            events=events,
+            visual_demand=resolve_demand(visual_demand, question.text),
+            scores=relevance[k],
+            event_scores=None if event_relevance is None else event_relevance[k],
+            prepared=vectors,
+            source=source,
+            objects=None if objects is None else objects[k],
+        )
+        selection = select_frames(evidence, budget=budget, method=method, **options)
+        selections.append(replace(selection, basis=Basis.of(evidence, question, index.encoder)))
+    return selections

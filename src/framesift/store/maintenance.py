@@ -1,0 +1,139 @@
+"""Looking after the library: what is kept, what can go, and what this installation can do."""
+
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+from framesift._utils.version import __version__
+from framesift.store.store import Entry, Store
+
+DAY_S = 86400.0
+
+
+def describe(entry: Entry) -> dict[str, Any]:
+    """One entry as a row of a list."""
+    video = entry.manifest.get("video", {})
+    return {
+        "kind": entry.manifest.get("kind", ""),
+        "video": entry.video_path,
+        "duration_s": video.get("duration_s"),
+        "encoder": entry.manifest.get("key", {}).get("encoder") or entry.manifest.get("made_by", ""),
+        "candidates": entry.manifest.get("candidates"),
+        "sampling": entry.manifest.get("sampling", {}),
+        "bytes": entry.bytes,
+        "used_s": entry.used_s,
+        "folder": str(entry.folder),
+        "problem": entry.problem or ("the video is no longer there" if _is_orphan(entry) else ""),
+    }
+
+
+def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float | None = None) -> list[dict[str, str]]:
+    """Remove what is stale, then what is older than asked, then the least recently used beyond `max_bytes`.
+
+    Stale are damaged indexes, those of a video that is no longer where it was, and work unfinished for a day.
+    """
+    removed = []
+    now = time.time()
+    left: list[Entry] = []
+    for entry in store.entries():
+        reason = _stale(entry, now)
+        if not reason and older_than_s is not None and now - entry.used_s > older_than_s:
+            reason = f"not used for {(now - entry.used_s) / DAY_S:.0f} days"
+        if reason:
+            store.remove(entry)
+            removed.append({"folder": str(entry.folder), "reason": reason})
+        else:
+            left.append(entry)
+    if max_bytes is not None:
+        total = sum(entry.bytes for entry in left)
+        for entry in sorted(left, key=lambda entry: entry.used_s):
+            if total <= max_bytes:
+                break
+            store.remove(entry)
+            total -= entry.bytes
+            removed.append({"folder": str(entry.folder), "reason": "the library was larger than asked"})
+    return removed
+
+
+def _stale(entry: Entry, now: float) -> str:
+    if entry.problem == "unfinished":
+        return "unfinished for a day" if now - entry.used_s > DAY_S else ""
+    if entry.problem:
+        return entry.problem
+    return f"{entry.video_path} is no longer there" if _is_orphan(entry) else ""
+
+
+def _is_orphan(entry: Entry) -> bool:
+    """Whether the video it belongs to is gone; vectors of texts belong to none, and a URL is not asked."""
+    path = entry.video_path
+    return bool(path) and "://" not in path and not Path(path).exists()
+
+
+def examine(store: str | None = None) -> dict[str, Any]:
+    """What is installed, what is missing and how to get it, and which encoder "auto" would use and why."""
+    from framesift.encoders.base import choose_encoder, encoders
+
+    extras = {name: _extra(name) for name in _extras()}
+    chosen, why = choose_encoder()
+    known = encoders().values()
+    kept = list(Store(store).entries())
+    root = Store(store).root
+    lines = [f"framesift {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
+    lines += [f"decoder: PyAV {version('av')}", f"device: {_device()}", "", "extras:"]
+    for name, missing in extras.items():
+        state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'framesift[{name}]'"
+        lines.append(f"  {name:<11} {state}")
+    lines += ["", "encoders:"]
+    lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in known]
+    lines += [f"  auto means {why}", ""]
+    lines.append(f"library: {len(kept)} indexes, {sum(e.bytes for e in kept) / 1e6:.1f} MB in {root}")
+    return {
+        "version": __version__,
+        "python": sys.version.split()[0],
+        "extras": {name: {"missing": missing} for name, missing in extras.items()},
+        "encoders": [{"name": e.name, "available": e.available, "why_not": e.why_not} for e in known],
+        "auto": {"encoder": chosen, "why": why},
+        "store": str(root),
+        "indexes": len(kept),
+        "lines": lines,
+    }
+
+
+def _extras() -> list[str]:
+    from importlib.metadata import metadata
+
+    return [name for name in metadata("framesift").get_all("Provides-Extra") or [] if name not in ("all", "dev")]
+
+
+def _extra(name: str) -> list[str]:
+    """The packages of an extra that are not installed."""
+    from packaging.requirements import Requirement
+
+    missing = []
+    for line in requires("framesift") or []:
+        requirement = Requirement(line)
+        if requirement.marker is None or not requirement.marker.evaluate({"extra": name}):
+            continue
+        if requirement.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            version(requirement.name)
+        except PackageNotFoundError:
+            missing.append(requirement.name)
+    return missing
+
+
+def _device() -> str:
+    """What a model would run on, without loading torch where it is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return "cpu (torch is not installed)"
+    if torch.cuda.is_available():
+        return f"cuda ({torch.cuda.get_device_name(0)})"
+    if torch.backends.mps.is_available():
+        return "mps"
+    return "cpu"

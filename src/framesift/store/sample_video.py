@@ -1,0 +1,131 @@
+"""A sample video of ten minutes, made on the spot from the photographs that come with scikit-image.
+
+They are in the public domain or CC0 and lie on the disk once the package is installed. The camera pans and zooms
+over them; somebody speaks now and then; for a few seconds a rocket stands on its pad.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from framesift._utils.text import clock
+from framesift.errors import MissingExtra
+from framesift.store.store import Store
+from framesift.types import Event, Question
+
+WIDTH, HEIGHT, FPS = 640, 360, 10
+VERSION = 2  # part of the file's name: a sample made by other rules is another file
+
+QUESTION = Question(
+    "What stands on the launch pad, and why was the start put off?",
+    ("A rocket; because of the wind", "A crane; because of the rain", "A plane; because of a strike"),
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One photograph, how long it is shown, and what is said over it (start in the scene, length, words)."""
+
+    photograph: str
+    seconds: int
+    said: tuple[tuple[float, float, str], ...] = ()
+
+
+SCENES = (
+    Scene("coffee.png", 38, ((4, 4, "Every morning starts the same way: one cup, no sugar."),)),
+    Scene("chelsea.png", 52, ((6, 5, "The cat has the window to herself until noon."),)),
+    Scene("brick.png", 30),
+    Scene("page.png", 44, ((5, 5, "I have read this page ten times and still like it."),)),
+    Scene("astronaut.png", 58, ((8, 5, "She trained eleven years for six days up there."),)),
+    Scene("grass.png", 34, ((3, 4, "Трава здесь почти не растёт."),)),
+    Scene("motorcycle_left.png", 49, ((7, 4, "He took the engine apart twice."),)),
+    Scene("coins.png", 36, ((5, 4, "They found the coins under the floor."),)),
+    Scene("hubble_deep_field.jpg", 55, ((9, 6, "Each of these points is a galaxy of its own."),)),
+    Scene("gravel.png", 28),
+    Scene("rocket.jpg", 6),
+    Scene("camera.png", 47, ((12, 6, "The launch was put off because of the wind, for the third time."),)),
+    Scene("chelsea.png", 33, ((4, 4, "Кошка всё ещё у окна."),)),
+    Scene("moon.png", 48, ((8, 5, "Nobody has been back since seventy-two."),)),
+    Scene("coffee.png", 42, ((10, 4, "And in the evening, a second cup."),)),
+)
+
+
+def sample_events() -> list[Event]:
+    """What is said in the sample video; also in the .srt file beside it."""
+    events, start = [], 0.0
+    for scene in SCENES:
+        events += [Event(start + at, start + at + length, words) for at, length, words in scene.said]
+        start += scene.seconds
+    return events
+
+
+def sample_video(folder: Path | None = None, *, progress: Callable[[Path, int, int], None] | None = None) -> Path:
+    """The sample video's path; made on the first call, beside the folder of the indexes unless another is named."""
+    folder = folder or Store().root.parent / "demo"
+    path = folder / f"sample-{VERSION}.mp4"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{os.getpid()}-{path.name}")
+        try:
+            _write(temporary, lambda done, total: progress(path, done, total) if progress else None)
+            path.with_suffix(".srt").write_text(_as_srt(sample_events()), encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return path
+
+
+def _as_srt(events: list[Event]) -> str:
+    def at(time_s: float) -> str:
+        return f"0{clock(time_s)}".replace(".", ",")
+
+    cues = (f"{k}\n{at(e.start_s)} --> {at(e.end_s)}\n{e.text}\n" for k, e in enumerate(events, 1))
+    return "\n".join(cues)
+
+
+def _write(path: Path, progress: Callable[[int, int], None]) -> None:
+    import av
+
+    folder = photographs()
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "30", "g": "50"})
+        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        stream.codec_context.time_base = Fraction(1, FPS)
+        done = 0
+        for scene_number, scene in enumerate(SCENES):
+            with Image.open(folder / scene.photograph) as opened:
+                photograph = opened.convert("RGB")
+            for box in camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311 (no secret)
+                picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
+                done += 1
+            progress(done, sum(scene.seconds for scene in SCENES) * FPS)
+        container.mux(stream.encode(None))
+
+
+def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
+    """Crops of the picture's shape that drift from one random place and size to another."""
+    width, height = size
+    whole = min(width, height * WIDTH / HEIGHT)
+    first, last = ((rng.uniform(0.72, 1.0) * whole, rng.random(), rng.random()) for _ in range(2))
+    for k in range(frames):
+        share = k / max(frames - 1, 1)
+        w, x, y = (a + (b - a) * share for a, b in zip(first, last, strict=True))
+        h = w * HEIGHT / WIDTH
+        left, top = x * (width - w), y * (height - h)
+        yield left, top, min(left + w, width), min(top + h, height)
+
+
+def photographs() -> Path:
+    """The folder of scikit-image's photographs."""
+    found = find_spec("skimage")
+    if found is None or found.origin is None:
+        raise MissingExtra("the demo needs scikit-image's photographs: pip install 'framesift[offline]'")
+    return Path(found.origin).parent / "data"

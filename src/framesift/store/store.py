@@ -1,0 +1,306 @@
+"""The library's folder: what was computed once, in one folder each; written whole or not at all.
+
+    STORE/<video's content>/<encoder>-<its fingerprint>-<sampling>/index.safetensors   times_s, frames (float16)
+                                                                  manifest.json        what made it, and its checksum
+    STORE/<video's content>/<the same>.part/000128.safetensors …                       work of a run not yet finished
+    STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
+    STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json texts' vectors
+
+Nothing is locked. Every file is written under a temporary name and renamed; runs that index the same video at the same
+time write the same parts, and the one that finishes first leaves the index that the others then find.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, TypeVar
+
+import numpy as np
+
+from framesift.errors import FramesiftError, StoreError
+from framesift.types import Event, SubtitleTrack, VideoIndex, VideoInfo
+from framesift.types.vectors import Array, unit_rows
+
+SCHEMA = "framesift.kept/1"
+STORE_VARIABLE = "FRAMESIFT_STORE"
+MANIFEST, PART, TEXTS = "manifest.json", ".part", "texts"
+# The file that holds what is kept, by kind.
+PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
+INDEX = PAYLOADS["index"]
+_TEMPORARY = ".tmp-"
+
+Kept = TypeVar("Kept")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What an index belongs to: a video's content, an encoder and a way of sampling."""
+
+    video: str
+    encoder: str
+    encoder_fingerprint: str
+    fps: str
+    mode: str
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.video) / f"{_slug(self.encoder)}-{self.encoder_fingerprint[:12]}-{self.fps}fps-{self.mode}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing kept in the store, as its manifest tells it."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    bytes: int
+    used_s: float  # when it was last read or written, seconds since 1970
+    problem: str = ""  # why it can't be used, where it can't
+
+    @property
+    def video_path(self) -> str:
+        return str(self.manifest.get("video", {}).get("path", ""))
+
+
+def default_store() -> Path:
+    """FRAMESIFT_STORE if it is set, else the user's cache folder."""
+    if named := os.environ.get(STORE_VARIABLE):
+        return Path(named)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("framesift", appauthor=False) / "indexes"
+
+
+class Store:
+    """The indexes under one folder."""
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        self.root = Path(root) if root is not None else default_store()
+
+    def load(self, key: Key, path: str) -> VideoIndex | None:
+        """The index of `key`, or None if there is none. A damaged one is named in the log, removed, and None too."""
+        return self._load(self.root / key.folder, "index", lambda data, made: _index_from(data, made, path))
+
+    def manifest(self, key: Key) -> dict[str, Any] | None:
+        """What is told of the index of `key`, or None if there is none that can be read."""
+        try:
+            return read_manifest(self.root / key.folder)
+        except (OSError, StoreError):
+            return None
+
+    def save(self, key: Key, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
+        """Write the finished index and drop its parts. If another run was first, its index stays."""
+        payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
+        self._save(self.root / key.folder, "index", payload, {**manifest, "key": asdict(key)})
+        shutil.rmtree(self._parts(key), ignore_errors=True)
+
+    def load_events(self, video: str, name: str) -> list[Event] | None:
+        """What was recognised before in the video of this fingerprint by `name`, or None."""
+        return self._load(self.root / video / f"events-{_slug(name)}", "events", _events_from)
+
+    def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
+        payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
+        manifest = {"video": {"path": whole_path(path)}, "made_by": name, "events": len(events)}
+        self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
+
+    def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
+        """The vectors of these texts, in this order, or None."""
+        folder = self._texts(encoder, encoder_fingerprint, texts)
+        return self._load(folder, "texts", lambda data, _: _unpacked(data)["vectors"])
+
+    def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
+        folder = self._texts(encoder, encoder_fingerprint, texts)
+        manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
+        self._save(folder, "texts", _packed(vectors=vectors.astype(np.float32)), manifest)
+
+    def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Kept]) -> Kept | None:
+        if not (folder / MANIFEST).exists():
+            return None
+        try:
+            manifest = read_manifest(folder)
+            payload = (folder / PAYLOADS[kind]).read_bytes()
+            if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
+                raise StoreError("its checksum does not match")
+            kept = read(payload, manifest)
+        except FileNotFoundError:  # another run is replacing or pruning it
+            return None
+        except (StoreError, KeyError, TypeError, ValueError, OSError) as error:
+            log.warning("what is kept in %s is damaged (%s): it is made again", folder, error)
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
+        _touch(folder / MANIFEST)
+        return kept
+
+    def _save(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
+        """Write payload and manifest under a temporary name and rename; if another run was first, its files stay."""
+        manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
+        with _disk_errors(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(mkdtemp(prefix=_TEMPORARY, dir=folder.parent))
+            try:
+                (temporary / PAYLOADS[kind]).write_bytes(payload)
+                (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+                temporary.rename(folder)
+            except OSError:
+                shutil.rmtree(temporary, ignore_errors=True)
+                if not (folder / MANIFEST).exists():
+                    raise
+
+    def has(self, key: Key) -> bool:
+        """Whether there is an index of `key`; reading it may still find it damaged."""
+        return (self.root / key.folder / MANIFEST).exists()
+
+    def save_part(self, key: Key, start: int, times_s: Array, frames: Array) -> None:
+        """Keep the candidates from `start` on, so that a run that is stopped goes on from here."""
+        folder = self._parts(key)
+        payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
+        with _disk_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            temporary = folder / f"{_TEMPORARY}{os.getpid()}-{start:06d}"
+            try:
+                temporary.write_bytes(payload + hashlib.sha256(payload).digest())
+                temporary.replace(folder / f"{start:06d}.safetensors")
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
+
+    def load_parts(self, key: Key) -> list[tuple[Array, Array]]:
+        """The unbroken run of parts from the first candidate on; whatever follows a gap or damage is left out."""
+        parts: list[tuple[Array, Array]] = []
+        start = 0
+        while (path := self._parts(key) / f"{start:06d}.safetensors").exists():
+            try:
+                data = path.read_bytes()
+                if hashlib.sha256(data[:-32]).digest() != data[-32:]:
+                    break
+                tensors = _unpacked(data[:-32])
+                parts.append((tensors["times_s"], tensors["frames"]))
+            except (OSError, KeyError, StoreError):
+                break
+            start += len(parts[-1][0])
+        return parts
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything kept, damaged ones and unfinished parts included, by folder name."""
+        if not self.root.is_dir():
+            return
+        # Hidden folders belong to others, such as the web page's queue.
+        for video in sorted(path for path in self.root.iterdir() if path.is_dir() and path.name[0] != "."):
+            for folder in sorted(path for path in video.iterdir() if path.is_dir()):
+                yield _entry(folder)
+
+    def remove(self, entry: Entry) -> None:
+        """Delete one entry, and its video's folder when that was the last."""
+        if self.root.resolve() not in entry.folder.resolve().parents:
+            raise StoreError(f"{entry.folder} does not lie in the store {self.root}: it is not removed")
+        shutil.rmtree(entry.folder, ignore_errors=True)
+        if not any(entry.folder.parent.iterdir()):
+            entry.folder.parent.rmdir()
+
+    def _parts(self, key: Key) -> Path:
+        folder = self.root / key.folder
+        return folder.with_name(folder.name + PART)
+
+    def _texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Path:
+        digest = hashlib.blake2b(json.dumps(list(texts)).encode(), digest_size=16).hexdigest()
+        return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
+
+
+def whole_path(path: str) -> str:
+    """A path as it reads from any folder; a URL as it is."""
+    return path if "://" in path else os.path.abspath(path)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of an index's folder; StoreError if it is none of ours."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except ValueError:
+        raise StoreError("its manifest is not JSON") from None
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        raise StoreError(f"its manifest is not of the form {SCHEMA}")
+    return manifest
+
+
+def info_from(data: dict[str, Any], path: str) -> VideoInfo:
+    """The VideoInfo a manifest holds, at the path the video has now."""
+    tracks = tuple(SubtitleTrack(**track) for track in data["subtitle_tracks"])
+    return VideoInfo(**{**data, "path": path, "subtitle_tracks": tracks})
+
+
+def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
+    tensors = _unpacked(payload)
+    # Half precision moves a row's length by up to 1e-3: back to one, in float32.
+    frames = unit_rows(tensors["frames"], "frames").astype(np.float32)
+    return VideoIndex(info_from(manifest["video"], path), tensors["times_s"], frames, manifest["key"]["encoder"])
+
+
+def _events_from(payload: bytes, _: dict[str, Any]) -> list[Event]:
+    return [Event(**event) for event in json.loads(payload)]
+
+
+def _packed(**arrays: Array) -> bytes:
+    from safetensors.numpy import save
+
+    return save(arrays)
+
+
+def _unpacked(payload: bytes) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(payload)
+    except SafetensorError as error:
+        raise StoreError(str(error)) from None
+
+
+def _slug(name: str) -> str:
+    """A name as a piece of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_.")[-60:] or "x"
+
+
+def _entry(folder: Path) -> Entry:
+    size, used = 0, 0.0
+    for file in folder.rglob("*"):
+        try:
+            status = file.stat()
+        except OSError:
+            continue
+        size += status.st_size
+        used = max(used, status.st_mtime)
+    if folder.name.startswith(_TEMPORARY) or folder.name.endswith(PART):
+        return Entry(folder, {}, size, used, "unfinished")
+    try:
+        return Entry(folder, read_manifest(folder), size, used)
+    except (StoreError, OSError) as error:
+        return Entry(folder, {}, size, used, f"damaged: {error}")
+
+
+def _touch(path: Path) -> None:
+    try:
+        os.utime(path, (time.time(), time.time()))
+    except OSError:  # a store that may only be read is good enough to read
+        log.debug("can't note the use of %s", path)
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FramesiftError(
+            f"the index can't be kept in {folder.parent} ({error.strerror or error}); "
+            f"free some space or name another folder with --store or {STORE_VARIABLE}"
+        ) from error

@@ -1,0 +1,60 @@
+"""The frames of a video as a selector may ask for them: decoded, and if need be scored, when asked for."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from framesift.errors import InputError
+from framesift.store.indexing import PICTURE_MARGIN
+from framesift.types.vectors import Array
+from framesift.video.frames import fetch
+
+if TYPE_CHECKING:
+    from framesift.encoders.base import Encoder
+
+
+class VideoFrames:
+    """A `FrameSource` over a file. times_s: the candidates' presentation times, as in its index.
+
+    With an encoder and the question's text vector it gives scores too, so that a video can be searched without
+    an index: `Evidence.from_source(VideoFrames(…), times_s, duration_s)`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        times_s: Sequence[float] | Array,
+        *,
+        encoder: "Encoder | None" = None,
+        query: Array | None = None,
+    ) -> None:
+        self._path, self._times_s = path, np.asarray(times_s, dtype=np.float64)
+        self._encoder, self._query = encoder, query
+
+    def scores(self, indices: Sequence[int]) -> Array:
+        if self._encoder is None or self._query is None:
+            raise InputError("these frames have no encoder to score them with: pass encoder= and query=")
+        query = np.asarray(self._query, dtype=np.float64)
+        out = np.empty(len(indices))
+        wanted = getattr(self._encoder, "picture_side", None)
+        side = None if wanted is None else PICTURE_MARGIN * wanted
+        for start in range(0, len(indices), batch := int(getattr(self._encoder, "batch_size", 16))):
+            part = indices[start : start + batch]
+            rows = self._encoder.encode_images(self._decode(part, short_side=side))
+            out[start : start + batch] = rows.astype(np.float64) @ query
+        return out
+
+    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
+        from PIL import Image
+
+        scaled = [Image.fromarray(p).resize(size, Image.Resampling.BILINEAR) for p in self._decode(indices, min(size))]
+        return [np.asarray(picture) for picture in scaled]
+
+    def _decode(self, indices: Sequence[int], short_side: int | None) -> list[Array]:
+        """The pictures in the order asked for; the file is read once, by ascending time."""
+        ascending = sorted(set(indices))
+        found = fetch(self._path, self._times_s[ascending].tolist(), short_side=short_side)
+        by_index = dict(zip(ascending, (picture for _, picture in found), strict=True))
+        return [by_index[index] for index in indices]

@@ -1,0 +1,1 @@
+"""Timestamped text: subtitle files, embedded tracks, speech, screen text."""

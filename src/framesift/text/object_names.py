@@ -1,0 +1,161 @@
+"""Naming a question's objects: noun phrases by rule, or by asking a language model.
+
+A namer is anything with `name_objects(question) → Objects`. Searches for objects (`t-star`, `vsi`, …) look for them.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, Protocol
+
+from framesift.types import Question
+from framesift.types.frame_source import RELATION_KINDS, Objects, Relation, RelationKind
+
+MOST_PHRASES = 8  # of each kind: more only makes a detector slower and less sure
+LONGEST_PHRASE = 4  # words
+
+# Words that end a noun phrase: what remains between them in a question is mostly things and how they look.
+FUNCTION_WORDS = """
+a an the this that these those his her its their my your our some any each every all both no another other such same
+which what who whom whose when where why how i you he she it we they me him us them there here one ones
+is are was were be been being am do does did done doing has have had having will would can could shall should may might
+must and or but nor so if than then as at by for from in into of off on onto out over to toward towards under up down
+with without within about above across after against along among around before behind below beneath beside besides
+between beyond during except inside near next outside since through throughout until upon while because due not only
+also just very more most much many few first second third last finally later video clip scene film movie frame screen
+picture image shown following according question answer option true false correct happens happen happened happening
+appears appear appeared seen see sees looks look looking says say said saying mentions mention mentioned called named
+wearing wears wear worn holding holds hold held doing makes make made making uses use used using goes go going went
+gone comes come came coming gets get got getting takes take took taken taking gives give gave given puts put putting
+stands stand standing stood sits sit sitting sat walks walk walking walked runs run running ran turns turn turning
+turned leaves leave leaving starts start starting begins begin ends end ending tells tell told talks talk talking talked
+explains explain asks ask asked shows show showing describes describe described believes believe thinks think feels feel
+color colour colors colours kind type number time times way reason purpose thing things left right front back side
+"""
+RELATION_WORDS: dict[RelationKind, str] = {
+    "spatial": r"next to|beside|near|behind|in front of|under|above|below|on top of|on|in|inside|between|at|against",
+    "attribute": r"wearing|wears|in an?|with an?|with the|holding|holds|carrying|carries|dressed in",
+    "temporal": r"before|after|then|while|when|during|until|later",
+    "causal": r"because|because of|so that|causes|caused|leads to|due to|makes|made",
+}
+
+_FUNCTION = frozenset(FUNCTION_WORDS.split())
+_QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]{2,400}'|\"[^\"\n]{2,400}\"|“[^”\n]{2,400}”|‘[^’\n]{2,400}’)(?!\w)")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]")
+
+
+class Namer(Protocol):
+    """Reads from a question what to look for."""
+
+    def name_objects(self, question: Question) -> Objects:
+        """Targets, cues and relations."""
+
+
+class RuleNamer:
+    """Noun phrases by rule: runs of words that are no function word, no common verb and no quotation.
+
+    Those of the stem are targets, those of the options cues; two of the stem with nothing but a relation's words
+    between them are related so.
+    """
+
+    def name_objects(self, question: Question) -> Objects:
+        stem = _QUOTED.sub(" , ", question.text)
+        found = list(noun_phrases(stem))
+        targets = tuple(dict.fromkeys(phrase for phrase, _, _ in found))[:MOST_PHRASES]
+        options = (phrase for option in question.valid_options for phrase, _, _ in noun_phrases(option))
+        cues = tuple(phrase for phrase in dict.fromkeys(options) if phrase not in targets)[:MOST_PHRASES]
+        relations = []
+        for (first, _, end), (second, start, _) in pairwise(found):
+            kind = relation_between(stem[end:start])
+            if kind and first != second and {first, second} <= set(targets):
+                relations.append(Relation(first, kind, second))
+        return Objects(targets, cues, tuple(dict.fromkeys(relations)))
+
+
+class AskedNamer:
+    """Objects named by a language model: `ask` is any function from a prompt to the model's reply.
+
+    A reply that can't be read falls back to the rules.
+    """
+
+    PROMPT = (
+        "Which objects should be looked for in a video to answer this question? Reply with JSON only: "
+        '{{"targets": [...], "cues": [...], "relations": [["object", "spatial|attribute|temporal|causal", "object"]]}}.'
+        " Targets are the visible things that answer it, cues are things likely to be near them; at most {most} each, "
+        "two or three words each.\nQuestion: {question}"
+    )
+    WEIGHING = (
+        "To answer this question about a video, how much do these matter: objects in the picture, the scene as a whole,"
+        ' the subtitles? Reply with JSON only: {{"objects": 0.0, "relevance": 0.0, "subtitles": 0.0}}, summing to 1.\n'
+        "Question: {question}"
+    )
+
+    def __init__(self, ask: Callable[[str], str]) -> None:
+        self._ask = ask
+
+    def name_objects(self, question: Question) -> Objects:
+        reply = _read_json(self._ask(self.PROMPT.format(most=MOST_PHRASES, question=question.query_text)))
+        targets = _phrases(reply.get("targets"))
+        if not targets:
+            return RuleNamer().name_objects(question)
+        triples = reply.get("relations")
+        related = [r for r in triples if _is_relation(r)] if isinstance(triples, list) else []
+        return Objects(targets, _phrases(reply.get("cues")), tuple(Relation(*r) for r in related[:MOST_PHRASES]))
+
+    def weigh(self, question: Question) -> tuple[float, float, float] | None:
+        """Q-Gate's weights of objects, relevance and subtitles; None, for the keyword rules, if unreadable."""
+        reply = _read_json(self._ask(self.WEIGHING.format(question=question.query_text)))
+        values = [reply.get(name) for name in ("objects", "relevance", "subtitles")]
+        if not all(isinstance(v, int | float) and 0 <= v < 1e9 for v in values) or not any(values):
+            return None
+        objects, relevance, subtitles = (float(v) for v in values if v is not None)
+        return objects, relevance, subtitles
+
+
+def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
+    """Each phrase in lower case with where it starts and ends; the last words of a longer run."""
+    run: list[re.Match[str]] = []
+    for word in [*_WORD.finditer(text), None]:
+        if word is not None and word.group()[0].isalnum() and not _ends_phrase(word.group()):
+            run.append(word)
+            continue
+        kept = run[-LONGEST_PHRASE:]
+        if kept and not all(part.group().isdigit() for part in kept):
+            yield " ".join(part.group().lower() for part in kept), kept[0].start(), kept[-1].end()
+        run = []
+
+
+def relation_between(words: str) -> RelationKind | None:
+    """The kind of relation the words between two phrases state, the most telling one first."""
+    telling: tuple[RelationKind, ...] = ("causal", "temporal", "attribute", "spatial")
+    for kind in telling:
+        if re.search(rf"\b(?:{RELATION_WORDS[kind]})\b", words.lower()):
+            return kind
+    return None
+
+
+def _ends_phrase(word: str) -> bool:
+    bare = word.lower().replace("’", "'").removesuffix("'s")
+    return bare in _FUNCTION or len(bare) == 1
+
+
+def _read_json(reply: str) -> dict[str, Any]:
+    match = re.search(r"\{.*\}", reply, re.DOTALL)
+    try:
+        value = json.loads(match.group()) if match else {}
+    except json.JSONDecodeError:
+        value = {}
+    return value if isinstance(value, dict) else {}
+
+
+def _phrases(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        return ()
+    return tuple(dict.fromkeys(v.strip().lower() for v in values if isinstance(v, str) and v.strip()))[:MOST_PHRASES]
+
+
+def _is_relation(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    return all(isinstance(part, str) for part in value) and value[1] in RELATION_KINDS

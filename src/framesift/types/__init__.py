@@ -1,0 +1,24 @@
+"""The records that flow through the rooms, each checked where it is made and never changed after."""
+
+from framesift.types.answer import Answer
+from framesift.types.evidence import Evidence
+from framesift.types.question import Question, VisualDemand
+from framesift.types.selection import ROLES, SELECTION_SCHEMA, Basis, Role, Selection, Slot
+from framesift.types.video import Event, SubtitleTrack, VideoIndex, VideoInfo
+
+__all__ = [
+    "ROLES",
+    "SELECTION_SCHEMA",
+    "Answer",
+    "Basis",
+    "Event",
+    "Evidence",
+    "Question",
+    "Role",
+    "Selection",
+    "Slot",
+    "SubtitleTrack",
+    "VideoIndex",
+    "VideoInfo",
+    "VisualDemand",
+]

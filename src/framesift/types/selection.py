@@ -1,0 +1,166 @@
+"""What was chosen and why, and what it was chosen from; it goes to JSON and comes back."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+
+from framesift._utils.text import clock, printable, readable
+from framesift.errors import InputError
+from framesift.types.evidence import Evidence
+from framesift.types.question import Question
+from framesift.types.vectors import Array
+from framesift.types.video import Event
+
+Role = Literal["ground", "visual", "context", "refined"]
+ROLES: tuple[Role, ...] = get_args(Role)
+SELECTION_SCHEMA = "framesift.selection/1"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One selected frame: its place among the candidates, why it is there, and the words that go on it."""
+
+    index: int
+    time_s: float
+    role: Role
+    relevance: float
+    event: Event | None = None
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise InputError(f"role is {self.role!r}; expected one of {', '.join(ROLES)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What a selection was made from, for those who show or check it.
+
+    times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where a video was asked a
+    question, that question and the encoder's name.
+    """
+
+    times_s: Array
+    relevance: Array
+    duration_s: float
+    events: tuple[Event, ...] = ()
+    question: Question | None = None
+    encoder: str = ""
+
+    @classmethod
+    def of(cls, evidence: Evidence, question: Question | None = None, encoder: str = "") -> "Basis":
+        events = tuple(evidence.events)
+        return cls(evidence.times_s, evidence.relevance, evidence.duration_s, events, question, encoder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only; `from_dict` gives the same Basis back."""
+        return {
+            "question": None if self.question is None else asdict(self.question),
+            "encoder": self.encoder,
+            "duration_s": self.duration_s,
+            "events": [asdict(event) for event in self.events],
+            "times_s": np.asarray(self.times_s).tolist(),
+            "relevance": np.asarray(self.relevance).tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Basis":
+        return cls(
+            times_s=np.array(data["times_s"], dtype=np.float64),
+            relevance=np.array(data["relevance"], dtype=np.float64),
+            duration_s=float(data["duration_s"]),
+            events=tuple(_known(Event, event) for event in data["events"]),
+            question=None if data["question"] is None else _known(Question, data["question"]),
+            encoder=str(data["encoder"]),
+        )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen frames in chronological order, and in `trace` (JSON values only) what was decided and why.
+
+    `basis`: what it was made from; selections with equal frames, method, budget and trace are equal without it.
+    """
+
+    slots: tuple[Slot, ...]
+    method: str
+    budget: int
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    basis: Basis | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "slots", tuple(sorted(self.slots, key=lambda slot: slot.index)))
+
+    @property
+    def indices(self) -> list[int]:
+        """Positions among the candidates, ascending."""
+        return [slot.index for slot in self.slots]
+
+    @property
+    def times_s(self) -> list[float]:
+        """Presentation times in seconds, ascending."""
+        return [slot.time_s for slot in self.slots]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __repr__(self) -> str:
+        counts = Counter(slot.role for slot in self.slots)
+        roles = ", ".join(f"{counts[role]} {role}" for role in ROLES if counts[role])
+        return f"Selection({self.method}: {len(self)} frames for a budget of {self.budget}; {roles})"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for slot in self.slots:
+            words = printable(slot.event.text) if slot.event else ""
+            words = words if len(words) <= 60 else words[:59] + "…"
+            lines.append(f"{clock(slot.time_s):>12}  {slot.role:<8} {slot.relevance:>7.3f}  {words}".rstrip())
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only; `from_dict` gives the same Selection back."""
+        return {
+            "schema": SELECTION_SCHEMA,
+            "method": self.method,
+            "budget": self.budget,
+            "slots": [asdict(slot) for slot in self.slots],
+            "trace": dict(self.trace),
+            "basis": None if self.basis is None else self.basis.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Selection":
+        """Read what `to_dict` wrote, whatever else stands beside it; anything else is an InputError."""
+        schema = data.get("schema") if isinstance(data, Mapping) else None
+        if schema != SELECTION_SCHEMA:
+            raise InputError(f"this is no selection of ours: schema is {schema!r}, expected {SELECTION_SCHEMA!r}")
+        try:
+            slots = [dict(slot) for slot in data["slots"]]
+            for slot in slots:
+                slot["event"] = None if slot.get("event") is None else _known(Event, slot["event"])
+            basis = None if data.get("basis") is None else Basis.from_dict(data["basis"])
+            made = tuple(_known(Slot, slot) for slot in slots)
+            return cls(made, data["method"], data["budget"], dict(data["trace"]), basis)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this selection is damaged ({error}); expected what Selection.to_json writes") from None
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        return readable(json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Selection":
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"this is not JSON ({error}); expected what Selection.to_json writes") from None
+        return cls.from_dict(data)
+
+
+def _known(record: type[T], data: Mapping[str, Any]) -> T:
+    """The record from those of the data's keys that it knows."""
+    names = {f.name for f in fields(record)}  # type: ignore[arg-type]  # every record is a dataclass
+    return record(**{name: value for name, value in data.items() if name in names})

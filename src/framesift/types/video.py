@@ -1,0 +1,77 @@
+"""What is in a video: its facts, its candidates as vectors, its timestamped text."""
+
+import math
+from dataclasses import dataclass, field
+
+from framesift.errors import InputError
+from framesift.types.vectors import Array, UnitRows, checked_times
+
+
+@dataclass(frozen=True)
+class SubtitleTrack:
+    """A subtitle stream inside a video file."""
+
+    index: int
+    codec: str
+    language: str = ""
+    title: str = ""
+    is_text: bool = True  # False: pictures of text, which can't be read without recognition
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """What a file says of its video: as shown on screen, on the clock a player shows."""
+
+    path: str
+    duration_s: float
+    width: int = 0
+    height: int = 0
+    fps: float = 0.0
+    codec: str = ""
+    start_s: float = 0.0  # the container's own start time, which is our zero
+    has_audio: bool = False
+    subtitle_tracks: tuple[SubtitleTrack, ...] = ()
+
+
+@dataclass(frozen=True)
+class Event:
+    """A stretch of time and the words that belong to it."""
+
+    start_s: float
+    end_s: float
+    text: str
+    source: str = "subtitles"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.start_s) and math.isfinite(self.end_s)):
+            raise InputError(f"event {self.text[:40]!r} runs from {self.start_s} to {self.end_s}; expected seconds")
+        if self.end_s < self.start_s:
+            raise InputError(f"event {self.text[:40]!r} ends at {self.end_s} s, before its start at {self.start_s} s")
+
+
+@dataclass(frozen=True, eq=False)
+class VideoIndex:
+    """One video's candidates: decoded and encoded once, asked many questions.
+
+    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of what made them.
+    `vectors` holds the same rows with what is computed from them once and shared by every question.
+    """
+
+    info: VideoInfo
+    times_s: Array
+    frames: Array
+    encoder: str
+    vectors: UnitRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        vectors = UnitRows(self.frames)
+        object.__setattr__(self, "vectors", vectors)
+        object.__setattr__(self, "frames", vectors.rows)
+        object.__setattr__(self, "times_s", checked_times(self.times_s, self.info.duration_s, len(vectors)))
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def __repr__(self) -> str:
+        size = "×".join(map(str, self.frames.shape))
+        return f"VideoIndex({self.info.path!r}, {self.info.duration_s:.0f} s, frames {size}, {self.encoder!r})"

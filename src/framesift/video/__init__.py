@@ -1,0 +1,1 @@
+"""Video files: containers, timelines, decoding, colour, frames by time."""

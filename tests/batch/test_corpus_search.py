@@ -1,0 +1,186 @@
+"""Search: what a full scan in float64 would find, whatever the store holds and however it grew."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import framesift as fs
+from framesift.batch.search import _Rows, search
+from framesift.batch.search_report import write_report
+from framesift.batch.vector_store import build, quantise
+from framesift.errors import InputError
+from framesift.store.store import Key, Store
+from framesift.types import Event
+from helpers.batch_videos import make_video
+
+
+class Words:
+    """Texts as given vectors; the last two columns belong to pictures alone."""
+
+    name, dim, fingerprint = "words", 10, "ab" * 8
+
+    def encode_texts(self, texts):
+        rows = np.zeros((len(texts), self.dim), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[:8] = np.random.default_rng(list(text.encode())).normal(size=8)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def encode_images(self, pictures):
+        raise NotImplementedError
+
+
+class Made:
+    """A source out of an array."""
+
+    def __init__(self, owner, rows, times_s):
+        self.owner, self.rows, self.times_s = owner, rows, times_s
+
+    def vectors(self):
+        return self.rows, self.times_s
+
+    def some(self, places):
+        return self.rows[list(places)]
+
+
+def unit(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 12), st.sampled_from([0.0, 2.0, 50.0]))
+def test_the_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit, window_s):
+    rng = np.random.default_rng(seed)
+    # Vectors in a narrow cone, as real ones are, and some of them equal: the bounds alone decide nothing.
+    centre = rng.normal(size=6)
+    sources = [
+        Made(f"{k:032x}/x", unit(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
+        for k in range(3)
+    ]
+    segment = build(tmp_path_factory.mktemp("m"), "search-x", sources, np.arange(6))
+    query = unit(rng.normal(size=(1, 6)))[0]
+    rows = _Rows([(segment, np.ones(3 * count, bool))], sources, query)
+    scores = np.concatenate([source.rows for source in sources]).astype(np.float64) @ query.astype(np.float64)
+    wanted: list[int] = []
+    for row in sorted(range(3 * count), key=lambda row: (-scores[row], row)):
+        near = (r for r in wanted if r // count == row // count and abs(r - row) <= window_s)
+        if len(wanted) < limit and next(near, None) is None:
+            wanted.append(row)
+    assert [row for row, _ in rows.best(limit, window_s)] == wanted
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 300))
+def test_no_product_is_off_by_more_than_its_bound(seed, dim):
+    rng = np.random.default_rng(seed)
+    rows, query = unit(rng.standard_cauchy(size=(20, dim))), unit(rng.normal(size=(1, dim)))[0]
+    codes, told = quantise(rows)
+    rough = (codes.astype(np.float64) @ query) * told["scale"]
+    assert (np.abs(rough - rows.astype(np.float64) @ query) <= told["error"] + 1e-6).all()
+
+
+@pytest.fixture
+def store(tmp_path):
+    kept = Store(tmp_path / "store")
+    for k in range(3):
+        save(kept, k)
+    return kept
+
+
+def save(store, k, count=40):
+    frames = unit(np.random.default_rng(k).normal(size=(count, 10)))
+    video = {"path": f"/videos/{k}.mp4"}
+    store.save(Key(f"{k:032x}", "words", "ab" * 8, "1", "exact"), np.arange(count) * 1.0, frames, {"video": video})
+
+
+def best_of(store, text):
+    query = Words().encode_texts([text])[0].astype(np.float64)
+    found = []
+    for file in store.root.rglob("index.safetensors"):
+        from safetensors.numpy import load_file
+
+        frames = load_file(file)["frames"].astype(np.float64)
+        frames /= np.linalg.norm(frames, axis=1, keepdims=True)
+        found += [(score, file.parts[-3], time) for time, score in enumerate(frames @ query)]
+    return max(found)
+
+
+def test_a_store_that_grows_and_shrinks_is_searched_as_it_is(store):
+    assert hit_of(store, "one") == best_of(store, "one")[1:]
+    for k in range(3, 9):
+        save(store, k)
+        assert hit_of(store, f"text {k}") == best_of(store, f"text {k}")[1:]
+    for entry in list(store.entries())[:7]:
+        if entry.manifest.get("kind") == "index":
+            store.remove(entry)
+    assert hit_of(store, "one") == best_of(store, "one")[1:]
+
+
+def hit_of(store, text):
+    hit = search(text, encoder=Words(), store=store.root, limit=1)[0]
+    return hit.fingerprint, hit.time_s
+
+
+def test_only_columns_that_texts_use_are_kept(store):
+    search("one", encoder=Words(), store=store.root)
+    codes = next((store.root / "corpus").glob("*.codes.npy"))
+    assert np.load(codes).shape == (120, 8)
+
+
+def test_words_are_found_too_and_joined_with_the_pictures_near_them(store):
+    video = f"{1:032x}"
+    time_s = next(
+        h.time_s for h in search("a hedgehog", encoder=Words(), store=store.root, limit=50) if h.fingerprint == video
+    )
+    store.save_events(
+        video, "corpus", [Event(time_s, time_s + 2, "a hedgehog"), Event(90, 92, "else")], "/videos/1.mp4"
+    )
+    hits = search("a hedgehog", encoder=Words(), store=store.root, limit=5, by="events")
+    assert hits[0].event.text == "a hedgehog" and hits[0].event_relevance == pytest.approx(1)
+    both = search("a hedgehog", encoder=Words(), store=store.root, limit=50)
+    assert "a hedgehog" in [hit.event.text for hit in both if hit.event and hit.fingerprint == video and hit.relevance]
+    store.remove(next(e for e in store.entries() if e.folder.name == "events-corpus"))
+    store.save_events(video, "corpus", [Event(3, 4, "a whale")], "/videos/1.mp4")
+    assert [h.event.text for h in search("a hedgehog", encoder=Words(), store=store.root, by="events")] == ["a whale"]
+
+
+def test_a_damaged_file_of_vectors_is_made_again(store):
+    first = search("one", encoder=Words(), store=store.root)
+    for file in (store.root / "corpus").glob("search-*.rows.npy"):
+        file.write_bytes(b"torn")
+    assert search("one", encoder=Words(), store=store.root) == first
+
+
+def test_an_empty_store_and_empty_words_are_sentences(tmp_path):
+    with pytest.raises(InputError, match="holds no video indexed with words"):
+        search("one", encoder=Words(), store=tmp_path)
+    with pytest.raises(InputError, match="nothing to search for"):
+        search(" ", encoder=Words(), store=tmp_path)
+
+
+def test_the_report_shows_the_picture_and_escapes_the_rest(known, tmp_path):
+    video = make_video(tmp_path / "<b>x.mp4", (0, 200, 0))
+    (tmp_path / "<b>x.srt").write_text("1\n00:00:01,100 --> 00:00:02,000\nred & <script>alert(1)</script>\n")
+    fs.corpus.index(video, encoder=known, store=tmp_path / "s")
+    hits = search("red", encoder=known, store=tmp_path / "s")
+    assert any(hit.event for hit in hits)
+    page = write_report("<i>red</i>", hits, tmp_path / "r.html").read_text()
+    assert "data:image/jpeg;base64," in page and "<script" not in page and "<i>" not in page and "<b>x" not in page
+    video.unlink()
+    assert "the video is not here" in write_report("red", hits, tmp_path / "r.html").read_text()
+
+
+def test_the_command_prints_a_table_or_json(known, store, tmp_path, capsys):
+    from framesift.cli import main
+
+    fs.corpus.index(make_video(tmp_path / "a.mp4"), encoder=known, store=tmp_path / "s")
+    said = ["corpus", "search", "green", "--encoder", known, "--store", str(tmp_path / "s")]
+    assert main(said) == 0
+    assert "a.mp4" in capsys.readouterr().out
+    assert main([*said, "--json", "--limit", "1"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    assert [Path(hit["video"]).name for hit in hits] == ["a.mp4"]
+    assert main([*said[:-1], str(tmp_path / "none")]) == 2

@@ -1,0 +1,66 @@
+"""Which videos a list, a folder or a pattern names."""
+
+import json
+
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+import pytest
+
+from framesift.batch.listing import Video, list_videos
+from framesift.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("b.mp4", "a.mkv", "notes.txt.bak"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def test_a_folder_and_a_pattern_give_full_paths(folder):
+    both = [Video(str(folder / "a.mkv")), Video(str(folder / "b.mp4"))]
+    assert list_videos(folder) == both
+    assert list_videos([str(folder / "*.mp4"), folder]) == [both[1], both[0]]
+
+
+def test_lists_of_every_kind_say_the_same(folder):
+    rows = [
+        {"path": "a.mkv", "subtitles": "a.srt"},
+        {"path": "s3://bucket/b.mp4", "subtitles": None},
+        {"path": (folder / "b.mp4").as_uri(), "subtitles": ""},
+    ]
+    wanted = [
+        Video(str(folder / "a.mkv"), str(folder / "a.srt")),
+        Video("s3://bucket/b.mp4"),
+        Video(str(folder / "b.mp4")),
+    ]
+    (folder / "l.csv").write_text("path,subtitles\n" + "".join(f"{r['path']},{r['subtitles'] or ''}\n" for r in rows))
+    (folder / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    parquet.write_table(arrow.Table.from_pylist(rows), folder / "l.parquet")
+    for name in ("l.csv", "l.jsonl", "l.parquet"):
+        assert list_videos(folder / name) == wanted
+    (folder / "l.txt").write_text("# mine\n\n" + "".join(f"{row['path']}\n" for row in rows))
+    assert [video.path for video in list_videos(folder / "l.txt")] == [video.path for video in wanted]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("l.csv", "title\nx\n", "row 1 has the columns title"),
+        ("l.csv", 'path\n""\n', "row 1 names no video"),
+        ("l.jsonl", "{", "line 1 is not JSON"),
+        ("l.jsonl", "[1]", "expected a path"),
+        ("l.txt", "# nothing\n", "holds no video"),
+        ("l.parquet", "no table", "is no Parquet file"),
+    ],
+)
+def test_a_list_that_cant_be_used_is_one_sentence(tmp_path, name, text, told):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=told) as error:
+        list_videos(tmp_path / name)
+    assert "\n" not in str(error.value)
+
+
+def test_a_list_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="can't be read"):
+        list_videos(tmp_path / "none.csv")

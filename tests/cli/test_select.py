@@ -1,0 +1,169 @@
+"""The commands people came for: select and compare, as a user types them."""
+
+import csv
+import json
+import os
+import shutil
+import zipfile
+
+import pytest
+
+import framesift as fs
+from framesift.cli import main
+from helpers.clips import make_clip
+
+pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+
+SUBTITLES = (
+    "1\n00:00:02,000 --> 00:00:04,000\nHello \x1b[31mthere\n\n2\n00:00:08,000 --> 00:00:09,500\nThe coffee is cold\n"
+)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A clip with subtitles, and a store that all tests here share."""
+    folder = tmp_path_factory.mktemp("kept")
+    make_clip(folder / "clip.mp4", seconds=12)
+    (folder / "clip.srt").write_text(SUBTITLES)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch, kept):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(kept / "store" / "indexes"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def select(kept):
+    return lambda *rest: main(["select", str(kept / "clip.mp4"), "--budget", "4", *rest])
+
+
+def test_select_prints_a_table_and_writes_an_exhibit(select, place, capsys):
+    assert select("-q", "Is the coffee cold?", "-o", "yes", "-o", "no", "--visual-demand", "0") == 0
+    out, err = capsys.readouterr()
+    assert "A. yes" in out and "4 frames for a budget of 4" in out and "The coffee is cold" in out
+    assert "2 from" in err and "clip.srt" in err
+    folder = place / "clip-evidence"
+    assert f"Report: {folder / 'report.html'}" in out
+    assert {path.name for path in folder.iterdir()} == {"frames", "report.html", "selection.json", "sheet.jpg"}
+
+
+def test_terminal_is_not_steered_by_subtitles(select, capsys):
+    assert select("-q", "Hello?", "--no-exhibit", "--budget", "12") == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--zip",)])
+def test_a_file_name_that_is_no_utf8_is_no_obstacle(kept, place, more, capsys):
+    video = place / os.fsdecode(b"caf\xe9.mp4")
+    shutil.copy(kept / "clip.mp4", video)
+    assert main(["select", str(video), "-q", "Is the coffee cold?", "--budget", "4", *more]) == 0
+    assert main(["index", str(place), "--json"]) == 0
+    assert "caf\ufffd.mp4" in capsys.readouterr().out
+
+
+def test_second_run_takes_a_free_name(select, place):
+    for _ in range(2):
+        assert select("-q", "Cold?") == 0
+    assert {path.name for path in place.iterdir()} == {"clip-evidence", "clip-evidence-2"}
+
+
+def test_options_may_stand_in_the_question(select, capsys):
+    assert select("-q", "Is it cold? A) yes B) no", "--json", "--no-exhibit") == 0
+    assert json.loads(capsys.readouterr().out)["basis"]["question"] == {"text": "Is it cold?", "options": ["yes", "no"]}
+
+
+def test_json_is_a_selection_and_says_where_it_is(select, place, capsys):
+    assert select("-q", "Cold?", "--json", "--out", "x") == 0
+    text = capsys.readouterr().out
+    assert len(fs.Selection.from_json(text)) == 4
+    assert json.loads(text)["report"] == str(place / "x" / "report.html")
+
+
+def test_set_reaches_the_method(select, capsys):
+    assert select("-q", "Cold?", "--json", "--no-exhibit", "--set", "alpha_ground=1/2", "--set", "gate=0") == 0
+    options = json.loads(capsys.readouterr().out)["trace"]["options"]
+    assert options["alpha_ground"] == 0.5 and options["gate"] == 0
+
+
+def test_any_method_carries_the_words_on_screen(select, capsys):
+    assert select("-q", "Cold?", "--json", "--no-exhibit", "--method", "uniform", "--budget", "12") == 0
+    texts = {slot["text"] for slot in json.loads(capsys.readouterr().out)["slots"]}
+    assert "The coffee is cold" in texts and "" in texts
+
+
+def test_overlay_none_and_no_subtitles_leave_frames_bare(select, capsys):
+    for words in (["--overlay", "none"], ["--subtitles", "none", "--speech", "none"]):
+        assert select("-q", "Cold?", "--json", "--no-exhibit", *words) == 0
+        assert {slot["text"] for slot in json.loads(capsys.readouterr().out)["slots"]} == {""}
+
+
+def test_many_questions_make_an_exhibit_each_and_one_list(select, place):
+    with (place / "q.csv").open("w") as file:
+        csv.writer(file).writerows([["id", "question", "A", "B"], ["7", "Cold?", "yes", "no"], ["8", "Who?", "", ""]])
+    assert select("--questions", "q.csv", "--out", "all", "--format", "frame_idx", "--format", "jsonl") == 0
+    assert sorted(path.name for path in (place / "all").iterdir()) == [
+        "001-7",
+        "002-8",
+        "exhibits.json",
+        "frame_idx.json",
+    ]
+    rows = json.loads((place / "all" / "frame_idx.json").read_text())
+    assert [row["id"] for row in rows] == ["7", "8"] and all(len(row["frame_idx"]) == 4 for row in rows)
+    assert (place / "all" / "002-8" / "frames.jsonl").exists()
+
+
+def test_zip_and_formats(select, place):
+    assert select("-q", "Cold?", "--out", "x", "--zip", "--format", "openai") == 0
+    with zipfile.ZipFile(place / "x.zip") as archive:
+        assert "x/openai.json" in archive.namelist()
+
+
+def test_compare_writes_one_report_and_a_line_per_method(kept, place, capsys):
+    words = ["compare", str(kept / "clip.mp4"), "-q", "Cold?", "--budget", "4", "--methods", "gcr,uniform,topk"]
+    assert main([*words, "--set", "uniform.convention=ends", "--out", "both"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines() if line[:3] in ("gcr", "uni", "top")] == [
+        "gcr",
+        "uniform",
+        "topk",
+    ]
+    chosen = json.loads((place / "both" / "selection-uniform.json").read_text())
+    assert chosen["trace"]["options"] == {"convention": "ends"}
+    assert (place / "both" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "there is no question"),
+        (["-q", ""], "question is empty"),
+        (["-q", "x", "--questions", "q.json"], "one or the other"),
+        (["--questions", "nowhere.json"], "nowhere.json"),
+        (["-q", "x", "--method", "best"], "known are gcr"),
+        (["-q", "x", "--set", "alpha"], "NAME=VALUE"),
+        (["-q", "x", "--set", "alpha=1"], "alpha_ground"),
+        (["-q", "x", "--set", "gate=high"], "gate"),
+        (["-q", "x", "--budget", "0"], "budget"),
+        (["-q", "x", "--format", "xml"], "keyframe_indices"),
+        (["-q", "x", "--subtitles", "nowhere.srt"], "nowhere.srt"),
+        (["-q", "x", "--visual-demand", "much"], "--visual-demand"),
+        (["-q", "x", "--size", "0"], "size"),
+        (["-q", "x", "--out", "taken"], "--force"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, said, capsys):
+    (place / "taken").mkdir()
+    (place / "taken" / "letter.txt").write_text("dear")
+    assert select(*words) == 2
+    *before, sentence = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("framesift: ") and said in sentence
+    assert not [line for line in before if line.startswith(("framesift: ", "Traceback"))]
+    assert [path.name for path in place.iterdir()] == ["taken"]
+
+
+def test_compare_wants_two_methods(kept, capsys):
+    assert main(["compare", str(kept / "clip.mp4"), "-q", "x", "--methods", "gcr"]) == 2
+    assert "two or more" in capsys.readouterr().err

@@ -1,0 +1,181 @@
+"""Detectors: boxes of tiny OWLv2 and Grounding DINO checkpoints, made from a config and read back from a folder."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from framesift.cli import main
+from framesift.encoders import detectors as detect
+from framesift.errors import FramesiftError, InputError
+from helpers.clips import GridEncoder, make_clip
+from helpers.strict_server import StrictServer
+from helpers.tiny_checkpoints import TOWER, WORDS, image_processor, write_json
+
+for module in ("torch", "transformers", "PIL"):
+    pytest.importorskip(module, reason=f"{module} comes with framesift[siglip]")
+
+PHRASES = ["a cat", "the red house", "dog"]
+
+
+def save_owlv2(folder):
+    from transformers import Owlv2Config, Owlv2ForObjectDetection
+
+    letters = [chr(code) for code in range(33, 127)]
+    pieces = [*letters, *(f"{letter}</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
+    write_json(folder / "vocab.json", {piece: k for k, piece in enumerate(pieces)})
+    (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "CLIPTokenizer", "pad_token": "!"})
+    ends = {"bos_token_id": len(pieces) - 2, "eos_token_id": len(pieces) - 1, "pad_token_id": 0}
+    words = TOWER | {"vocab_size": len(pieces), "max_position_embeddings": 16} | ends
+    looks = TOWER | {"image_size": 64, "patch_size": 16}
+    Owlv2ForObjectDetection(Owlv2Config(text_config=words, vision_config=looks, projection_dim=32)).save_pretrained(
+        folder
+    )
+    image_processor("Owlv2ImageProcessor")(size={"height": 64, "width": 64}).save_pretrained(folder)
+
+
+def save_grounding_dino(folder):
+    from transformers import BertTokenizer, GroundingDinoConfig, GroundingDinoForObjectDetection, SwinConfig
+
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *WORDS]
+    BertTokenizer(vocab={word: k for k, word in enumerate(vocabulary)}).save_pretrained(folder)
+    looks = SwinConfig(
+        image_size=64, patch_size=4, embed_dim=8, depths=[1] * 4, num_heads=[1] * 4, window_size=4,
+        out_features=["stage2", "stage3", "stage4"],
+    )  # fmt: skip
+    words = {"model_type": "bert", "vocab_size": len(vocabulary), "hidden_size": 32, "num_hidden_layers": 1}
+    words |= {"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 64}
+    small = {f"{part}_attention_heads": 2 for part in ("encoder", "decoder")}
+    small |= {f"{part}_ffn_dim": 32 for part in ("encoder", "decoder")}
+    config = GroundingDinoConfig(
+        backbone_config=looks, text_config=words, d_model=32, encoder_layers=1, decoder_layers=2, num_queries=10,
+        max_text_len=64, **small,
+    )  # fmt: skip
+    GroundingDinoForObjectDetection(config).save_pretrained(folder)
+    image_processor("GroundingDinoImageProcessor")(size={"shortest_edge": 128, "longest_edge": 256}).save_pretrained(
+        folder
+    )
+
+
+SAVE = {"owlv2": save_owlv2, "grounding-dino": save_grounding_dino}
+
+
+@pytest.fixture(scope="module", params=SAVE)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(kind, tmp_path_factory):
+    import torch
+
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp(kind)
+    SAVE[kind](path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def detector(folder):
+    return detect.load(str(folder), device="cpu", threshold=0.0)
+
+
+def test_boxes_lie_in_the_picture_and_have_a_phrase(detector, pictures):
+    for picture, boxes in zip(pictures, detector.detect(pictures, PHRASES), strict=True):
+        assert boxes and {box.phrase for box in boxes} <= set(PHRASES)
+        height, width, _ = picture.shape
+        assert all(0 <= b.left <= b.right <= width and 0 <= b.top <= b.bottom <= height for b in boxes)
+        assert [b.score for b in boxes] == sorted((b.score for b in boxes), reverse=True)
+
+
+def test_boxes_are_those_of_transformers(detector, folder, kind, pictures):
+    import torch
+    import transformers
+    from PIL import Image
+
+    image = Image.fromarray(pictures[0])
+    processor = image_processor(detect.FAMILIES[kind].processor).from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
+    looks = processor(images=[image], return_tensors="pt")
+    size = [(image.height, image.width)]
+    if kind == "owlv2":
+        words = tokenizer(PHRASES, padding="max_length", max_length=16, return_tensors="pt")
+        with torch.no_grad():
+            out = model(input_ids=words["input_ids"], attention_mask=words["attention_mask"], **looks)
+        expected = processor.post_process_object_detection(out, threshold=-1.0, target_sizes=size)[0]
+    else:
+        words = tokenizer(["a cat. the red house. dog."], return_tensors="pt")
+        with torch.no_grad():
+            out = model(**words, **looks)
+        whole = transformers.GroundingDinoProcessor(processor, tokenizer)
+        expected = whole.post_process_grounded_object_detection(
+            out, words["input_ids"], threshold=-1.0, text_threshold=0.0, target_sizes=size
+        )[0]
+    boxes = detector.detect([image], PHRASES)[0]
+    limits = np.array([image.width, image.height] * 2)
+    theirs = sorted(np.clip(box, 0, limits).round(2).tolist() for box in expected["boxes"].numpy())
+    np.testing.assert_allclose(sorted(np.round(box[2:], 2).tolist() for box in boxes), theirs, atol=0.02)
+    if kind == "owlv2":
+        best = np.sort(expected["scores"].numpy())[::-1]
+        np.testing.assert_allclose([box.score for box in boxes], best, atol=1e-5)
+
+
+def test_only_confident_boxes_come_back(folder, pictures):
+    everything = detect.load(str(folder), device="cpu", threshold=0.0).detect(pictures[:1], PHRASES)[0]
+    middle = float(np.median([box.score for box in everything]))
+    some = detect.load(str(folder), device="cpu", threshold=middle).detect(pictures[:1], PHRASES)[0]
+    assert some == [box for box in everything if box.score >= middle]
+
+
+def test_nothing_to_look_for_finds_nothing(detector, pictures):
+    assert detector.detect(pictures, []) == [[] for _ in pictures]
+    assert detector.detect([], PHRASES) == []
+
+
+def test_another_kind_of_model_is_refused(folder, tmp_path):
+    other = tmp_path / "bert"
+    shutil.copytree(folder, other)
+    (other / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(InputError, match="'bert'; expected one of owlv2, grounding-dino"):
+        detect.load(str(other))
+
+
+def test_absent_weights_name_the_command(monkeypatch, tmp_path):
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
+    with pytest.raises(FramesiftError, match="framesift pull google/owlv2-base-patch16-ensemble"):
+        detect.load("owlv2")
+    with pytest.raises(InputError, match="holds no config.json"):
+        detect.load(str(tmp_path))
+
+
+@pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-frames", "q-gate"])
+def test_search_runs_from_the_command_line(method, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
+    clip = make_clip(tmp_path / "clip.mp4", seconds=12)
+    words = ["-q", "Where is the red house?", "--budget", "4", "--json", "--no-exhibit", "--encoder", "offline"]
+    assert main(["select", str(clip), *words, "--method", method, "--set", f"detector={folder}"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["slots"]) == 4 and told["trace"]["objects"] == ["red house"]
+
+
+def test_server_may_name_the_objects(tmp_path, monkeypatch):
+    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
+    seen = []
+
+    class Eye:
+        name = "eye"
+
+        def detect(self, pictures, phrases):
+            seen.append(list(phrases))
+            return [[] for _ in pictures]
+
+    clip = make_clip(tmp_path / "clip.mp4", seconds=12)
+    index = fs.index(clip, encoder=GridEncoder(), store=tmp_path / "store")
+    with StrictServer(words='{"targets": ["blue door"], "cues": []}') as server:
+        fs.select(index, "Where?", encoder=GridEncoder(), budget=4, method="t-star", detector=Eye(), namer=server.url)
+    assert seen[0] == ["blue door"]

@@ -1,0 +1,41 @@
+"""The sentence encoder written out: the same vectors as the library it came from."""
+
+import numpy as np
+import pytest
+
+from framesift.encoders import minilm
+
+TEXTS = ["a cat", "Why does Tom leave the house so early?", "", "Où est l'éléphant? 象はどこ", "word " * 400]
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    for module in ("torch", "tokenizers", "safetensors", minilm.PACKAGE):
+        pytest.importorskip(module, reason=f"{module} comes with framesift[offline]")
+    return minilm.SentenceEncoder()
+
+
+def test_vectors_are_those_of_transformers(sentences):
+    transformers = pytest.importorskip("transformers", reason="transformers comes with framesift[siglip]")
+    import torch
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm.folder())
+    tokens = tokenizer(TEXTS, padding=True, truncation=True, max_length=minilm.LIMIT, return_tensors="pt")
+    with torch.no_grad():
+        states = transformers.AutoModel.from_pretrained(minilm.folder()).eval()(**tokens).last_hidden_state
+    mask = tokens["attention_mask"][..., None]
+    means = ((states * mask).sum(1) / mask.sum(1)).numpy()
+    wanted = means / np.linalg.norm(means, axis=1, keepdims=True)
+    np.testing.assert_allclose(sentences.encode_texts(TEXTS), wanted, atol=1e-5)
+
+
+def test_a_text_has_one_vector_whatever_the_batch(sentences):
+    alone = np.concatenate([sentences.encode_texts([text]) for text in TEXTS])
+    np.testing.assert_allclose(sentences.encode_texts(TEXTS), alone, atol=1e-5)
+
+
+def test_pieces_fit_and_keep_every_word(sentences):
+    text = "the cat sits on a mat near the old tree " * 60
+    pieces = sentences.split_text(text)
+    assert " ".join(pieces).split() == text.split()
+    assert max(len(sentences._tokenizer.encode(piece).ids) for piece in pieces) <= minilm.LIMIT

@@ -1,0 +1,128 @@
+"""The offline encoder: real weights, so what it says of real pictures is tested too."""
+
+import numpy as np
+import pytest
+
+from framesift.encoders import minilm, offline
+from framesift.encoders.base import encode_long_texts, get_encoder
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    for module in (*offline._MODULES, *offline._WEIGHTS):
+        pytest.importorskip(module, reason=f"{module} comes with framesift[offline]")
+    return get_encoder("offline")
+
+
+@pytest.fixture(scope="module")
+def photographs():
+    data = pytest.importorskip("skimage.data", reason="scikit-image has the photographs")
+    return {"cat": data.chelsea(), "coffee": data.coffee(), "rocket": data.rocket(), "camera": data.camera()}
+
+
+def test_photographs_find_their_captions(encoder, photographs):
+    from PIL import Image
+
+    images = [Image.fromarray(photographs[name]) for name in ("cat", "coffee", "rocket", "camera")]
+    captions = ["a cat", "a cup of coffee", "a rocket on its launch pad", "a camera on a tripod"]
+    scores = encoder.encode_images(images) @ encoder.encode_texts(captions).T
+    assert scores.argmax(axis=0).tolist() == scores.argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+
+def test_class_names_are_in_the_networks_order(encoder, photographs):
+    logits, _ = encoder.look_at([photographs["cat"], photographs["coffee"]])
+    names = [offline.class_names()[k] for k in logits.argmax(axis=1)]
+    assert names == ["Egyptian Mau", "espresso"]
+
+
+def test_class_vectors_are_those_of_the_class_names(encoder):
+    names = offline.class_names()
+    assert len(names) == len(offline.class_vectors()) == 1000
+    few = list(range(0, 1000, 50))
+    np.testing.assert_allclose(
+        minilm.SentenceEncoder().encode_texts([names[k] for k in few]), offline.class_vectors()[few], atol=2e-4
+    )
+
+
+def test_rows_are_float32_of_unit_length(encoder, pictures):
+    for rows in (encoder.encode_images(pictures), encoder.encode_texts(["a cat", "a dog"])):
+        assert rows.dtype == np.float32
+        assert rows.shape[1] == encoder.dim
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+
+
+def test_a_picture_has_one_vector_whatever_the_batch(encoder, pictures):
+    many = encoder.encode_images([*pictures, *pictures[::-1], pictures[0]])
+    alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
+    np.testing.assert_allclose(many, np.concatenate([alone, alone[::-1], alone[:1]]), atol=1e-5)
+
+
+def test_an_array_is_as_its_picture(encoder, pictures):
+    from PIL import Image
+
+    images = [Image.fromarray(picture) for picture in pictures]
+    np.testing.assert_array_equal(encoder.encode_images(pictures), encoder.encode_images(images))
+
+
+def test_folded_network_is_the_plain_one(encoder, photographs):
+    import torch
+    from efficientnet_lite_pytorch import EfficientNet
+
+    plain = EfficientNet.from_name(offline.NETWORK)
+    plain.load_state_dict(torch.load(offline._network_file(), weights_only=True))
+    square = photographs["cat"][:300, :300]
+    from PIL import Image
+
+    pixels = np.asarray(Image.fromarray(square).resize((224, 224), resample=3, reducing_gap=3.0))
+    with torch.no_grad():
+        wanted = plain.eval()(torch.from_numpy((pixels.astype(np.float32) - 127) / 128).permute(2, 0, 1)[None])
+    np.testing.assert_allclose(encoder.look_at([square])[0], wanted.numpy(), atol=1e-3)
+
+
+def test_text_takes_no_part_in_the_looks(encoder):
+    assert not encoder.encode_texts(["a cat"])[:, minilm.DIM :].any()
+
+
+def test_threads_of_torch_are_left_as_they_were(encoder, pictures):
+    import torch
+
+    before = torch.get_num_threads()
+    encoder.encode_images(pictures)
+    assert torch.get_num_threads() == before
+
+
+def test_nothing_in_nothing_out(encoder):
+    assert encoder.encode_images([]).shape == encoder.encode_texts([]).shape == (0, encoder.dim)
+
+
+def test_long_text_is_split_and_averaged(encoder):
+    long = "the cat sits on a mat near the old tree and sleeps " * 40
+    pieces = encoder.encode_texts(encoder.split_text(long))
+    assert len(pieces) > 1
+    mean = pieces.mean(axis=0)
+    np.testing.assert_allclose(encode_long_texts(encoder, [long])[0], mean / np.linalg.norm(mean), atol=1e-6)
+
+
+def test_fingerprint_changes_with_a_constant(encoder, monkeypatch):
+    before = encoder.fingerprint
+    monkeypatch.setattr(offline, "MEANING_SHARE", 0.3)
+    assert offline.OfflineEncoder().fingerprint != before
+
+
+def test_fingerprint_repeats(encoder):
+    assert offline.OfflineEncoder().fingerprint == encoder.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted"),
+    [((224, 224), (224, 224)), ((1920, 1080), (288, 160)), ((9, 4000), (32, 1568)), ((1, 1), (224, 224))],
+)
+def test_a_picture_keeps_its_shape_in_whole_tiles(size, wanted):
+    assert offline.prepared_size(*size) == wanted
+
+
+def test_only_the_likeliest_classes_count():
+    vectors = np.eye(4)
+    mean = offline.mean_of_classes(np.array([[3.0, 1.0, 2.0, 0.0]]), vectors, most=2, temperature=1.0)
+    odds = np.exp([3.0, 2.0])
+    np.testing.assert_allclose(mean[0], [odds[0] / odds.sum(), 0, odds[1] / odds.sum(), 0])

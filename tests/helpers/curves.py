@@ -1,0 +1,58 @@
+"""Relevance curves and small videos for the selectors of papers: random, smooth, spiky, constant, tiny and long."""
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from helpers.selection_cases import vectors
+
+KINDS = ("random", "smooth", "spiky", "constant")
+TINY = range(1, 11)
+LONG = 10_000
+
+# Every kind, tiny and middling, with small, odd and large budgets.
+small = pytest.mark.parametrize(
+    ("kind", "count", "budget"),
+    [(kind, count, budget) for kind in KINDS for count in (*TINY, 37, 150) for budget in (1, 2, 3, 5, 8, 32, 40)],
+)
+long = pytest.mark.parametrize("kind", KINDS)
+
+
+def curve(kind, count, seed=0):
+    """(count,) numbers as cosines with a question look."""
+    rng = np.random.default_rng([seed, count, KINDS.index(kind)])
+    if kind == "constant":
+        return np.full(count, 0.1)
+    if kind == "random":
+        return rng.uniform(0.0, 0.3, count)
+    if kind == "smooth":
+        place = np.arange(count) / max(count, 2)
+        return sum(rng.uniform(0.02, 0.1) * np.sin(2 * np.pi * (k + 1) * place + rng.uniform(0, 6)) for k in range(5))
+    spikes = np.full(count, 0.05)
+    spikes[rng.integers(0, count, 1 + count // 25)] = 0.3
+    return spikes
+
+
+def video(kind, count, *, dim=6, seed=0):
+    """An Evidence whose relevance is the curve, with shots of look-alikes and lines of speech."""
+    rng = np.random.default_rng([seed, count])
+    lines = count // 3
+    starts, lengths = np.sort(rng.uniform(0, count, lines)), rng.uniform(0, 9, lines)
+    events = [fs.Event(a, a + length, f"line {k}") for k, (a, length) in enumerate(zip(starts, lengths, strict=True))]
+    return fs.Evidence(
+        times_s=np.arange(count) * 1.0,
+        duration_s=float(count),
+        frames=vectors(rng, count, dim, "shots"),
+        query=vectors(rng, 1, dim, "noise")[0],
+        events=events,
+        scores=curve(kind, count, seed),
+        event_scores=rng.uniform(-0.1, 1.0, lines),
+    )
+
+
+def picked(evidence, budget, method, **options):
+    """The frames a selector chose, ascending, after checking that they are as many and as distinct as asked."""
+    selection = fs.select_frames(evidence, budget=budget, method=method, **options)
+    assert len(set(selection.indices)) == len(selection) == min(budget, len(evidence))
+    assert selection.indices == sorted(selection.indices)
+    return selection.indices

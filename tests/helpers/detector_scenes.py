@@ -1,0 +1,79 @@
+"""A made-up video whose frames can be looked at, and a detector that finds the colours in them."""
+
+import numpy as np
+
+import framesift as fs
+from framesift.types.frame_source import Box
+
+COLOURS = {"red car": 0, "green tree": 1, "blue door": 2}
+
+
+class Scenes:
+    """A source that keeps count. Frame i shows red, green and blue as strongly as levels[i] says (0 to 255)."""
+
+    def __init__(self, levels, scores):
+        self.levels, self.values = np.asarray(levels, dtype=np.uint8), np.asarray(scores)
+        self.asked = []
+
+    def scores(self, indices):
+        self.asked += list(indices)
+        return self.values[list(indices)]
+
+    def pictures(self, indices, *, size):
+        self.asked += list(indices)
+        return [np.broadcast_to(self.levels[i], (size[1], size[0], 3)) for i in indices]
+
+
+class ColourDetector:
+    """Finds a colour wherever a quarter of a frame holds it, as surely as it is strong."""
+
+    name = "colours"
+    seen = 0
+
+    def detect(self, pictures, phrases):
+        found = []
+        for picture in pictures:
+            self.seen += 1
+            boxes = []
+            for top in range(0, picture.shape[0], 45):
+                for left in range(0, picture.shape[1], 80):
+                    boxes += [
+                        Box(phrase, picture[top, left, COLOURS[phrase]] / 255, left, top, left + 80, top + 45)
+                        for phrase in phrases
+                        if phrase in COLOURS and picture[top, left, COLOURS[phrase]] > 0
+                    ]
+            found.append(boxes)
+        return found
+
+
+def scenes(count, seed=0, kind="random"):
+    """Evidence with a source of `count` frames.
+
+    random: red in a few long stretches, green and blue now and then. smooth: all three swell and fade. spiky: red in
+    single frames. constant: the same everywhere. empty: nothing to be found.
+    """
+    rng = np.random.default_rng([seed, count])
+    levels = np.zeros((count, 3))
+    if kind == "random":
+        for start in rng.integers(0, count, 1 + count // 100):
+            levels[start : start + 12, 0] = rng.integers(100, 256)
+        levels[rng.random(count) < 0.1, 1] = 200
+        levels[rng.random(count) < 0.1, 2] = 150
+    elif kind == "smooth":
+        levels += 127 * (1 + np.sin(np.arange(count)[:, None] / 40 + rng.uniform(0, 6, 3)))
+    elif kind == "spiky":
+        levels[rng.integers(0, count, 1 + count // 20), 0] = 250
+    elif kind == "constant":
+        levels += (200, 100, 0)
+    lines = [fs.Event(k, k + 4.0, f"line {k}") for k in range(0, count - 4, 9)]
+    source = Scenes(levels, rng.uniform(0, 0.3, count))
+    return fs.Evidence(
+        np.arange(count) * 1.0,
+        float(count),
+        rng.standard_normal((count, 4)),
+        rng.standard_normal(4),
+        lines,
+        event_scores=rng.uniform(0, 1, len(lines)),
+        source=source,
+        objects=fs.Objects(("red car",), ("green tree", "blue door"), (("red car", "spatial", "green tree"),)),
+    )

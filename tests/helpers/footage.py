@@ -1,0 +1,134 @@
+"""Small clips made on the spot. Each picture carries its number in black and white blocks that survive compression."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+
+from framesift.video.colour import Painter
+
+BITS = 10
+WIDTH, HEIGHT = 160, 96
+
+
+def numbered(number: int, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
+    """A moving pattern with `number` in two rows of five blocks along the top."""
+    y, x = np.mgrid[:height, :width]
+    base = 128 + 60 * np.sin((x + 3 * number) / 9) + 40 * np.cos((y - 2 * number) / 7)
+    picture = np.stack([base, np.roll(base, 11, 1), 255 - base], axis=2).clip(0, 255).astype(np.uint8)
+    for bit in range(BITS):
+        row, column = divmod(bit, 5)
+        rows = slice(row * height // 4, (row + 1) * height // 4)
+        picture[rows, column * width // 5 : (column + 1) * width // 5] = 255 if number >> bit & 1 else 0
+    return picture
+
+
+def read_number(picture: np.ndarray) -> int:
+    height, width = picture.shape[:2]
+    number = 0
+    for bit in range(BITS):
+        row, column = divmod(bit, 5)
+        rows = slice(row * height // 4 + height // 16, (row + 1) * height // 4 - height // 16)
+        block = picture[rows, column * width // 5 + width // 20 : (column + 1) * width // 5 - width // 20]
+        number |= int(block.mean() > 128) << bit
+    return number
+
+
+@contextmanager
+def same_priority() -> Iterator[None]:
+    """Leave this thread's priority as it is found.
+
+    SVT-AV1, run by root, makes the thread that opens it a real-time one, and so every thread and process started from
+    there later. Two of those that wait in the kernel for a third one, which then never gets its turn, stop the machine.
+    """
+    if not hasattr(os, "sched_getscheduler"):
+        yield
+        return
+    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, priority)
+
+
+@dataclass
+class Clip:
+    """What to write: picture n of `ticks` is shown from that tick on."""
+
+    codec: str = "libx264"
+    options: dict[str, str] = field(default_factory=dict)
+    ticks: Sequence[int] = range(100)
+    time_base: Fraction = Fraction(1, 25)
+    size: tuple[int, int] = (WIDTH, HEIGHT)
+    pix_fmt: str = "yuv420p"
+    aspect: Fraction | None = None
+    rotation: float | None = None
+    mirrored: bool = False
+    colours: dict[str, int] = field(default_factory=dict)  # attributes of the stream's codec context
+    sound_s: float = 0.0
+    container: dict[str, str] = field(default_factory=dict)
+    pictures: Sequence[np.ndarray] | None = None
+
+    def write(self, path: Path) -> Path:
+        with same_priority(), av.open(str(path), "w", container_options=self.container) as out:
+            stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=self.options)
+            stream.width, stream.height, stream.pix_fmt = *self.size, self.pix_fmt
+            stream.thread_type = "FRAME"
+            stream.codec_context.time_base = self.time_base
+            for name, value in self.colours.items():
+                setattr(stream.codec_context, name, value)
+            if self.aspect is not None:
+                stream.codec_context.sample_aspect_ratio = self.aspect
+            if self.rotation is not None:
+                stream.set_display_rotation(self.rotation, hflip=self.mirrored)
+            sound = out.add_stream("aac", rate=16000) if self.sound_s else None
+            for number, tick in enumerate(self.ticks):
+                frame = self._frame(number)
+                frame.pts, frame.time_base = tick, self.time_base
+                out.mux(stream.encode(frame))
+            out.mux(stream.encode(None))
+            if sound is not None:
+                for frame in _silence(self.sound_s):
+                    out.mux(sound.encode(frame))
+                out.mux(sound.encode(None))
+        return path
+
+    def _frame(self, number: int) -> av.VideoFrame:
+        if self.pictures is not None:
+            return av.VideoFrame.from_ndarray(self.pictures[number % len(self.pictures)], "rgb24")
+        return av.VideoFrame.from_ndarray(numbered(number, *self.size), "rgb24")
+
+
+def _silence(seconds: float) -> list[av.AudioFrame]:
+    frames = []
+    for start in range(0, int(seconds * 16000), 1024):
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), dtype=np.float32), "fltp", "mono")
+        frame.sample_rate, frame.pts, frame.time_base = 16000, start, Fraction(1, 16000)
+        frames.append(frame)
+    return frames
+
+
+def decode_all(path: Path, aspect: Fraction | None = None) -> list[tuple[Fraction, np.ndarray]]:
+    """Every frame by a plain, complete decode: (presentation time as stored, picture)."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        painter = Painter(aspect)
+        return [(frame.pts * stream.time_base, painter.paint(frame)) for frame in container.decode(stream)]
+
+
+def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:
+    """The definition, word for word: positions of the frames on screen at k/fps for k = 0, 1, 2 … up to the end."""
+    out: list[int] = []
+    k = 0
+    while k / fps <= end:
+        at = max([n for n, time in enumerate(times) if time <= k / fps], default=0)
+        if at not in out:
+            out.append(at)
+        k += 1
+    return out

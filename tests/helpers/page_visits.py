@@ -1,0 +1,46 @@
+"""A stranger at the page: one tab of a headless Chromium, what it asked for and what it complained of."""
+
+from typing import Any
+
+from helpers.browser import settles
+
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 360, "height": 740}
+QUESTION = "Why was the launch put off?"
+ASKED = "?q=Why+was+the+launch+put+off%3F&n=6"
+
+
+class Visit:
+    """One tab: `outside` lists requests to other places, `complaints` what the page complained of."""
+
+    def __init__(self, browser: Any, url: str, **context: Any) -> None:
+        self.context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True} | context)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.outside: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self._note(request.url, url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+
+    def _note(self, asked: str, own: str) -> None:
+        if not asked.startswith((own, "data:", "blob:")):
+            self.outside.append(asked)
+
+    def settles(self, true: Any, seconds: float = 30) -> bool:
+        return settles(self.page, true, seconds)
+
+    def cards(self) -> int:
+        return int(self.page.locator(".card").count())
+
+    def at_s(self) -> float:
+        """Where the player stands."""
+        return float(self.page.evaluate("document.getElementById('film').currentTime"))
+
+    def ask(self, question: str = QUESTION) -> None:
+        self.page.fill("#question", question)
+        self.page.press("#question", "Enter")
+        assert self.settles(lambda: self.cards() > 0)
+
+    def spills(self) -> bool:
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

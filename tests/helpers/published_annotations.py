@@ -1,0 +1,63 @@
+"""Folders laid out as the data sets are published, with a few questions each and empty video files."""
+
+import json
+from pathlib import Path
+
+from framesift.bench.items import Item
+from framesift.types import Question
+
+ANNOTATIONS = Path(__file__).parents[3] / "shared" / "data" / "annotations"
+
+
+def write(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = value if isinstance(value, str) else json.dumps(value)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def lvb_row(name="a_0", **said):
+    video = name.rsplit("_", 1)[0]
+    row = {
+        "video_id": video,
+        "question": "What does the man hold?",
+        "candidates": ["a cup", "a pen", "a rope"],
+        "correct_choice": 2,
+        "position": [48, 240],
+        "question_category": "S2O",
+        "id": name,
+        "video_path": f"{video}.mp4",
+        "subtitle_path": f"{video}_en.json",
+        "duration_group": 60,
+        "starting_timestamp_for_subtitles": 100,
+        "duration": 20.0,
+    }
+    return {**row, **said}
+
+
+def longvideobench(folder, rows, *, videos=True, subtitles=()):
+    write(folder / "lvb_val.json", rows)
+    for row in rows:
+        if videos:
+            write(folder / "videos" / row["video_path"], "")
+        write(folder / "subtitles" / row["subtitle_path"], list(subtitles))
+    return folder
+
+
+def mme_row(name="001-1", **said):
+    row = {
+        "videoID": f"vid{name.split('-')[0]}",
+        "duration": "short",
+        "question_id": name,
+        "task_type": "OCR Problems",
+        "question": "What is written?",
+        "options": ["A. Yes.", "B. No.", "C. A. Smith", "D. N/A"],
+        "answer": "C",
+    }
+    return {**row, **said}
+
+
+def item(name="q", video="v.mp4", **said):
+    """A question with two options, of a file that need not be there."""
+    question = Question("What?", ("a", "b"))
+    return Item("own", name, video, Path(video), question, **{"answer": 0, **said})

@@ -1,0 +1,66 @@
+"""Sound made on the spot, and what the speech tests share."""
+
+import importlib.util
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from framesift.video.audio import RATE, open_sound
+
+FILM = Path(__file__).parents[3] / "shared" / "data" / "film" / "tears_of_steel_426.mp4"
+INSTALL = "pip install 'framesift[speech]'"
+HAS_MOONSHINE = importlib.util.find_spec("moonshine_voice") is not None
+HAS_WHISPER = importlib.util.find_spec("faster_whisper") is not None
+needs_moonshine = pytest.mark.skipif(not HAS_MOONSHINE, reason=f"moonshine-voice is not installed: {INSTALL}")
+needs_whisper = pytest.mark.skipif(not HAS_WHISPER, reason=f"faster-whisper is not installed: {INSTALL}")
+
+
+def write_sound(path, samples, *, start_s=0.0, codec="pcm_s16le", pictures_s=0.0, hole=None):
+    """A file with `samples` (16 kHz mono) from start_s on; hole: (at, length) in seconds, moved apart there."""
+    with av.open(str(path), "w") as out:
+        video = out.add_stream("mpeg4", rate=5) if pictures_s else None
+        if video is not None:
+            video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
+        sound = out.add_stream(codec, rate=RATE, layout="mono")
+        for number in range(int(pictures_s * 5)):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), number % 250, np.uint8), "rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, 5)
+            out.mux(video.encode(frame))
+        if video is not None:
+            out.mux(video.encode(None))
+        for at in range(0, len(samples), 1024):
+            part = (samples[at : at + 1024] * 32767).astype(np.int16)[None]
+            frame = av.AudioFrame.from_ndarray(part, "s16", "mono")
+            moved = hole[1] if hole and at / RATE >= hole[0] else 0.0
+            frame.sample_rate, frame.time_base = RATE, Fraction(1, RATE)
+            frame.pts = at + round((start_s + moved) * RATE)
+            out.mux(sound.encode(frame))
+        out.mux(sound.encode(None))
+    return path
+
+
+def voice(name="beckett.wav"):
+    """A recording inside moonshine-voice's wheel, as 16 kHz samples."""
+    place = importlib.util.find_spec("moonshine_voice").submodule_search_locations[0]
+    with open_sound(Path(place, "assets", name)) as sound:
+        return np.concatenate([block.samples for block in sound.blocks(30.0)])
+
+
+def noise(seconds, level=0.1):
+    return (np.random.default_rng(0).normal(0, level, int(seconds * RATE))).clip(-1, 1)
+
+
+def music(seconds):
+    """Chords that change twice a second."""
+    time = np.arange(int(seconds * RATE)) / RATE
+    root = 220 * 2 ** (np.floor(time * 2) % 7 / 12)
+    chord = sum(np.sin(2 * np.pi * np.cumsum(root * ratio) / RATE) for ratio in (1, 1.25, 1.5))
+    return 0.15 * chord * (1 - (time * 2) % 1)
+
+
+def blocks_of(path, block_s=30.0):
+    with open_sound(path) as sound:
+        return list(sound.blocks(block_s))

@@ -1,0 +1,44 @@
+"""One small exhibit, and a server, for the tests of this folder."""
+
+import pytest
+
+import framesift as fs
+from framesift.rendering.exhibit import exhibit as make_exhibit
+from helpers.clips import make_clip
+from helpers.strict_server import StrictServer
+
+TEXTS = {3: "The launch was put off\nbecause of the wind.", 7: "Nobody has been back.", 12: "And a second cup."}
+QUESTION = fs.Question("Why was the launch put off?", ["The rain", "The wind", "A strike"])
+
+
+@pytest.fixture(scope="session")
+def video(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("read") / "clip.mp4", size=(160, 96))
+
+
+@pytest.fixture(scope="session")
+def exhibit(video):
+    """Five frames, three of them with words."""
+    slots = []
+    for second in (1, 3, 7, 12, 16):
+        text = TEXTS.get(second)
+        event = fs.Event(second, second + 1, text) if text else None
+        slots.append(fs.Slot(second, float(second), "ground" if event else "context", 0.1, event))
+    return make_exhibit(video, fs.Selection(tuple(slots), "gcr", 5))
+
+
+@pytest.fixture
+def question():
+    return QUESTION
+
+
+@pytest.fixture
+def server():
+    with StrictServer() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for name in ("FRAMESIFT_API_KEY", "OPENAI_API_KEY", "OPENAI_LOG"):
+        monkeypatch.delenv(name, raising=False)

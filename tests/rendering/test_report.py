@@ -1,0 +1,221 @@
+"""The report as text: what is in the file, and that nothing in it can be taken for something else."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
+from framesift.rendering.report.page import ROLE_SENTENCES, render_report
+from helpers.report_views import HOSTILE, make_hostile_view, make_view, picture
+
+VOID = {"meta", "img", "br", "input", "link", "hr"}
+
+
+class Reading(HTMLParser):
+    """The page as a parser sees it: elements with their attributes and text, and whether every tag was closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[int] = []
+        self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self.crossed: list[str] = []
+        self.comments: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs), []))
+        if tag not in VOID:
+            self.open.append(len(self.elements) - 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.elements[self.open.pop()][0] != tag:
+            self.crossed.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        for k in self.open:
+            self.elements[k][2].append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data)
+
+    def texts(self, tag: str, **attributes: str) -> list[str]:
+        named = {name.rstrip("_"): value for name, value in attributes.items()}
+        return [
+            "".join(text)
+            for found, attrs, text in self.elements
+            if found == tag and all(value in (attrs.get(name) or "").split() for name, value in named.items())
+        ]
+
+
+def as_shown(text: str) -> str:
+    """Characters HTML cannot hold come out as their pictures."""
+    controls = {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
+    return text.translate(controls).replace("\ud800", "\ufffd")
+
+
+def without_pictures(page: str) -> str:
+    return re.sub(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+", "", page)
+
+
+def data_of(page: str) -> Any:
+    return json.loads(Reading(page).texts("script", id="data")[0])
+
+
+VIEWS = {
+    "plain": make_view(),
+    "one frame": make_view(frames=1),
+    "three methods": make_view(methods=("gcr", "mmr", "uniform")),
+    "256 frames": make_view(frames=256),
+    "no events, no curve": make_view(events=0, candidates=0),
+    "hostile": make_hostile_view(),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+def test_page_is_well_formed(view):
+    reading = Reading(render_report(view))
+    assert reading.crossed == [] and reading.open == []
+    ids = [attrs["id"] for _, attrs, _ in reading.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+def test_every_picture_is_embedded_once(view):
+    page = render_report(view)
+    for lane in view["lanes"]:
+        for frame in lane["frames"]:
+            assert page.count(frame["picture"] + '"') == 1
+
+
+def test_picture_shared_by_two_methods_is_embedded_once_and_referred_to():
+    view = make_view(methods=("gcr", "mmr"))
+    view["lanes"][1]["frames"][0]["picture"] = view["lanes"][0]["frames"][2]["picture"]
+    page = render_report(view)
+    assert page.count(view["lanes"][0]["frames"][2]["picture"]) == 1
+    assert page.count('data-same="2"') == 1
+
+
+def test_picture_from_elsewhere_is_left_out():
+    view = make_view(frames=2)
+    view["lanes"][0]["frames"][0]["picture"] = "https://example.org/spy.png"
+    view["lanes"][0]["frames"][1]["picture"] = 'data:image/png;base64,AAAA" onerror="x'
+    page = render_report(view)
+    assert "example.org" not in page and "onerror" not in page and "<img" not in page
+
+
+def test_page_refers_to_nothing_outside_of_it():
+    page = without_pictures(render_report(make_view()))
+    assert re.search(r"https?:|url\(|@import|^import ", page, re.MULTILINE) is None
+    for tag, attrs, _ in Reading(page).elements:
+        assert tag not in {"link", "iframe", "object", "embed", "base", "form"}
+        assert (attrs.get("href") or "#").startswith("#")
+
+
+def test_policy_allows_the_page_its_own_script_and_style_only():
+    page = render_report(make_view())
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+    reading = Reading(page)
+    for text in (reading.texts("script", type="module")[0], reading.texts("style")[0]):
+        assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+    assert not [attrs for _, attrs, _ in reading.elements if "style" in attrs]
+
+
+def test_hostile_text_stays_text():
+    page = render_report(make_hostile_view())
+    reading = Reading(page)
+    page.encode()
+    assert len(reading.texts("script")) == 2 and len(reading.texts("style")) == 1 and reading.comments == []
+    assert not [name for _, attrs, _ in reading.elements for name in attrs if name.startswith("on")]
+    assert reading.texts("div", class_="said") == [as_shown(text) for text in HOSTILE]
+    assert reading.texts("textarea")[0].strip() == HOSTILE[6]
+    assert reading.texts("h1")[0] == as_shown(" ".join(HOSTILE))
+
+
+def test_hostile_event_reaches_the_script_unchanged():
+    page = render_report(make_hostile_view())
+    assert [event["text"] for event in data_of(page)["events"]] == list(HOSTILE)
+    written = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1]
+    assert written.isascii() and not set("<>&") & set(written)
+
+
+def test_user_text_carries_its_own_direction():
+    reading = Reading(render_report(make_hostile_view()))
+    for tag, attrs, text in reading.elements:
+        if tag in {"h1", "blockquote"} or attrs.get("class") in {"said", "words", "because"}:
+            assert attrs.get("dir") == "auto", (tag, "".join(text)[:40])
+
+
+def test_options_are_lettered_past_z():
+    view = make_view()
+    view["options"] = [[k, f"option {k}"] for k in range(28)]
+    letters = Reading(render_report(view)).texts("span", class_="letter")
+    assert letters[:2] + letters[25:] == ["A", "B", "Z", "AA", "AB"]
+
+
+def test_summary_says_how_many_of_how_many_and_how_long():
+    (summary,) = Reading(render_report(make_view(frames=1))).texts("p", class_="summary")
+    assert summary.startswith("1 frame chosen out of 300 candidate frames, from a video of 0:12:14.")
+
+
+def test_legend_explains_the_roles_that_occur_and_no_other():
+    (legend,) = Reading(render_report(make_view(frames=2))).texts("ul", class_="legend")
+    assert ROLE_SENTENCES["ground"] in legend and ROLE_SENTENCES["visual"] in legend
+    assert ROLE_SENTENCES["context"] not in legend and ROLE_SENTENCES["refined"] not in legend
+
+
+def test_without_script_each_frame_still_tells_why():
+    view = make_view(frames=3)
+    stories = Reading(render_report(view)).texts("details")
+    for frame, story in zip(view["lanes"][0]["frames"], stories, strict=False):
+        assert all(sentence in story for sentence in frame["why"]) and frame["clock"] in story
+
+
+def test_numbers_that_are_none_become_gaps():
+    view = make_view(candidates=3)
+    view["curve"]["relevance"] = [0.1, math.nan, math.inf]
+    view["lanes"][0]["frames"][0]["relevance"] = math.nan
+    page = render_report(view)
+    assert data_of(page)["curve"]["relevance"] == [0.1, None, None]
+    assert "nan" not in Reading(page).texts("details")[0]
+
+
+def test_video_without_a_question_is_headed_by_its_name():
+    assert Reading(render_report(make_view(question=""))).texts("h1") == ["film.mp4"]
+
+
+def test_frames_shared_by_methods_are_told():
+    view = make_view(methods=("gcr", "mmr"))
+    view["lanes"][1]["frames"][0]["frame"] = view["lanes"][0]["frames"][0]["frame"]
+    assert Reading(render_report(view)).texts("span", class_="also") == ["also in mmr", "also in gcr"]
+
+
+def test_nearly_chosen_picture_stands_beside_its_sentence():
+    view = make_view(frames=1)
+    view["lanes"][0]["frames"][0]["nearly"][0]["picture"] = picture(999)
+    page = render_report(view)
+    assert page.count(picture(999)) == 1 and "It came second." in page
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("role", ROLE_COLOURS)
+def test_role_colours_hold_their_contrast(role):
+    assert contrast(ROLE_COLOURS[role], "#ffffff") >= 4.5
+    assert contrast(ROLE_COLOURS_DARK[role], "#151413") >= 7

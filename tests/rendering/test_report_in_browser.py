@@ -1,0 +1,395 @@
+"""The report as a reader uses it: in a browser, from disk, by mouse and by keyboard."""
+
+from fractions import Fraction
+
+import av
+import numpy as np
+import pytest
+
+from framesift.rendering.report.page import _asset, _script, render_report
+from helpers.browser import Opened, open_browser
+from helpers.report_views import HOSTILE, make_hostile_view, make_view
+
+PHONE = {"width": 360, "height": 740}
+DESKTOP = {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Write a view's report to disk and open it."""
+    opened = []
+
+    def open_view(view, **context):
+        file = tmp_path / "report.html"
+        file.write_text(render_report(view), encoding="utf-8")
+        opened.append(Opened(browser, file, **{"viewport": DESKTOP} | context))
+        return opened[-1]
+
+    yield open_view
+    for one in opened:
+        one.context.close()
+
+
+def write_film(path, seconds=40):
+    with av.open(path, "w") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        stream.time_base = Fraction(1, 10)
+        for k in range(seconds * 10):
+            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), k % 256, np.uint8), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+VIEWS = {
+    "plain": make_view,
+    "one frame": lambda: make_view(frames=1),
+    "no events, no curve": lambda: make_view(events=0, candidates=0),
+    "no frames": lambda: make_view(frames=0),
+    "portrait": lambda: make_view(tall=True),
+    "three methods": lambda: make_view(methods=("gcr", "mmr", "uniform")),
+    "256 frames": lambda: make_view(frames=256, events=3000, candidates=15_000, duration_s=14_990.0),
+    "hostile": make_hostile_view,
+}
+
+
+@pytest.mark.parametrize("made", VIEWS.values(), ids=VIEWS.keys())
+def test_opens_in_silence_asks_for_nothing_and_fits_a_phone(show, made):
+    opened = show(made(), viewport=PHONE)
+    opened.page.wait_for_selector(".tl-axis", state="attached")
+    assert not opened.spills()
+    if opened.page.locator(".open").count():
+        opened.page.locator(".open").first.click()
+        assert not opened.spills()
+        assert opened.page.evaluate("(d => d.scrollWidth <= d.clientWidth)(document.querySelector('dialog'))")
+    assert len(opened.requests) == 1
+    assert opened.complaints == []
+
+
+def test_link_to_a_frame_opens_it(show):
+    opened = show(make_view(methods=("gcr", "mmr")))
+    opened.page.goto(opened.page.url + "#frame-3")
+    assert opened.settles(lambda: opened.text("#frame-title").startswith("Frame 3 of 8"))
+    opened.page.keyboard.press("Escape")
+    assert opened.settles(lambda: opened.focused() == "0-2")
+
+
+def test_marker_opens_its_frame_arrows_turn_pages_escape_gives_the_focus_back(show):
+    opened = show(make_view())
+    page = opened.page
+    page.locator(".tl-marker").nth(2).click()
+    assert opened.text("#frame-title") == "Frame 3 of 8 · 0:03:23"
+    assert "Reason 3 of gcr." in opened.text("dialog > .story")
+    assert page.locator("dialog .stage img").get_attribute("src") == make_view()["lanes"][0]["frames"][2]["picture"]
+    page.keyboard.press("ArrowRight")
+    assert opened.text("#frame-title").startswith("Frame 4 of 8") and opened.text("dialog .bar .role") == "refined"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert opened.text("#frame-title").startswith("Frame 2 of 8")
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog").is_visible()
+    assert opened.settles(lambda: opened.focused() == "0-2")
+    assert page.evaluate("Boolean(document.activeElement.closest('svg'))")
+
+
+def test_card_opens_by_enter_and_the_ends_stop(show):
+    opened = show(make_view(frames=2))
+    page = opened.page
+    page.locator(".open").first.focus()
+    page.keyboard.press("Enter")
+    assert opened.text("#frame-title").startswith("Frame 1 of 2")
+    page.keyboard.press("ArrowLeft")
+    assert opened.text("#frame-title").startswith("Frame 1 of 2")
+    page.locator("#after").click()
+    assert page.locator("#after").is_disabled() and page.locator("#before").is_enabled()
+    page.keyboard.press("ArrowLeft")
+    assert opened.text("#frame-title").startswith("Frame 1 of 2")
+    page.keyboard.press("Escape")
+    assert opened.settles(lambda: opened.focused() == "0-0")
+
+
+def test_tab_alone_reaches_every_row_of_the_timeline(show):
+    opened = show(make_view())
+    page = opened.page
+    page.locator(".open").last.focus()
+    labels = []
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        labels.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert labels == [
+        "Words, by arrow keys",
+        "gcr: stretches left out, by arrow keys",
+        "gcr: swaps, by arrow keys",
+        "Frame 1, 0:00:40, ground",
+    ]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    assert opened.focused() == "0-7"
+    page.keyboard.press("Enter")
+    assert opened.text("#frame-title").startswith("Frame 8 of 8")
+    page.keyboard.press("Escape")
+    assert opened.settles(lambda: opened.focused() == "0-7")
+
+
+def test_arrow_keys_read_out_the_events(show):
+    opened = show(make_view())
+    opened.page.locator(".tl-events").focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.locator(".tl-events").get_attribute("aria-valuetext") == "0:00:18 – 0:00:29: Event 2."
+    assert opened.text(".tl-tip-text") == "Event 2."
+
+
+def test_pointing_at_an_event_a_swap_or_a_gap_shows_its_words(show):
+    opened = show(make_view(events=1))
+    page = opened.page
+    seen = []
+    page.locator(".tl-svg").scroll_into_view_if_needed()
+    for selector, share in ((".tl-events path", 0.5), (".tl-arc", 0.5), (".tl-omitted path", 0.085)):
+        box = page.locator(selector).first.bounding_box()
+        down = 0.1 if selector == ".tl-arc" else 0.5
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + down * box["height"])
+        seen.append(opened.text(".tl-tip-text"))
+    assert seen == ["Event 1.", "It was worth more.", "Stretch 2 had nothing new."]
+
+
+def test_hostile_text_is_shown_literally_and_nothing_runs(show):
+    opened = show(make_hostile_view())
+    page = opened.page
+    page.locator(".tl-events").focus()
+    shown = []
+    for _ in HOSTILE:
+        shown.append(opened.text(".tl-tip-text"))
+        page.keyboard.press("ArrowRight")
+    # A lone surrogate cannot leave the browser as it is.
+    assert [text.replace("\ufffd", "\ud800") for text in shown] == list(HOSTILE)
+    for k in range(len(HOSTILE)):
+        page.locator(".card .open").nth(k).click()
+        page.keyboard.press("Escape")
+    assert page.evaluate("window.broken") is None
+    assert page.locator("body script").count() == 2
+    assert opened.complaints == []
+
+
+def test_long_question_is_folded_until_asked_for(show):
+    opened = show(make_view(question="Why? " * 2000))
+    folded = opened.page.locator("h1").bounding_box()["height"]
+    opened.page.locator("#more").click()
+    assert folded < 200 < 2000 < opened.page.locator("h1").bounding_box()["height"]
+    assert opened.text("#more") == "Show less"
+
+
+def test_256_frames_wrap_and_each_has_its_marker(show):
+    opened = show(make_view(frames=256))
+    page = opened.page
+    assert page.locator(".card").count() == page.locator(".tl-marker").count() == 256
+    tops = page.evaluate("[...document.querySelectorAll('.card')].map((card) => card.getBoundingClientRect().top)")
+    assert len(set(tops)) > 20 and tops.count(tops[0]) >= 4
+    last = page.locator(".card .shot img").last
+    last.scroll_into_view_if_needed()
+    assert opened.settles(lambda: last.evaluate("(img) => img.naturalWidth") == 96)
+    page.locator(".tl-marker").nth(255).click()
+    assert opened.text("#frame-title").startswith("Frame 256 of 256")
+
+
+def test_peak_of_one_candidate_in_fifteen_thousand_survives(show):
+    view = make_view(candidates=15_000)
+    view["curve"]["relevance"] = [0.0] * 15_000
+    view["curve"]["relevance"][7_777] = 1.0
+    opened = show(view)
+    box = opened.page.locator(".tl-line").bounding_box()
+    assert box["height"] > 60
+
+
+def test_three_methods_share_one_axis_and_up_and_down_change_lanes(show):
+    view = make_view(methods=("gcr", "mmr", "uniform"))
+    for lane in view["lanes"][1:]:
+        lane["frames"][4]["time_s"] = view["lanes"][0]["frames"][4]["time_s"]
+    opened = show(view)
+    page = opened.page
+    assert page.locator(".tl-markers").count() == page.locator(".frames.strip").count() == 3
+    assert page.locator(".tl-curve").count() == page.locator(".tl-events").count() == 1
+    places = [page.locator(f'.tl-marker[data-frame="{lane}-4"]').bounding_box()["x"] for lane in range(3)]
+    assert max(places) - min(places) < 0.5
+    page.locator('.tl-marker[data-frame="0-4"]').focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert opened.focused() == "2-4"
+    page.keyboard.press("Enter")
+    assert "Reason 5 of uniform." in opened.text("dialog > .story")
+
+
+def test_picture_written_once_shows_wherever_it_is_used(show):
+    view = make_view(methods=("gcr", "mmr"))
+    shared = view["lanes"][0]["frames"][2]["picture"]
+    view["lanes"][1]["frames"][0]["picture"] = shared
+    opened = show(view)
+    assert opened.page.locator('.card[data-frame="1-0"] img').get_attribute("src") == shared
+
+
+CONTRASTS = """(selectors) => {
+  const channels = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const [r, g, b, a = 1] = channels(getComputedStyle(e).backgroundColor);
+      if (a === 1) return [r, g, b];
+    }
+  };
+  const worst = {};
+  for (const selector of selectors)
+    for (const element of document.querySelectorAll(selector)) {
+      const [one, other] = [channels(getComputedStyle(element).color).slice(0, 3), behind(element)].map(light);
+      const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      worst[selector] = Math.min(worst[selector] ?? 99, ratio);
+    }
+  return worst;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(show, scheme):
+    opened = show(make_view(), color_scheme=scheme)
+    opened.page.locator(".open").first.click()
+    selectors = [
+        "h1",
+        ".summary",
+        ".legend p",
+        ".card .role",
+        ".bar .role",
+        ".number",
+        ".because",
+        ".words",
+        ".beneath",
+    ]
+    selectors += [
+        ".notes li",
+        ".tl-caption",
+        "textarea",
+        "dialog h3",
+        ".facts dt",
+        ".plain",
+        "#play",
+        "footer",
+        "nav a",
+    ]
+    found = opened.page.evaluate(CONTRASTS, selectors)
+    assert set(found) == set(selectors)
+    assert {name: ratio for name, ratio in found.items() if ratio < 4.5} == {}
+    assert (
+        opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == {
+            "light": "rgb(250, 249, 247)",
+            "dark": "rgb(21, 20, 19)",
+        }[scheme]
+    )
+
+
+@pytest.mark.parametrize("place", ["film.mp4", "../film.mp4", "odd #1 50%.mp4"])
+def test_plays_the_video_beside_it_from_that_second(browser, tmp_path, place):
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    write_film(folder / place)
+    view = make_view(frames=3, duration_s=40.0)
+    view["video"]["beside"] = ["film.mp4", "../film.mp4", "odd #1 50%.mp4"]
+    (folder / "report.html").write_text(render_report(view), encoding="utf-8")
+    opened = Opened(browser, folder / "report.html")
+    page = opened.page
+    page.locator(".open").nth(2).click()
+    assert opened.text("#play") == "Play from 0:00:25"
+    assert len(opened.requests) == 1
+    page.locator("#play").click()
+    playing = "document.querySelector('dialog video')?.currentTime ?? 0"
+    assert opened.settles(lambda: page.evaluate(playing) >= 25)
+    assert page.evaluate(playing) < 35
+    page.get_by_text("Back to the frame").click()
+    assert page.locator("dialog .stage img").count() == 1 and page.locator("dialog video").count() == 0
+    opened.context.close()
+
+
+def test_closing_the_frame_stops_the_video(show, tmp_path):
+    write_film(tmp_path / "film.mp4")
+    opened = show(make_view(frames=3, duration_s=40.0))
+    opened.page.locator(".open").first.click()
+    opened.page.locator("#play").click()
+    assert opened.settles(lambda: opened.text("#play") == "Back to the frame")
+    opened.page.keyboard.press("Escape")
+    assert opened.settles(lambda: opened.page.locator("video").count() == 0)
+
+
+def test_missing_video_is_said_in_a_sentence_and_the_picture_stays(show):
+    opened = show(make_view())
+    opened.page.locator(".open").first.click()
+    opened.page.locator("#play").click()
+    assert opened.settles(lambda: "was not found" in opened.text("#played"))
+    assert "film.mp4" in opened.text("#played") and "folder of this page" in opened.text("#played")
+    assert opened.page.locator("dialog .stage img").count() == 1
+
+
+def test_json_is_copied_or_selected_and_the_page_says_which(show):
+    opened = show(make_view())
+    opened.page.locator("#copy").click()
+    said = {"Copied.", "The text is selected: press Ctrl+C or ⌘C to copy it."}
+    assert opened.settles(lambda: opened.text("#copied") in said)
+
+
+def test_copying_without_a_clipboard_selects_the_text(show):
+    opened = show(make_view())
+    opened.page.evaluate("navigator.clipboard && (navigator.clipboard.writeText = undefined)")
+    opened.page.evaluate("document.execCommand = () => false")
+    opened.page.locator("#copy").click()
+    assert opened.settles(lambda: opened.text("#copied").startswith("The text is selected"))
+    assert opened.page.evaluate("getSelection().toString()") == make_view()["json"]
+
+
+def test_without_script_reasons_unfold_under_the_frames(show):
+    opened = show(make_view(), java_script_enabled=False)
+    opened.page.locator(".card summary").first.click()
+    assert opened.page.get_by_text("Nothing removed it.").first.is_visible()
+
+
+def test_portrait_pictures_keep_their_shape(show):
+    opened = show(make_view(tall=True))
+    box = opened.page.locator(".card .shot img").first.bounding_box()
+    assert box["height"] / box["width"] == pytest.approx(96 / 54, rel=0.02)
+
+
+def test_timeline_redraws_when_its_room_changes_and_keeps_the_focus(show):
+    opened = show(make_view())
+    opened.page.locator(".tl-marker").nth(0).focus()
+    opened.page.keyboard.press("ArrowRight")
+    opened.page.set_viewport_size(PHONE)
+    assert opened.settles(lambda: int(opened.page.locator(".tl-svg").get_attribute("width")) < 360)
+    assert opened.focused() == "0-1" and not opened.spills()
+
+
+def test_timeline_serves_a_page_that_is_not_the_report(browser):
+    page = browser.new_page()
+    script = _script().removesuffix(_asset("report.js").partition("\n\n")[2])
+    start = "window.found = []; window.line = drawTimeline(document.getElementById('here'), {duration_s: 7200,"
+    start += "onFrame: (id) => found.push(id), onSeek: (t) => found.push(Math.round(t))});"
+    page.set_content(
+        f"<style>{_asset('timeline.css')}</style><div id=here></div><script type=module>{script}{start}</script>"
+    )
+    page.wait_for_function("window.line")
+    assert page.locator(".tl-axis text").first.text_content() == "0:00:00"
+    page.evaluate(
+        "line.update({curve: {times_s: [0, 3600, 7200], relevance: [0, 1, 0]},"
+        "lanes: [{name: 'live', frames: [{id: 'a', number: 1, time_s: 3600, role: 'visual'}]}]})"
+    )
+    page.locator(".tl-marker").click()
+    box = page.locator(".tl-curve").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+    found = page.evaluate("found")
+    assert found[0] == "a" and found[1] == pytest.approx(3600, abs=10)
+    page.evaluate("line.destroy()")
+    assert page.locator(".tl").count() == 0
+    page.close()

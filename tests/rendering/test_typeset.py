@@ -1,0 +1,165 @@
+import pytest
+from bidi import get_display
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from framesift.rendering.text_cleanup import clusters, drawable
+from framesift.rendering.typesetting import bidi, fonts
+from framesift.rendering.typesetting.layout import lay_out
+from framesift.rendering.typesetting.line_breaks import breaks
+from helpers.writing_systems import SENTENCES, differs, shape, wrap
+
+
+@pytest.mark.parametrize("script", SENTENCES)
+def test_no_glyph_is_the_box_of_a_missing_letter(script: str) -> None:
+    assert all(glyph.index for glyph in shape(SENTENCES[script]).glyphs)
+
+
+def test_first_hebrew_letter_stands_rightmost() -> None:
+    alef = shape("א").glyphs[0].index
+    assert shape("אבג").glyphs[-1].index == alef
+
+
+def test_arabic_letters_join() -> None:
+    alone = {shape(letter).glyphs[0].index for letter in "سلم"}
+    joined = {glyph.index for glyph in shape("سلم").glyphs}
+    assert not alone & joined
+
+
+def test_numbers_in_hebrew_run_from_left_to_right() -> None:
+    four, two = (shape(digit).glyphs[0].index for digit in "42")
+    drawn = [glyph.index for glyph in shape("שלום 42").glyphs]
+    assert drawn.index(four) < drawn.index(two) < len(drawn) - 4
+
+
+def test_brackets_face_each_other_in_hebrew() -> None:
+    opening, closing = (shape(bracket).glyphs[0].index for bracket in "()")
+    drawn = [glyph.index for glyph in shape("(שלום)").glyphs]
+    assert (drawn[0], drawn[-1]) == (opening, closing)
+
+
+def test_first_strong_letter_sets_the_direction() -> None:
+    assert lay_out("שלום abc", 900, sizes=(10,), lines=1).is_rtl
+    assert not lay_out("abc שלום", 900, sizes=(10,), lines=1).is_rtl
+
+
+def test_devanagari_conjunct_is_one_glyph() -> None:
+    assert len(shape("क्ष").glyphs) == 1
+
+
+def test_thai_mark_stands_over_its_letter() -> None:
+    letter, mark = shape("ก่").glyphs
+    assert letter.x <= mark.x < shape("ก").width + 0.1
+    assert shape("ก่").width == shape("ก").width
+
+
+def test_chinese_character_takes_its_japanese_form_beside_kana() -> None:
+    chinese, japanese = shape("直角").glyphs[0], shape("直角の").glyphs[0]
+    assert (chinese.face.name, japanese.face.name) == ("Noto Sans CJK SC", "Noto Sans CJK JP")
+    assert chinese.index != japanese.index
+
+
+@given(st.text(st.sampled_from("abcאבגدعл 12٣٤.,:;!?()[]-+%€$/\"'־،؟"), max_size=24))
+def test_order_of_letters_is_that_of_an_independent_library(text: str) -> None:
+    levels = bidi.levels(text, bidi.base_level(text))
+    assert "".join(text[k] for k in bidi.visual_order(levels)) == get_display(text)
+
+
+@pytest.mark.parametrize("script", SENTENCES)
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_lines_hold_the_whole_text(script: str, width: int) -> None:
+    lines = wrap(SENTENCES[script], width, lines=60)
+    assert "".join("".join(lines).split()) == "".join(drawable(SENTENCES[script]).split())
+    assert len(lines) > 1
+
+
+@pytest.mark.parametrize("script", SENTENCES)
+def test_no_line_is_wider_than_its_box(script: str) -> None:
+    block = lay_out(SENTENCES[script] * 3, 150, sizes=(30, 20), lines=3)
+    assert block.width <= 150 + 1
+
+
+def test_latin_breaks_between_words() -> None:
+    assert wrap("one two three", 4) == ["one two", "three"]
+
+
+def test_lines_are_about_equal() -> None:
+    assert wrap("So we went down to the river, all of us.", 16) == ["So we went down to", "the river, all of us."]
+
+
+def test_long_word_breaks_between_letters() -> None:
+    lines = wrap("x" * 30, 6)
+    assert "".join(lines) == "x" * 30 and len(lines) == 3
+
+
+def test_no_line_begins_with_closing_punctuation() -> None:
+    text = "「東京」、「大阪」。「京都」、「神戸」。"
+    for width in range(3, 12):
+        lines = wrap(text, width, lines=20)
+        assert not any(line[0] in "」、。" or line[-1] == "「" for line in lines)
+
+
+def test_thai_breaks_between_words() -> None:
+    text = "วันนี้อากาศดี"
+    parts = clusters(text)
+    allowed = breaks(parts, ["Thai"] * len(parts))
+    ends = ["".join(parts[: k + 1]) for k, may in enumerate(allowed) if may]
+    assert "วันนี้" in ends and "วันนี้อา" not in ends
+
+
+def test_french_question_mark_stays_with_its_word() -> None:
+    assert all(line != "?" and not line.startswith("? ") for w in range(3, 9) for line in wrap("Tu viens ce soir ?", w))
+
+
+def test_text_that_does_not_fit_ends_in_an_ellipsis() -> None:
+    lines = wrap("one two three four five six seven eight nine ten", 5, lines=2)
+    assert len(lines) == 2 and lines[-1].endswith("…")
+
+
+def test_ellipsis_stands_at_the_left_of_hebrew() -> None:
+    line = lay_out("שלום עולם " * 20, 100, sizes=(10,), lines=1).lines[0]
+    assert line.glyphs[0].index == shape("ש…").glyphs[0].index
+    assert line.text.endswith("…")
+
+
+def test_ellipsis_splits_no_grapheme() -> None:
+    text = "e\u0323\u0331" * 40
+    for width in range(2, 9):
+        assert set(clusters(wrap(text, width, lines=1)[0])) <= {*clusters(drawable(text)), "…"}
+
+
+def test_sizes_are_tried_from_the_first() -> None:
+    assert lay_out("short", 200, sizes=(30, 20, 10), lines=1).size == 30
+    assert lay_out("a longer text", 120, sizes=(30, 20, 10), lines=1).size < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Hi 👨‍👩‍👧‍👦 all", "Hi all"),
+        ("Vive 🇫🇷 la", "Vive la"),
+        ("ok 👍🏽", "ok"),
+        ("I ❤️ you", "I you"),
+        ("cool 🕶 ok", "cool ok"),
+        ("♪ la la ♪ ©", "♪ la la ♪ ©"),
+        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 England", "England"),
+        ("<i>so</i> {\\an8}it\\Nis", "so it is"),
+        ("你\n好", "你好"),
+        ("می‌خواهم", "می‌خواهم"),
+    ],
+)
+def test_what_is_drawn_of_a_text(text: str, left: str) -> None:
+    assert drawable(text) == left
+
+
+def test_right_to_left_block_begins_at_the_right() -> None:
+    image = Image.new("RGB", (300, 40))
+    lay_out("שלום", 300, sizes=(20,), lines=1).draw(image, (0, 0), "white", within=300)
+    columns = differs(image, Image.new("RGB", (300, 40))).any(axis=0)
+    assert columns[150:].any() and not columns[:150].any()
+
+
+def test_letter_without_a_font_is_left_out_of_its_line(latin_only: None) -> None:
+    assert wrap("before 日本 after", 90) == ["before after"]
+    assert len(fonts.missing()) == 1

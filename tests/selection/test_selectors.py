@@ -1,0 +1,226 @@
+"""The plain selectors, the registry, and many questions at once."""
+
+import inspect
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import framesift as fs
+from framesift.selection import registry
+from framesift.selection.gcr.ground import event_frames
+from framesift.selection.ranking import Ranking
+from framesift.selection.uniform import evenly_spaced
+from helpers.detector_scenes import ColourDetector, Scenes
+from helpers.gcr_reference import Reference, first_best, ranked
+from helpers.selection_cases import Case, cases
+
+
+def literal(case: Case) -> Reference:
+    return Reference(case.times, case.duration, case.frames, case.query, [], [], 0.5, 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(max_frames=40))
+def test_topk_takes_the_largest_scores(case):
+    s = literal(case).s
+    expected = ranked(range(len(s)), lambda i: s[i])[: case.budget]
+    assert fs.select_frames(case.evidence(), budget=case.budget, method="topk").trace["picked"] == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(max_frames=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
+def test_mmr_is_greedy_from_an_empty_set(case, weight):
+    r = literal(case)
+    chosen = []
+    for _ in range(min(case.budget, r.n)):
+        free = [i for i in range(r.n) if i not in chosen]
+        chosen.append(
+            first_best(
+                free, lambda i: weight * r.s[i] - (1 - weight) * (max((r.kappa[i][z] for z in chosen), default=0.0))
+            )
+        )
+    selection = fs.select_frames(case.evidence(), budget=case.budget, method="mmr", weight=weight)
+    assert selection.trace["picked"] == chosen
+
+
+@pytest.mark.parametrize(
+    ("convention", "expected"),
+    [("centres", [12, 37, 62, 87]), ("ends", [0, 33, 66, 99]), ("interior", [20, 40, 60, 80])],
+)
+def test_uniform_by_each_convention(convention, expected):
+    assert evenly_spaced(100, 4, convention).tolist() == expected
+
+
+@given(st.integers(1, 500), st.integers(1, 500), st.sampled_from(["centres", "ends", "interior"]))
+def test_uniform_never_takes_a_frame_twice(count, size, convention):
+    chosen = evenly_spaced(count, min(size, count), convention)
+    assert len(set(chosen.tolist())) == min(size, count)
+    assert chosen.min() >= 0 and chosen.max() < count
+
+
+class Halves:
+    """A stand-in for a trained network: every frame as it is, the second half of its numbers turned round."""
+
+    name = "halves"
+
+    def embed(self, frames):
+        return np.concatenate((frames[:, : frames.shape[1] // 2], -frames[:, frames.shape[1] // 2 :]), axis=1)
+
+
+def options_for(selector):
+    helpers = {"detector": ColourDetector(), "network": Halves()}
+    return {name: helpers[name] for name in selector.options if name in helpers}
+
+
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("method", list(fs.selectors()))
+@given(case=cases())
+def test_every_selector_fills_the_budget_in_order(method, case):
+    evidence = case.evidence()
+    levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
+    looked = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
+    evidence = replace(evidence, scores=evidence.relevance, event_scores=evidence.event_relevance, **looked)
+    options = options_for(fs.selectors()[method])
+    selection = fs.select_frames(evidence, budget=case.budget, method=method, **options)
+    assert len(selection) == len(set(selection.indices)) == min(case.budget, len(case.times))
+    assert selection.indices == sorted(selection.indices)
+    assert selection.method == method and selection.budget == case.budget
+    assert 0 <= selection.trace["looked_at"] <= len(case.times)
+    assert fs.Selection.from_json(selection.to_json()) == selection
+    assert fs.select_frames(evidence, budget=case.budget, method=method, **options) == selection
+
+
+@pytest.mark.parametrize("selector", fs.selectors().values(), ids=lambda selector: selector.name)
+def test_every_selector_says_what_it_is(selector):
+    assert selector.summary and set(selector.needs) <= set(registry.NEEDS)
+    text = inspect.getdoc(selector.run)
+    if selector.name not in ("gcr", "uniform", "topk", "mmr"):
+        assert selector.paper
+        assert all(f"\n{part}" in text for part in ("Input:", "Differs:")) and "Cost:" in text
+        assert all(re.search(rf"\b{option}\b", text) for option in selector.options)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(max_frames=40), st.integers(1, 5))
+def test_many_questions_at_once_equal_one_by_one(case, count):
+    rng = np.random.default_rng(count)
+    queries = rng.standard_normal((count, case.frames.shape[1]))
+    questions = ["Why does he go?", "What colour is it?", "What now?"][:count] + ["And then?"] * max(0, count - 3)
+    index = fs.VideoIndex(fs.VideoInfo("x", case.duration), case.times, case.frames, "none")
+    one = case.evidence()
+    many = fs.select_many(
+        index,
+        questions,
+        queries=queries,
+        events=[fs.Event(*times, f"event {k}") for k, times in enumerate(case.events)],
+        event_features=case.event_vectors if case.events else None,
+        budget=case.budget,
+        **case.options,
+    )
+    for question, query, selection in zip(questions, queries, many, strict=True):
+        single = fs.Evidence(
+            one.times_s, one.duration_s, case.frames, query, one.events, one.event_features, fs.visual_demand(question)
+        )
+        expected = fs.select_frames(single, budget=case.budget, **case.options)
+        assert [(s.index, s.role, s.event) for s in selection.slots] == [
+            (s.index, s.role, s.event) for s in expected.slots
+        ]
+
+
+def test_many_wants_one_vector_per_question():
+    index = fs.VideoIndex(fs.VideoInfo("x", 3.0), [0.0, 1.0, 2.0], np.eye(3), "none")
+    with pytest.raises(fs.InputError, match="queries has 1 rows for 2 questions"):
+        fs.select_many(index, ["a?", "b?"], queries=np.eye(3)[:1], budget=2)
+    assert fs.select_many(index, [], queries=np.eye(3)[:0], budget=2) == []
+
+
+def small_evidence():
+    return fs.Evidence([0.0, 1.0, 2.0], 3.0, np.eye(3), [1.0, 0.5, 0.2])
+
+
+def test_unknown_selector_lists_the_known():
+    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; known are gcr, uniform, topk, mmr, "):
+        fs.select_frames(small_evidence(), budget=2, method="best")
+
+
+@pytest.mark.parametrize("budget", [0, -1, 2.0, "4", None, True])
+def test_budget_must_be_a_whole_number(budget):
+    with pytest.raises(fs.BudgetError, match="it must be a whole number of at least 1"):
+        fs.select_frames(small_evidence(), budget=budget)
+
+
+def test_numpy_whole_numbers_are_budgets():
+    assert len(fs.select_frames(small_evidence(), budget=np.int64(2))) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("uniform", {"convention": "random"}, "expected one of centres, ends, interior"),
+        ("uniform", {"step": 2}, "uniform has no option 'step'; it knows convention = 'centres'"),
+        ("topk", {"k": 2}, "topk has no option 'k'; it knows none"),
+        ("mmr", {"weight": 2.0}, "weight is 2.0; expected a number from 0 to 1"),
+        ("aks", {"depth": -1}, "depth is -1; expected a whole number of at least 0"),
+        ("aks", {"t1": "high"}, "t1 is 'high'; expected a finite number"),
+        ("bolt", {"alpha": 0}, "alpha is 0; expected a number above 0"),
+        ("q-frame", {"logs": 1}, "logs is 1; expected True or False"),
+        ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
+        ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
+        ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
+        ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
+    ],
+)
+def test_options_are_checked(method, options, message):
+    with pytest.raises(fs.OptionError, match=message):
+        fs.select_frames(small_evidence(), budget=2, method=method, **options)
+
+
+def test_selectors_of_other_packages_join_by_entry_point(monkeypatch):
+    def last(evidence, budget, *, skip=0):
+        """The last frames."""
+        from framesift.selection.result_builders import selection_of
+
+        count = len(evidence)
+        chosen = range(count - skip - min(budget, count - skip), count - skip)
+        return selection_of(evidence, budget, "last", chosen, "context", {"skip": skip})
+
+    class Entry:
+        name = "last"
+
+        def load(self):
+            return last
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()] if group == "framesift.selectors" else [])
+    registry._all.cache_clear()
+    try:
+        assert fs.selectors()["last"].summary == "The last frames."
+        assert fs.select_frames(small_evidence(), budget=2, method="last", skip=1).indices == [0, 1]
+        with pytest.raises(fs.OptionError, match="it knows skip = 0"):
+            fs.select_frames(small_evidence(), budget=2, method="last", jump=1)
+    finally:
+        registry._all.cache_clear()
+
+
+@given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5]), min_size=1, max_size=40), st.data())
+def test_ranking_finds_the_best_of_any_stretch(scores, data):
+    lo = data.draw(st.integers(0, len(scores) - 1))
+    hi = data.draw(st.integers(lo + 1, len(scores)))
+    count = data.draw(st.integers(1, 4))
+    ranking = Ranking(np.array(scores))
+    at = np.array([lo]), np.array([hi])
+    assert ranking.best(*at).tolist() == [max(range(lo, hi), key=lambda i: (scores[i], -i))]
+    best = sorted(scores[lo:hi], reverse=True)[:count]
+    assert ranking.top_mean(*at, count) == pytest.approx([sum(best) / len(best)])
+
+
+def test_short_event_takes_the_frame_nearest_its_middle():
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    starts = np.array([0.2, 1.4, 1.55, 2.9, 3.2])
+    ends = np.array([0.4, 1.6, 1.65, 3.0, 3.4])
+    lo, hi = event_frames(times, starts, ends)
+    # The second event's middle lies half-way between two frames: the earlier one.
+    assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [(0, 1), (1, 2), (2, 3), (3, 4), (3, 4)]

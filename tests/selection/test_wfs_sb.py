@@ -1,0 +1,186 @@
+"""WFS-SB against a literal reading: the wavelet as sums, the peaks by walking, MMR by trying every frame."""
+
+import itertools
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from framesift.selection.wfs_sb import boundaries, coarsest_detail
+from helpers.curves import LONG, curve, long, picked, small, video
+from helpers.gcr_reference import TIE, above, dot, first_best, ranked
+
+pywt = pytest.importorskip("pywt", reason="pywt comes with framesift[peers]")
+pytest.importorskip("scipy", reason="scipy comes with framesift[peers]")
+
+LOW, HIGH, LOW_BACK, HIGH_BACK = pywt.Wavelet("db4").filter_bank
+
+
+def mirrored(x, i):
+    i %= 2 * len(x)
+    return x[i] if i < len(x) else x[2 * len(x) - 1 - i]
+
+
+def analysed(x, taps):
+    return [sum(taps[j] * mirrored(x, 2 * k + 1 - j) for j in range(8)) for k in range((len(x) + 7) // 2)]
+
+
+def rebuilt(half, taps):
+    spread = [half[i // 2] if i % 2 == 0 else 0.0 for i in range(2 * len(half))]
+    whole = [
+        sum(taps[j] * spread[i - j] for j in range(8) if 0 <= i - j < len(spread)) for i in range(2 * len(half) + 6)
+    ]
+    return whole[6 : 6 + 2 * len(half) - 6]
+
+
+def literal_detail(x):
+    most = math.floor(math.log2(len(x) / 7)) if len(x) >= 7 else 0
+    level = min(max(math.floor(math.log2(len(x)) - 3), 1), max(most, 0))
+    if level < 1:
+        return [0.0] * len(x)
+    sizes, smooth = [], list(x)
+    for _ in range(level):
+        sizes.append(len(smooth))
+        detail, smooth = analysed(smooth, HIGH), analysed(smooth, LOW)
+    out = rebuilt(detail, HIGH_BACK)[: sizes[-1]]
+    for size in reversed(sizes[:-1]):
+        out = rebuilt(out, LOW_BACK)[:size]
+    return out
+
+
+def literal_peaks(x):
+    swing = [abs(v) for v in literal_detail(x)]
+    n, span = len(swing), max(swing) - min(swing)
+    if span <= TIE:
+        return []
+    mean = sum(swing) / n
+    tall = mean + 0.5 * math.sqrt(sum((v - mean) ** 2 for v in swing) / n)
+    peaks = []
+    for i in range(1, n - 1):  # the middle of a plateau that falls on both sides
+        j = i
+        while j < n - 1 and abs(swing[j + 1] - swing[i]) <= TIE:
+            j += 1
+        rises, falls = above(swing[i], swing[i - 1]), j < n - 1 and above(swing[j], swing[j + 1])
+        if rises and falls and swing[i] >= tall:
+            peaks.append((i + j) // 2)
+    kept = []
+    for p in ranked(peaks, lambda p: swing[p]):
+        if all(abs(p - q) >= max(5, 0.02 * n) for q in kept):
+            kept.append(p)
+    return sorted(p for p in kept if prominence(swing, p) >= 0.05 * span)
+
+
+def prominence(x, p):
+    bases = []
+    for side in (range(p, -1, -1), range(p, len(x))):
+        lowest = x[p]
+        for i in side:
+            if above(x[i], x[p]):
+                break
+            lowest = min(lowest, x[i])
+        bases.append(lowest)
+    return x[p] - max(bases)
+
+
+def literal(scores, frames, budget):
+    n = len(scores)
+    size = min(budget, n)
+    if n <= budget:
+        return list(range(n))
+    best = sorted(range(n), key=lambda i: (-scores[i], i))[:size]
+    peaks = literal_peaks(scores)
+    if not peaks:
+        chosen = [(2 * k + 1) * n // (2 * (size // 2)) for k in range(size // 2)]
+        return sorted(chosen + [i for i in best if i not in chosen][: size - size // 2])
+    edges = [0, *peaks, n]
+    segments = [list(range(a, b)) for a, b in itertools.pairwise(edges)]
+    worth = [importance([scores[i] for i in segment], scores) for segment in segments]
+    if len(segments) > 3:
+        mean = sum(worth) / len(worth)
+        least = max(0.05, mean - 1.2 * math.sqrt(sum((w - mean) ** 2 for w in worth) / len(worth)))
+        keep = [k for k, w in enumerate(worth) if not above(least, w)] or list(range(len(worth)))
+        segments, worth = [segments[k] for k in keep], [worth[k] for k in keep]
+    total = sum(math.exp(w) for w in worth)
+    exact = [size * math.exp(w) / total for w in worth]
+    share = [math.floor(e + TIE) for e in exact]
+    for k in ranked(range(len(share)), lambda k: exact[k] - math.floor(exact[k] + TIE))[: size - sum(share)]:
+        share[k] += 1
+    chosen = []
+    for segment, quota in zip(segments, share, strict=True):
+        chosen += by_mmr(scores, frames, segment, [], min(quota, len(segment)))
+    return sorted(by_mmr(scores, frames, range(n), chosen, size))
+
+
+def importance(part, scores):
+    mean, overall = sum(part) / len(part), sum(scores) / len(scores)
+    spread = sum((s - overall) ** 2 for s in scores) / len(scores)
+    own = sum((s - mean) ** 2 for s in part) / len(part)
+    return 0.4 * len(part) / len(scores) + 0.2 * mean + 0.3 * max(part) + 0.1 * own / spread
+
+
+def by_mmr(scores, frames, pool, chosen, size):
+    chosen = list(chosen)
+    closest = {i: max((dot(frames[i], frames[z]) for z in chosen), default=0.0) for i in pool}
+    while len(chosen) < size:
+        free = [i for i in pool if i not in chosen]
+        pick = first_best(free, lambda i: 0.5 * (2 * scores[i] - 1) - 0.5 * closest[i])
+        chosen.append(pick)
+        for i in pool:
+            cosine = dot(frames[i], frames[pick])
+            closest[i] = cosine if len(chosen) == 1 else max(closest[i], cosine)
+    return chosen
+
+
+@small
+def test_as_described(kind, count, budget):
+    evidence = video(kind, count)
+    expected = literal(curve(kind, count).tolist(), evidence.frames.tolist(), budget)
+    assert picked(evidence, budget, "wfs-sb") == expected
+
+
+@pytest.mark.parametrize("kind", ["random", "smooth", "spiky"])
+@pytest.mark.parametrize("seed", range(4))
+def test_as_described_on_many_segments(kind, seed):
+    evidence = video(kind, 400, seed=seed)
+    expected = literal(curve(kind, 400, seed).tolist(), evidence.frames.tolist(), 16)
+    selection = fs.select_frames(evidence, budget=16, method="wfs-sb")
+    assert selection.trace["peaks"] and selection.indices == expected
+
+
+@long
+def test_as_described_on_a_long_video(kind):
+    evidence = video(kind, LONG, dim=3)
+    assert picked(evidence, 16, "wfs-sb") == literal(curve(kind, LONG).tolist(), evidence.frames.tolist(), 16)
+
+
+@long
+@pytest.mark.parametrize("count", [7, 16, 100, 1001, 5000])
+def test_detail_is_that_of_the_sums(kind, count):
+    scores = curve(kind, count)
+    np.testing.assert_allclose(coarsest_detail(scores), literal_detail(scores.tolist()), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_peaks_are_those_of_scipy_where_none_are_equal(seed):
+    from scipy.signal import find_peaks
+
+    scores = curve("random", 800, seed)
+    swing = np.abs(coarsest_detail(scores))
+    expected, _ = find_peaks(
+        swing, height=swing.mean() + 0.5 * swing.std(), distance=16, prominence=0.05 * np.ptp(swing)
+    )
+    assert boundaries(scores) == expected.tolist()
+
+
+def test_without_peaks_half_is_uniform_and_half_is_best():
+    scores = np.full(100, 0.1)
+    evidence = fs.Evidence(np.arange(100.0), 100.0, np.eye(100), np.ones(100), scores=scores)
+    assert picked(evidence, 5, "wfs-sb") == [0, 1, 2, 25, 75]
+
+
+def test_missing_packages_name_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pywt", None)
+    with pytest.raises(fs.MissingExtra, match=r"pip install 'framesift\[peers\]'"):
+        fs.select_frames(video("random", 100), budget=4, method="wfs-sb")

@@ -1,0 +1,219 @@
+"""From a file to an index: once, resumable, the same whatever happens on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from framesift.store import indexing as build
+from framesift.store.maintenance import prune
+from framesift.store.store import INDEX, Store
+from framesift.store.videos import find_videos, index_videos
+from helpers.clips import GridEncoder, make_clip
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=300)
+
+
+def payload(store):
+    return next(Path(store).rglob(INDEX)).read_bytes()
+
+
+def test_index_holds_a_unit_vector_for_every_second(clip, tmp_path):
+    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    assert len(index) in (300, 301)
+    assert np.linalg.norm(index.frames, axis=1) == pytest.approx(np.ones(len(index)), abs=1e-6)
+    assert index.times_s[:3].tolist() == [0.0, 1.0, 2.0]
+    assert index.encoder == "grid"
+
+
+def test_second_call_encodes_nothing(clip, tmp_path):
+    first, second = GridEncoder(), GridEncoder()
+    made = fs.index(clip, first, 1.0, store=tmp_path)
+    again = fs.index(clip, second, 1.0, store=tmp_path)
+    assert first.seen == len(made)
+    assert second.seen == 0
+    assert (made.frames == again.frames).all()
+
+
+def test_moved_video_is_a_hit_and_a_changed_one_is_not(clip, tmp_path):
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "store")
+    moved = tmp_path / "other name.mp4"
+    moved.write_bytes(clip.read_bytes())
+    encoder = GridEncoder()
+    assert fs.index(moved, encoder, 1.0, store=tmp_path / "store").info.path == str(moved)
+    assert encoder.seen == 0
+    other = make_clip(tmp_path / "clip.mp4", seconds=10, seed=1)
+    fs.index(other, encoder, 1.0, store=tmp_path / "store")
+    assert encoder.seen > 0
+
+
+def test_index_made_by_a_relative_path_is_not_stale_elsewhere(clip, tmp_path, monkeypatch):
+    monkeypatch.chdir(clip.parent)
+    fs.index(clip.name, GridEncoder(), 1.0, store=tmp_path / "store")
+    monkeypatch.chdir(tmp_path)
+    assert prune(Store(tmp_path / "store")) == []
+
+
+def test_encoder_fingerprint_and_sampling_are_part_of_the_key(clip, tmp_path):
+    encoder = GridEncoder()
+    fs.index(clip, encoder, 1.0, store=tmp_path)
+    encoder.seen = 0
+    fs.index(clip, encoder, 2.0, store=tmp_path)
+    assert encoder.seen > 500
+    encoder.seen = 0
+    encoder.fingerprint = "other"
+    fs.index(clip, encoder, 1.0, store=tmp_path)
+    assert encoder.seen > 250
+
+
+class Interrupted(GridEncoder):
+    """Stops after a number of pictures, as Ctrl-C or a crash would."""
+
+    def __init__(self, after, error):
+        super().__init__()
+        self.after, self.error = after, error
+
+    def encode_images(self, pictures):
+        if self.seen >= self.after:
+            raise self.error
+        return super().encode_images(pictures)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
+def test_stopped_run_goes_on_where_it_stopped(clip, tmp_path, error):
+    with pytest.raises(type(error)):
+        fs.index(clip, Interrupted(200, error), 1.0, store=tmp_path / "a")
+    rest = GridEncoder()
+    resumed = fs.index(clip, rest, 1.0, store=tmp_path / "a")
+    assert rest.seen == len(resumed) - build.PART_SIZE
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "b")
+    assert payload(tmp_path / "a") == payload(tmp_path / "b")
+
+
+SLOW = """
+import os, sys
+sys.path[:0] = [{tests!r}]
+from helpers.clips import GridEncoder
+import framesift as fs
+class Slow(GridEncoder):
+    def encode_images(self, pictures):
+        if {kill} and self.seen >= 150:
+            os.kill(os.getpid(), 9)
+        return super().encode_images(pictures)
+print(len(fs.index({clip!r}, Slow(), 1.0, store={store!r})))
+"""
+
+
+def run(clip, store, kill=False):
+    code = SLOW.format(tests=str(Path(__file__).parents[1]), clip=str(clip), store=str(store), kill=kill)
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_killed_run_leaves_work_the_next_one_uses(clip, tmp_path):
+    killed = run(clip, tmp_path / "a", kill=True)
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    rest = GridEncoder()
+    index = fs.index(clip, rest, 1.0, store=tmp_path / "a")
+    assert rest.seen == len(index) - build.PART_SIZE
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "b")
+    assert payload(tmp_path / "a") == payload(tmp_path / "b")
+
+
+def test_two_processes_at_once_leave_one_index(clip, tmp_path):
+    runs = [run(clip, tmp_path) for _ in range(2)]
+    results = [process.communicate() for process in runs]
+    assert [process.returncode for process in runs] == [0, 0], results
+    assert results[0][0] == results[1][0]
+    (video,) = (path for path in tmp_path.iterdir())
+    assert len(list(video.iterdir())) == 1
+
+
+def test_damaged_index_is_built_again(clip, tmp_path):
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    good = payload(tmp_path)
+    next(tmp_path.rglob(INDEX)).write_bytes(good[:-5])
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    assert payload(tmp_path) == good
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on file sizes")
+def test_full_disk_is_one_sentence_and_leaves_a_usable_store(clip, tmp_path):
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (16384, resource.RLIM_INFINITY));"
+        + SLOW.format(tests=str(Path(__file__).parents[1]), clip=str(clip), store=str(tmp_path), kill=False)
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "can't be kept in" in done.stderr
+    assert not list(tmp_path.rglob(".tmp-*"))
+    assert len(fs.index(clip, GridEncoder(), 1.0, store=tmp_path)) >= 300
+
+
+def test_pictures_reach_the_encoder_at_twice_the_size_it_wants(clip, tmp_path):
+    class Small(GridEncoder):
+        picture_side = 20
+
+        def encode_images(self, pictures):
+            assert {picture.shape for picture in pictures} == {(40, 60, 3)}
+            return super().encode_images(pictures)
+
+    fs.index(clip, Small(), 1.0, store=tmp_path)
+
+
+def test_progress_counts_up_to_the_end(clip, tmp_path):
+    calls = []
+    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=lambda done, of: calls.append((done, of)))
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert calls[-1][0] == len(index)
+    assert all(done <= of for done, of in calls)
+
+
+def test_encoder_that_gives_nonsense_is_named(clip, tmp_path):
+    class Broken(GridEncoder):
+        def encode_images(self, pictures):
+            return super().encode_images(pictures) * np.nan
+
+    with pytest.raises(fs.FramesiftError, match="the encoder grid gave no finite vector for .* at 0.000 s"):
+        fs.index(clip, Broken(), 1.0, store=tmp_path)
+
+
+def test_selecting_on_an_index_encodes_the_words(clip, tmp_path):
+    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    events = [fs.Event(10.0, 12.0, "a blue wall"), fs.Event(50.0, 51.0, "nothing")]
+    selection = fs.select(index, "What is said of the wall?", events=events, budget=8, encoder=GridEncoder())
+    assert len(selection) == 8
+    assert {slot.event.text for slot in selection.slots if slot.event} == {"a blue wall", "nothing"}
+
+
+def test_one_bad_file_does_not_stop_the_others(clip, tmp_path, monkeypatch):
+    monkeypatch.setattr("framesift.store.indexing.get_encoder", lambda *_, **__: GridEncoder())
+    monkeypatch.setattr("framesift.store.indexing.identify", lambda _: ("grid", GridEncoder.fingerprint))
+    monkeypatch.setattr("framesift.store.videos.identify", lambda _: ("grid", GridEncoder.fingerprint))
+    bad = tmp_path / "bad.mp4"
+    bad.write_text("no video")
+    rows = list(index_videos([clip, bad, tmp_path / "none.mp4", clip], fps=1.0, store=tmp_path / "store"))
+    assert [bool(row["error"]) for row in rows] == [False, True, True, False]
+    assert [row.get("cached") for row in rows] == [False, None, None, True]
+    assert "bad.mp4" in rows[1]["error"]
+
+
+def test_videos_are_found_in_folders_and_by_pattern(tmp_path):
+    for name in ("b.mp4", "a.MKV", "notes.txt", "deep/c.webm"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert [path.name for path in find_videos([str(tmp_path)])] == ["a.MKV", "b.mp4", "c.webm"]
+    assert [path.name for path in find_videos([str(tmp_path / "*.mp4"), str(tmp_path / "b.mp4")])] == ["b.mp4"]
+    with pytest.raises(fs.InputError, match="no file matches"):
+        find_videos([str(tmp_path / "*.avi")])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(fs.InputError, match="holds no video"):
+        find_videos([str(tmp_path / "empty")])

@@ -1,0 +1,89 @@
+"""A video's frames on demand: decoded as asked for, and scored without an index."""
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from framesift.store.video_frames import VideoFrames
+from framesift.video.frames import sample
+from helpers.clips import make_clip
+
+
+class Brightness:
+    """An encoder of two numbers: how bright a picture is, and one."""
+
+    name, dim, batch_size = "brightness", 2, 4
+    pictures_read = 0
+
+    def encode_images(self, pictures):
+        self.pictures_read += len(pictures)
+        rows = np.array([[picture.mean() / 255, 1.0] for picture in map(np.asarray, pictures)])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=40)
+
+
+@pytest.fixture(scope="module")
+def candidates(clip):
+    return [(time_s, picture) for time_s, picture in sample(clip, fps=1)]
+
+
+def test_pictures_come_in_the_order_and_size_asked_for(clip, candidates):
+    frames = VideoFrames(clip, [time_s for time_s, _ in candidates])
+    late, early = frames.pictures([7, 2], size=(32, 24))
+    assert late.shape == early.shape == (24, 32, 3) and late.dtype == np.uint8
+    assert late.mean() == pytest.approx(candidates[7][1].mean(), abs=3)
+    assert early.mean() == pytest.approx(candidates[2][1].mean(), abs=3)
+
+
+def test_focus_scores_few_frames_of_a_video_without_an_index(clip, candidates):
+    encoder, query = Brightness(), np.array([1.0, 0.0])
+    times = [time_s for time_s, _ in candidates]
+    source = VideoFrames(clip, times, encoder=encoder, query=query)
+    lazy = fs.Evidence.from_source(source, times, 40.0)
+    selection = fs.select_frames(lazy, budget=4, method="focus")
+    assert encoder.pictures_read == selection.trace["looked_at"] < len(times)
+    every = Brightness().encode_images([picture for _, picture in candidates])
+    whole = fs.Evidence(times, 40.0, every, query)
+    assert selection.indices == fs.select_frames(whole, budget=4, method="focus").indices
+
+
+def test_scores_need_an_encoder(clip):
+    with pytest.raises(fs.InputError, match="pass encoder= and query="):
+        VideoFrames(clip, [0.0]).scores([0])
+
+
+def test_an_indexed_video_is_searched_by_one_call(clip, candidates):
+    class Anything:
+        name = "anything"
+
+        def detect(self, pictures, phrases):
+            return [[fs.Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in pictures]
+
+    times, encoder = [time_s for time_s, _ in candidates], Brightness()
+    rows = encoder.encode_images([picture for _, picture in candidates])
+    index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, rows, "brightness")
+    asked = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "t-star", "detector": Anything()}
+    (selection,) = fs.select_many(index, ["Where is the red car?"], **asked)
+    assert len(selection) == 4 and selection.trace["objects"] == ["red car"]
+
+
+def test_a_detector_may_be_named(clip, candidates, monkeypatch):
+    from framesift.encoders import detectors as detect
+
+    class Nothing:
+        name = "nothing"
+
+        def detect(self, pictures, phrases):
+            return [[] for _ in pictures]
+
+    asked = []
+    monkeypatch.setattr(detect, "load", lambda name: asked.append(name) or Nothing())
+    times = [time_s for time_s, _ in candidates]
+    index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, np.ones((len(times), 2)), "none")
+    options = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "vsi", "detector": "owlv2"}
+    (selection,) = fs.select_many(index, ["Where is the red car?"], **options)
+    assert asked == ["owlv2"] and selection.trace["options"]["detector"] == "nothing"

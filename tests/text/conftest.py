@@ -1,0 +1,17 @@
+"""A voice that moonshine-voice carries in its wheel, and what was heard in it."""
+
+import pytest
+
+from framesift.text.speech import recognise
+from helpers.sounds import voice, write_sound
+
+
+@pytest.fixture(scope="module")
+def beckett():
+    """Ten seconds: "Ever tried. Ever failed. No matter. Try again. Fail again. Fail better." """
+    return voice()
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory, beckett):
+    return recognise(write_sound(tmp_path_factory.mktemp("sound") / "voice.wav", beckett), engine="moonshine")

@@ -1,0 +1,117 @@
+"""The engine moonshine, for real: what it hears, when, and what it leaves behind."""
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from framesift.errors import FramesiftError, InputError
+from framesift.text import moonshine
+from framesift.text.speech import recognise
+from framesift.video.audio import RATE, Block, open_sound
+from helpers.sounds import FILM, music, needs_moonshine, noise, write_sound
+
+
+@needs_moonshine
+def test_moonshine_hears_what_is_said(spoken):
+    text = " ".join(event.text for event in spoken).lower()
+    assert "tried" in text and "no matter" in text and "try again" in text
+    assert {event.source for event in spoken} == {"speech"}
+
+
+@needs_moonshine
+def test_events_are_sentence_like_and_in_the_clip(spoken):
+    assert len(spoken) >= 5
+    assert all(0 <= event.start_s < event.end_s <= 10.0 and event.end_s - event.start_s <= 7.5 for event in spoken)
+
+
+@needs_moonshine
+def test_times_are_those_of_the_sound(spoken, beckett, tmp_path):
+    late = recognise(
+        write_sound(tmp_path / "late.mkv", beckett, start_s=20.0, pictures_s=31.0, codec="aac"), engine="moonshine"
+    )
+    assert late[0].start_s == pytest.approx(spoken[0].start_s + 20.0, abs=0.5)
+
+
+@needs_moonshine
+def test_a_sentence_after_a_pause_starts_where_it_is_heard(beckett, tmp_path):
+    phrase = beckett[: int(1.5 * RATE)]
+    samples = np.concatenate([phrase, np.zeros(6 * RATE), phrase])
+    events = recognise(write_sound(tmp_path / "pause.wav", samples), engine="moonshine")
+    loud = np.flatnonzero(np.abs(phrase) > 0.1 * np.abs(phrase).max())[0] / RATE
+    assert [event.start_s for event in events] == pytest.approx([loud, 7.5 + loud], abs=0.5)
+
+
+@needs_moonshine
+@pytest.mark.parametrize(
+    "samples", [np.zeros(8 * RATE), noise(8), noise(8, 0.005), music(8)], ids=["silence", "noise", "hiss", "music"]
+)
+def test_sound_without_speech_gives_no_events(samples, tmp_path):
+    assert recognise(write_sound(tmp_path / "empty.wav", samples), engine="moonshine") == []
+
+
+@needs_moonshine
+def test_progress_ends_at_the_whole(tmp_path):
+    calls = []
+    path = write_sound(tmp_path / "quiet.wav", np.zeros(70 * RATE))
+    recognise(path, engine="moonshine", progress=lambda done, total: calls.append((done, total)))
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert calls[-1] == pytest.approx((70.0, 70.0), abs=0.1)
+
+
+@needs_moonshine
+def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
+    path = write_sound(tmp_path / "voice.wav", beckett)
+    (tmp_path / "sounddevice.py").write_text("raise OSError('PortAudio library not found')")
+    code = (
+        "import sys; from framesift.text.speech import recognise\n"
+        "print(len(recognise(sys.argv[1], engine='moonshine')))"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert int(done.stdout) >= 5
+
+
+@needs_moonshine
+def test_moonshine_hears_every_block_as_if_it_were_the_first(beckett):
+    block = Block(0.0, beckett.astype(np.float32))
+    with closing(moonshine.Moonshine(moonshine.model_folder())) as engine:
+        first, second, third = (list(engine.words(block)) for _ in range(3))
+    assert first and first == second == third
+
+
+@needs_moonshine
+def test_no_process_of_moonshine_is_left_behind(beckett, tmp_path, monkeypatch):
+    started = []
+    start = moonshine.Moonshine._start
+    monkeypatch.setattr(moonshine.Moonshine, "_start", lambda self: started.append(start(self)) or started[-1])
+    recognise(write_sound(tmp_path / "voice.wav", beckett), engine="moonshine")
+    assert started and all(child.poll() is not None for child in started)
+
+
+@needs_moonshine
+def test_moonshine_that_dies_is_one_sentence(beckett, tmp_path, monkeypatch):
+    path = write_sound(tmp_path / "voice.wav", beckett)
+    monkeypatch.setattr(moonshine.sys, "executable", "false" if os.name == "posix" else sys.executable)
+    with pytest.raises(FramesiftError, match="the speech engine moonshine stopped"):
+        recognise(path, engine="moonshine")
+
+
+@needs_moonshine
+def test_moonshine_refuses_another_language(tmp_path):
+    with pytest.raises(InputError, match="knows English alone"):
+        recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="moonshine", language="de")
+
+
+@needs_moonshine
+@pytest.mark.skipif(not FILM.exists(), reason="the film is not here: expected it at " + FILM.name)
+def test_words_of_a_film_are_found_near_their_subtitles(tmp_path):
+    with open_sound(FILM) as sound:
+        first = next(sound.blocks(60.0)).samples
+    events = recognise(write_sound(tmp_path / "film.wav", first), engine="moonshine")
+    passions = next(event for event in events if "passions" in event.text.lower())
+    assert 22.0 <= passions.start_s <= 26.0 and 25.0 <= passions.end_s <= 29.0

@@ -1,0 +1,73 @@
+"""Naming a question's objects, by rule and by asking."""
+
+import pytest
+
+import framesift as fs
+from framesift.text.object_names import AskedNamer, RuleNamer
+
+
+@pytest.mark.parametrize(
+    ("stem", "targets"),
+    [
+        ("What is the woman in the red coat holding?", ("woman", "red coat")),
+        ("How many yellow taxis are there next to the old fountain?", ("yellow taxis", "old fountain")),
+        ("What does the man say after the line 'the cat is gone'?", ("man", "line")),
+        ("Why?", ()),
+    ],
+)
+def test_noun_phrases_of_the_stem_are_targets(stem, targets):
+    assert RuleNamer().name_objects(fs.Question(stem)).targets == targets
+
+
+def test_noun_phrases_of_the_options_are_cues():
+    question = fs.Question("What stands on the launch pad?", ("A. A rocket", "B. A launch pad", "C. A steel crane"))
+    named = RuleNamer().name_objects(question)
+    assert named.targets == ("launch pad",) and named.cues == ("rocket", "steel crane")
+
+
+@pytest.mark.parametrize(
+    ("stem", "relation"),
+    [
+        ("Is the dog behind the blue fence?", ("dog", "spatial", "blue fence")),
+        ("Is the man wearing a straw hat?", ("man", "attribute", "straw hat")),
+        ("Does the rocket start before the rain?", ("rocket", "temporal", "rain")),
+        ("Is the game off because of the storm?", ("game", "causal", "storm")),
+    ],
+)
+def test_words_between_two_phrases_relate_them(stem, relation):
+    assert RuleNamer().name_objects(fs.Question(stem)).relations == (relation,)
+
+
+def test_a_language_model_is_asked_and_read():
+    asked = []
+
+    def ask(prompt):
+        asked.append(prompt)
+        relations = '[["red car", "spatial", "road"], ["x", "y", "z"]]'
+        return f'Sure: {{"targets": ["Red Car"], "cues": ["road"], "relations": {relations}}}'
+
+    named = AskedNamer(ask).name_objects(fs.Question("Where does it park?", ("A. On the road",)))
+    assert named == fs.Objects(("red car",), ("road",), (fs.Relation("red car", "spatial", "road"),))
+    assert "Where does it park? On the road" in asked[0]
+
+
+@pytest.mark.parametrize("reply", ["I don't know", "{broken", '{"targets": "car"}', "[1]"])
+def test_an_unreadable_reply_falls_back_to_the_rules(reply):
+    question = fs.Question("Where is the car?")
+    assert AskedNamer(lambda _: reply).name_objects(question) == RuleNamer().name_objects(question)
+
+
+def test_weights_of_the_streams_are_asked_for():
+    reply = '{"objects": 0.2, "relevance": 0.3, "subtitles": 0.5}'
+    assert AskedNamer(lambda _: reply).weigh(fs.Question("Why?")) == (0.2, 0.3, 0.5)
+    assert AskedNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
+
+
+def test_one_text_in_place_of_phrases_is_refused():
+    with pytest.raises(fs.InputError, match="expected lists of phrases"):
+        fs.Objects("red car")
+
+
+def test_an_unknown_relation_is_refused():
+    with pytest.raises(fs.InputError, match="'beside'; expected one of spatial, attribute, temporal, causal"):
+        fs.Objects(("a",), relations=(("a", "beside", "b"),))

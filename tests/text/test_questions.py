@@ -1,0 +1,102 @@
+"""Questions as people write them, one by one and in files."""
+
+import json
+
+import pytest
+
+from framesift.errors import InputError
+from framesift.text.questions import parse_question, read_questions
+from framesift.types import Question
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why does Tom leave? A) He is sad B) He is late",
+        "Why does Tom leave?\nA. He is sad\nB. He is late",
+        "Why does Tom leave? (A) He is sad (B) He is late",
+        "Why does Tom leave?\n[A] He is sad\n[B] He is late",
+        "Why does Tom leave? A: He is sad B: He is late",
+    ],
+)
+def test_options_are_found_inside_the_question(text):
+    assert parse_question(text) == Question("Why does Tom leave?", ("He is sad", "He is late"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What is vitamin B. good for?", "Is plan A) better?", "A) this B) that", "Who met the U.S. president?"],
+)
+def test_text_without_a_row_of_letters_is_the_question(text):
+    assert parse_question(text) == Question(text)
+
+
+def test_given_options_leave_the_text_alone():
+    assert parse_question("Which? A) x B) y", ["one", "two"]) == Question("Which? A) x B) y", ("one", "two"))
+
+
+def _read(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return read_questions(path)
+
+
+def test_json_takes_texts_and_objects_in_the_benchmarks_own_words(tmp_path):
+    rows = [
+        "Why?",
+        {"id": "v1_0", "question": "Which?", "candidates": ["x", "y"]},
+        {"question": "Q", "options": {"B": "2", "A": "1"}},
+    ]
+    plain, listed, lettered = _read(tmp_path, "q.json", json.dumps(rows))
+    assert plain.question == Question("Why?")
+    assert listed.question.options == ("x", "y") and listed.id == "v1_0" and listed.row["candidates"] == ["x", "y"]
+    assert lettered.question.options == ("1", "2")
+
+
+def test_jsonl_skips_blank_lines(tmp_path):
+    assert [a.question.text for a in _read(tmp_path, "q.jsonl", '"One?"\n\n{"question": "Two?"}\n')] == ["One?", "Two?"]
+
+
+def test_csv_takes_options_in_one_cell_or_in_columns(tmp_path):
+    (one,) = _read(tmp_path, "one.csv", "question,options\nWhich?,this | that\n")
+    (two,) = _read(tmp_path, "two.csv", 'Question,A,B\n"Which, then?",this,that\n')
+    (three,) = _read(tmp_path, "three.tsv", "question\toption 0\toption 1\nWhich?\tthis\tthat\n")
+    assert one.question.options == two.question.options == three.question.options == ("this", "that")
+    assert two.question.text == "Which, then?"
+
+
+def test_csv_options_may_be_a_json_list(tmp_path):
+    (one,) = _read(tmp_path, "q.csv", 'question,options\nWhich?,"[""a, b"", ""c""]"\n')
+    assert one.question.options == ("a, b", "c")
+
+
+def test_text_has_a_question_a_line_and_comments(tmp_path):
+    asked = _read(tmp_path, "q.txt", "\ufeff# mine\nWhy?\n\nWhich? A) x B) y\n")
+    assert [a.question for a in asked] == [Question("Why?"), Question("Which?", ("x", "y"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("q.json", "{", "is not JSON"),
+        ("q.json", "3", "expected a list"),
+        ("q.json", "[3]", "question 1"),
+        ("q.json", '[{"text": ""}]', "has no question"),
+        ("q.json", '[{"question": "Q", "options": [[1]]}]', "options that are no texts"),
+        ("q.json", "[" * 100_000, "is not JSON"),
+        ("q.jsonl", '"a"\nnonsense', "line 2"),
+        ("q.csv", "name,age\nx,1\n", "expected one called question"),
+        ("q.txt", "# nothing\n", "holds no question"),
+    ],
+)
+def test_bad_file_is_named_with_the_place(tmp_path, name, text, said):
+    with pytest.raises(InputError, match=said):
+        _read(tmp_path, name, text)
+
+
+def test_missing_and_binary_files_are_named(tmp_path):
+    with pytest.raises(InputError, match="nowhere"):
+        read_questions(tmp_path / "nowhere.json")
+    (tmp_path / "q.json").write_bytes(b"\xff\xfe\x00\x81")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_questions(tmp_path / "q.json")

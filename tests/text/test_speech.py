@@ -1,0 +1,224 @@
+"""Which engine is taken, what is missing, and Whisper, for real."""
+
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from framesift.errors import InputError, MissingExtra, UnknownName
+from framesift.text import moonshine, speech
+from framesift.text.speech import engine_name, recognise, segment_words
+from framesift.text.word_timing import Word
+from framesift.video.audio import RATE
+from helpers.sounds import INSTALL, needs_moonshine, needs_whisper, noise, write_sound
+
+
+def write_whisper(folder, says):
+    """A real Whisper of one tiny layer, which says the words `says` in two seconds whenever it hears a voice."""
+    import tokenizers
+    from ctranslate2.specs import whisper_spec
+    from faster_whisper.tokenizer import _LANGUAGE_CODES
+
+    width, heads = 64, 2
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    spoken_words = [f"Ġ{word}" for word in says.split()]
+    tokens = [*letters, *dict.fromkeys(spoken_words)]
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({token: k for k, token in enumerate(tokens)}, []))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    languages = [f"<|{code}|>" for code in sorted(_LANGUAGE_CODES)]
+    tasks = ["translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps"]
+    marks = ["<|endoftext|>", "<|startoftranscript|>", *languages, *(f"<|{task}|>" for task in tasks)]
+    tokenizer.add_special_tokens([tokenizers.AddedToken(mark, special=True) for mark in marks])
+    ids = tokenizer.get_vocab()
+    vocabulary = [*sorted(ids, key=ids.__getitem__), *(f"<|{k * 0.02:.2f}|>" for k in range(1501))]
+
+    def zeros(*shape):
+        return np.zeros(shape, np.float32)
+
+    def fill(layer, *outputs):
+        layer.layer_norm.gamma, layer.layer_norm.beta = np.ones(width, np.float32), zeros(width)
+        for part, size in zip(getattr(layer, "linear", ()), outputs, strict=True):
+            part.weight, part.bias = zeros(size, width), zeros(size)
+
+    def fill_forward(layer):
+        fill(layer)
+        layer.linear_0.weight, layer.linear_0.bias = zeros(4 * width, width), zeros(4 * width)
+        layer.linear_1.weight, layer.linear_1.bias = zeros(width, 4 * width), zeros(width)
+
+    spec = whisper_spec.WhisperSpec(1, heads, 1, heads)
+    encoder, decoder = spec.encoder, spec.decoder
+    encoder.conv1.weight, encoder.conv1.bias = zeros(width, 80, 3), zeros(width)
+    encoder.conv2.weight, encoder.conv2.bias = zeros(width, width, 3), zeros(width)
+    # Words are timed by where the decoder looks: place k looks at the k-th 0.4 s.
+    encoder.position_encodings.encodings = zeros(1500, width)
+    for step in range(20 * width):
+        encoder.position_encodings.encodings[step, step // 20] = 10.0
+    for room in (encoder, decoder):
+        fill(room)
+        fill(room.layer[0].self_attention, 3 * width, width)
+        fill_forward(room.layer[0].ffn)
+    across = decoder.layer[0].attention
+    fill(across, width, 2 * width, width)
+    for part in across.linear[:2]:
+        part.weight[:width] = np.eye(width)
+    # The place of a token alone decides the next one: times and words.
+    decoder.embeddings.weight, decoder.projection.weight = zeros(len(vocabulary), width), zeros(len(vocabulary), width)
+    decoder.position_encodings.encodings = zeros(448, width)
+    script = ["<|0.00|>", *spoken_words, "<|2.00|>", "<|endoftext|>"]
+    for place, token in enumerate(script):
+        decoder.position_encodings.encodings[place, place] = 10.0
+        decoder.projection.weight[vocabulary.index(token), place] = 3.0
+    spec.register_vocabulary(vocabulary)
+    spec.config.lang_ids = [ids[mark] for mark in languages]
+    spec.config.suppress_ids, spec.config.suppress_ids_begin, spec.config.alignment_heads = [], [], [[0, 0]]
+    spec.validate()
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """An empty cache of the model hub; call it to put a model's files there."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.file_download.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
+
+    def put(repo, files=speech.WHISPER_FILES):
+        place = tmp_path / "hub" / ("models--" + repo.replace("/", "--"))
+        (place / "refs").mkdir(parents=True)
+        (place / "refs" / "main").write_text("abc")
+        (place / "snapshots" / "abc").mkdir(parents=True)
+        for name in files:
+            (place / "snapshots" / "abc" / name).write_text("")
+        return place / "snapshots" / "abc"
+
+    return put
+
+
+@needs_whisper
+@needs_moonshine
+def test_whisper_from_a_folder_tells_words_language_and_times(beckett, tmp_path, caplog):
+    folder = write_whisper(tmp_path / "model", says="Go to space now.")
+    path = write_sound(tmp_path / "late.mkv", beckett, start_s=20.0, pictures_s=31.0)
+    with caplog.at_level("INFO", logger="framesift"):
+        events = recognise(path, engine=f"whisper:{folder}")
+    assert events and {event.text for event in events} == {"Go to space now."}
+    assert all(20.0 <= event.start_s <= event.end_s <= 30.5 for event in events)
+    assert "the language is en" in caplog.text
+
+
+@needs_whisper
+@pytest.mark.parametrize("samples", [np.zeros(8 * RATE), noise(8)], ids=["silence", "noise"])
+def test_whisper_is_not_heard_where_there_is_no_voice(samples, tmp_path):
+    folder = write_whisper(tmp_path / "model", says="Thank you so much.")
+    assert recognise(write_sound(tmp_path / "empty.wav", samples), engine=f"whisper:{folder}") == []
+
+
+@needs_whisper
+def test_weights_that_are_broken_are_an_error_that_names_them(tmp_path):
+    for name in speech.WHISPER_FILES:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match="can't be loaded"):
+        recognise(write_sound(tmp_path / "a.wav", noise(1)), engine=f"whisper:{tmp_path}")
+
+
+@needs_whisper
+def test_a_folder_without_weights_is_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(InputError, match="has no model.bin"):
+        engine_name(f"whisper:{tmp_path}")
+
+
+@needs_whisper
+def test_auto_takes_whisper_where_its_weights_are_on_this_machine(hub):
+    hub("Systran/faster-whisper-tiny")
+    hub("Systran/faster-whisper-small")
+    assert engine_name() == engine_name("whisper") == "whisper:small"
+
+
+@needs_whisper
+@needs_moonshine
+def test_auto_takes_moonshine_where_no_weights_are(hub):
+    assert engine_name() == "moonshine"
+    assert speech.available() == (True, "")
+
+
+@needs_whisper
+@needs_moonshine
+def test_weights_that_came_in_part_do_not_count(hub):
+    hub("Systran/faster-whisper-small", files=("model.bin", "config.json"))
+    assert engine_name() == "moonshine"
+
+
+@needs_whisper
+def test_a_hub_name_is_found_on_this_machine(hub):
+    folder = hub("someone/faster-whisper-elvish")
+    assert engine_name("whisper:someone/faster-whisper-elvish") == "whisper:someone/faster-whisper-elvish"
+    assert os.path.samefile(speech._whisper_folder("someone/faster-whisper-elvish"), folder)
+
+
+@needs_whisper
+@pytest.mark.parametrize("engine", ["whisper", "whisper:small", "whisper:Systran/faster-whisper-small"])
+def test_absent_weights_are_named_with_the_command_that_fetches_them(engine, hub):
+    with pytest.raises(InputError, match="hf download Systran/faster-whisper-small"):
+        engine_name(engine)
+
+
+@needs_whisper
+def test_an_unknown_size_lists_the_known_ones(hub):
+    with pytest.raises(UnknownName, match="turbo, .*small"):
+        engine_name("whisper:gigantic")
+
+
+@needs_whisper
+def test_a_model_for_english_refuses_another_language(hub, tmp_path):
+    hub("Systran/faster-whisper-base.en")
+    with pytest.raises(InputError, match="use whisper:base"):
+        recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="whisper:base.en", language="fr")
+
+
+def test_asking_for_the_engine_loads_no_model():
+    code = (
+        "import sys; from framesift.text import speech; speech.available()\n"
+        "print(sorted({'moonshine_voice', 'faster_whisper', 'ctranslate2', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("engine", ["auto", "moonshine", "whisper", "whisper:small"])
+def test_absent_extra_is_named_with_its_remedy(engine, monkeypatch):
+    for module in (speech, moonshine):
+        monkeypatch.setattr(module, "is_installed", lambda package: False)
+    with pytest.raises(MissingExtra, match=re.escape(INSTALL)):
+        engine_name(engine)
+    assert speech.available()[0] is False and INSTALL in speech.available()[1]
+
+
+def test_an_unknown_engine_lists_the_known_ones():
+    with pytest.raises(UnknownName, match="moonshine, whisper"):
+        engine_name("parrot")
+
+
+def segment(**changed):
+    measures = {"avg_logprob": -0.3, "no_speech_prob": 0.1, "compression_ratio": 1.2}
+    spoken_word = SimpleNamespace(start=1.0, end=1.5, word=" Hello")
+    return SimpleNamespace(words=[spoken_word], **{**measures, **changed})
+
+
+def test_a_segment_keeps_its_words_on_the_videos_clock():
+    assert segment_words(segment(), 60.0) == [Word(61.0, 61.5, " Hello")]
+
+
+@pytest.mark.parametrize(
+    "measures",
+    [{"no_speech_prob": 0.9, "avg_logprob": -1.3}, {"avg_logprob": -2.5}, {"compression_ratio": 3.0}],
+    ids=["no speech", "unlikely", "repeats itself"],
+)
+def test_a_segment_that_fails_whispers_own_measures_is_dropped(measures):
+    assert segment_words(segment(**measures), 0.0) == []

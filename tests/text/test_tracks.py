@@ -1,0 +1,161 @@
+"""Text tracks inside videos, in clips made on the spot."""
+
+import contextlib
+import struct
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from framesift.errors import InputError
+from framesift.text.tracks import read_track
+
+NASA = Path(__file__).parents[3] / "shared" / "data" / "clips" / "nasa_13013.mp4"
+MILLISECOND = Fraction(1, 1000)
+
+
+def mov_text(text):
+    data = text.encode()
+    return struct.pack(">H", len(data)) + data + b"\0\0\0\x0cstyl\0\0\0\0"
+
+
+def make_clip(path, *tracks, start_ms=0):
+    """A clip of two seconds with tracks of (codec, language, disposition, [(start ms, end ms, bytes)])."""
+    with av.open(str(path), "w") as out:
+        video = out.add_stream("mpeg4", rate=5)
+        video.width, video.height, video.pix_fmt = 32, 32, "yuv420p"
+        packets = []
+        for codec, language, disposition, cues in tracks:
+            stream = out.add_mux_stream(codec)
+            stream.time_base = MILLISECOND
+            stream.metadata["language"] = language
+            stream.disposition = disposition
+            for start, end, data in cues:
+                packet = av.Packet(data)
+                packet.stream, packet.time_base = stream, MILLISECOND
+                packet.pts = packet.dts = start + start_ms
+                packet.duration = end - start
+                packets.append(packet)
+        picture = np.zeros((32, 32, 3), np.uint8)
+        for k in range(10):
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame.pts, frame.time_base = k + start_ms // 200, Fraction(1, 5)
+            out.mux(video.encode(frame))
+        out.mux(video.encode(None))
+        for packet in packets:
+            out.mux(packet)
+    return path
+
+
+def triples(events):
+    return [(round(e.start_s, 3), round(e.end_s, 3), e.text) for e in events]
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "first", "second"),
+    [
+        ("a.mp4", "mov_text", mov_text("Hello\nthere"), mov_text("é, <i>you</i>")),
+        ("a.mkv", "subrip", b"<i>Hello</i>\r\nthere", "é, you".encode()),
+        ("a.mkv", "ass", b"0,0,Default,,0,0,0,,{\\an8}Hello\\Nthere", "1,0,Default,,0,0,0,,é, you".encode()),
+        ("a.mkv", "webvtt", b"Hello\n<c.red>there</c>", "é, <00:00.900>you".encode()),
+        ("a.webm.mkv", "webvtt", b"Hello there", "é, you".encode()),
+    ],
+)
+def test_each_codec_gives_the_same_events(tmp_path, name, codec, first, second):
+    path = make_clip(tmp_path / name, (codec, "eng", 1, [(200, 700, first), (800, 1500, second)]))
+    events = read_track(path)
+    assert triples(events) == [(0.2, 0.7, "Hello there"), (0.8, 1.5, "é, you")]
+    assert {e.source for e in events} == {"track"}
+
+
+def test_webvtt_voices_become_speakers(tmp_path):
+    path = make_clip(tmp_path / "a.mkv", ("webvtt", "eng", 1, [(0, 500, b"<v Ann>Hi")]))
+    assert read_track(path)[0].text == "Ann: Hi"
+
+
+def test_times_count_from_the_containers_start(tmp_path):
+    path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(200, 700, b"Hi")]), start_ms=60_000)
+    with av.open(str(path)) as container:
+        assert container.start_time == 60_000_000
+    assert triples(read_track(path)) == [(0.2, 0.7, "Hi")]
+
+
+def tracks_clip(folder):
+    return make_clip(
+        folder / "a:b.mkv",
+        ("subrip", "eng", av.stream.Disposition.forced, [(0, 500, b"forced")]),
+        ("subrip", "fre", 0, [(0, 500, "français".encode())]),
+        ("subrip", "eng", 0, [(0, 500, b"english")]),
+        ("subrip", "ger", av.stream.Disposition.default, [(0, 500, b"deutsch")]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "deutsch"),
+        ({"language": "en-US"}, "english"),
+        ({"language": "fra"}, "français"),
+        ({"language": "Korean"}, "deutsch"),
+        ({"index": 1}, "forced"),
+    ],
+)
+def test_the_track_is_the_one_asked_for_or_the_default(tmp_path, options, text):
+    assert read_track(tracks_clip(tmp_path), **options)[0].text == text
+
+
+def test_an_index_that_is_no_text_track_lists_those_there_are(tmp_path):
+    with pytest.raises(InputError, match=r"no text track 0; it has track 1 \w+ \(eng\), track 2"):
+        read_track(tracks_clip(tmp_path), index=0)
+
+
+def test_a_video_without_tracks_says_so(tmp_path):
+    with pytest.raises(InputError, match="holds no subtitle track"):
+        read_track(make_clip(tmp_path / "a.mp4"))
+
+
+def test_picture_tracks_are_named_and_refused(tmp_path):
+    path = make_clip(tmp_path / "a.mkv", ("hdmv_pgs_subtitle", "eng", 1, [(0, 500, b"\x80\0\0")]))
+    with pytest.raises(InputError, match="holds no text track, only track 1 .*pgs"):
+        read_track(path)
+
+
+def test_a_track_of_blanks_holds_no_event(tmp_path):
+    path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(0, 500, b" \n"), (600, 900, b"<i></i>")]))
+    with pytest.raises(InputError, match="holds no event: its track 1 .* has 2 cues, none with words"):
+        read_track(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a video" * 99, b"#EXTM3U\n#EXTINF:1,\nfile:///etc/hostname\n"])
+def test_what_is_no_video_is_an_input_error(tmp_path, content):
+    path = tmp_path / "a.mp4"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="expected a video such as MP4"):
+        read_track(path)
+    with pytest.raises(InputError, match="does not exist"):
+        read_track(tmp_path / "missing.mp4")
+
+
+def test_a_damaged_clip_never_fails_otherwise(tmp_path):
+    whole = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(0, 500, b"Hi"), (600, 900, b"Ho")])).read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        data = bytearray(whole[: rng.integers(100, len(whole))])
+        for at in rng.integers(0, len(data), 20):
+            data[at] = rng.integers(256)
+        (tmp_path / "b.mkv").write_bytes(data)
+        with contextlib.suppress(InputError):
+            assert read_track(tmp_path / "b.mkv")
+
+
+@pytest.mark.skipif(not NASA.exists(), reason="the sample clips are not here")
+def test_a_real_clip_with_text_in_mp4():
+    events = read_track(NASA)
+    assert triples(events)[0] == (0.21, 4.26, "NAR: This is the optical and science segment of the Webb")
+    assert [e.text for e in events][2:] == [
+        "at NASA’s Goddard Space Flight Center in Greenbelt, Maryland.",
+        "This half of the observatory element successfully",
+    ]
+    assert triples(read_track(NASA, index=5)) == triples(events)

@@ -1,0 +1,78 @@
+"""Words into sentence-like events, and what engines invent left out."""
+
+import pytest
+
+from framesift.text.word_timing import Word, is_invented, sentences, without_loops
+from framesift.types import Event
+
+
+def words(text, *, start_s=0.0, each_s=0.4, pauses=()):
+    """Words of equal length; pauses: {number of a word: seconds of silence before it}."""
+    out, at = [], start_s
+    for number, token in enumerate(text.split()):
+        at += dict(pauses).get(number, 0.0)
+        out.append(Word(at, at + each_s, f" {token}"))
+        at += each_s
+    return out
+
+
+def texts(events):
+    return [event.text for event in events]
+
+
+def test_an_utterance_is_cut_at_its_pauses():
+    events = sentences(words("we have to follow our passions", pauses={3: 1.0}))
+    assert texts(events) == ["we have to", "follow our passions"]
+    assert events[1].start_s == pytest.approx(2.2)
+
+
+def test_an_utterance_is_cut_after_its_sentences():
+    assert texts(sentences(words("This is pretty freaky. Should you be here?"))) == [
+        "This is pretty freaky.",
+        "Should you be here?",
+    ]
+
+
+def test_a_last_short_word_stays_with_its_sentence():
+    assert texts(sentences(words("It is not my fault. Sorry."))) == ["It is not my fault. Sorry."]
+
+
+def test_a_long_sentence_is_cut_after_a_comma_into_readable_parts():
+    text = "I am having nightmares of giant claws at night now, and they chase me through the whole town every time"
+    events = sentences(words(text))
+    assert texts(events)[0].endswith("now,")
+    assert all(event.end_s - event.start_s <= 7.0 for event in events)
+    assert " ".join(texts(events)) == text
+
+
+def test_words_of_languages_without_spaces_are_joined_without():
+    line = [Word(0.3 * k, 0.3 * k + 0.3, letter) for k, letter in enumerate("我爱你。")]
+    assert texts(sentences(line)) == ["我爱你。"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "…", "♪ ♪", "you", "Thanks for watching!", "go go go go go go go", "I am. I am. " * 20],
+)
+def test_what_engines_invent_is_known(text):
+    assert is_invented(Event(0.0, 5.0, text, source="speech"))
+
+
+def test_more_letters_than_anybody_can_say_are_invented():
+    text = "There is a lesson to be learned from this, could have gone worse"
+    assert is_invented(Event(0.0, 0.5, text)) and not is_invented(Event(0.0, 4.0, text))
+
+
+@pytest.mark.parametrize("text", ["No!", "Go, go, go!", "Thank you.", "You know...", "我爱你", "It's 10 o'clock"])
+def test_what_people_say_is_kept(text):
+    assert not is_invented(Event(0.0, 1.5, text, source="speech"))
+
+
+def test_a_loop_over_many_events_leaves_one():
+    loop = [Event(k, k + 1, "We're only one.", source="speech") for k in range(8)]
+    assert without_loops([*loop, Event(9, 10, "Go!")]) == [loop[0], Event(9, 10, "Go!")]
+
+
+def test_a_line_said_three_times_stays():
+    said = [Event(k, k + 1, "Sorry.", source="speech") for k in range(3)]
+    assert without_loops(said) == said

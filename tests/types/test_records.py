@@ -1,0 +1,194 @@
+"""The records check themselves, and a Selection travels as JSON."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from framesift._utils.text import clock
+
+
+def evidence(**changes):
+    given = {
+        "times_s": [0.0, 1.0, 2.0],
+        "duration_s": 3.0,
+        "frames": np.eye(3),
+        "query": [1.0, 1.0, 0.0],
+        "events": [fs.Event(0.0, 1.0, "hello")],
+        "event_features": [[1.0, 0.0, 0.0]],
+        "visual_demand": 0.5,
+    }
+    return fs.Evidence(**(given | changes))
+
+
+def test_relevance_is_the_cosine_with_the_query():
+    assert evidence().relevance == pytest.approx([0.5**0.5, 0.5**0.5, 0.0])
+
+
+def test_own_scores_take_the_place_of_cosines():
+    made = evidence(scores=[3.0, 1.0, 2.0], event_scores=[9.0], event_features=None)
+    assert made.relevance.tolist() == [3.0, 1.0, 2.0]
+    assert made.event_relevance.tolist() == [9.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"times_s": [0.0, 1.0]}, r"times_s has shape \(2,\) for 3 frames"),
+        ({"times_s": [0.0, 2.0, 1.0]}, r"times_s\[2\] = 1.0 does not come after 2.0"),
+        ({"times_s": [0.0, 1.0, 1.0]}, "expected ascending times"),
+        ({"times_s": [-1.0, 1.0, 2.0]}, r"times_s\[0\] = -1.0 lies outside the video"),
+        ({"times_s": [0.0, 1.0, 9.0]}, r"times_s\[2\] = 9.0 lies outside the video; expected 0 to 3.0"),
+        ({"times_s": [0.0, np.nan, 2.0]}, r"times_s\[1\] is not finite"),
+        ({"times_s": ["a", "b", "c"]}, "can't be read as numbers"),
+        ({"duration_s": 0.0}, "duration_s is 0.0; expected a positive number"),
+        ({"duration_s": float("inf")}, "expected a positive number of seconds"),
+        ({"times_s": [], "frames": np.zeros((0, 3))}, "no frame to choose from"),
+        ({"query": [1.0, 1.0]}, "query has 2 dimensions; the frames have 3"),
+        ({"query": np.eye(3)}, r"query has shape \(3, 3\); expected \(3,\)"),
+        ({"query": [0.0, 0.0, 0.0]}, r"query\[0\] is all zeros"),
+        ({"visual_demand": 1.2}, "visual_demand is 1.2; expected a number from 0"),
+        ({"visual_demand": float("nan")}, "visual_demand is nan"),
+        ({"event_features": None}, "1 events came without event_features"),
+        ({"event_features": np.eye(3)}, "event_features has 3 rows for 1 events"),
+        ({"event_features": [[0.0, 0.0, 0.0]]}, r"event_features\[0\] is all zeros"),
+        ({"scores": [1.0]}, r"scores has shape \(1,\); expected \(3,\)"),
+        ({"scores": [1.0, np.inf, 0.0]}, r"scores\[1\] is not finite"),
+    ],
+)
+def test_evidence_refuses_what_it_cannot_use(changes, message):
+    with pytest.raises(fs.InputError, match=message):
+        evidence(**changes)
+
+
+def test_small_overrun_of_the_last_frame_is_clipped():
+    assert evidence(times_s=[0.0, 1.0, 2.04], duration_s=2.0).times_s.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_events_may_be_awkward():
+    events = [
+        fs.Event(2.5, 9.0, "past the end"),
+        fs.Event(1.0, 1.0, "no length"),
+        fs.Event(-2.0, 0.5, "before the start"),
+        fs.Event(5.0, 6.0, "wholly outside"),
+        fs.Event(0.0, 3.0, ""),
+    ]
+    made = evidence(events=events, event_features=np.ones((5, 3)))
+    assert [(e.start_s, e.end_s) for e in made.events] == [(2.5, 3.0), (1.0, 1.0), (0.0, 0.5), (0.0, 3.0)]
+    assert made.events_outside == 1
+    assert made.event_positions == (0, 1, 2, 4)
+    assert len(made.event_features) == len(made.event_relevance) == 4
+
+
+def test_evidence_can_do_without_events():
+    made = evidence(events=[], event_features=None)
+    assert made.events == () and made.event_relevance.shape == (0,)
+
+
+def test_evidence_leaves_the_callers_arrays_alone():
+    frames, times = np.eye(3) * 2, np.array([0.0, 1.0, 3.5])
+    evidence(frames=frames, times_s=times)
+    assert frames[0, 0] == 2.0 and times[2] == 3.5
+    frames[0, 0] = 3.0
+
+
+@pytest.mark.parametrize("times", [(2.0, 1.0), (float("nan"), 1.0), (0.0, float("inf"))])
+def test_event_refuses_impossible_times(times):
+    with pytest.raises(fs.InputError, match="event 'x'"):
+        fs.Event(*times, "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "valid"),
+    [
+        (["A. a dog", "B. a cat"], ("a dog", "a cat")),
+        (["(A) a dog", "(B) a cat", "(C) N/A"], ("a dog", "a cat")),
+        (["a dog", "", "N/A", " a cat "], ("a dog", "a cat")),
+        (["U.S. Navy", "B. Goode"], ("U.S. Navy", "B. Goode")),
+        (["A man", "B flat"], ("A man", "B flat")),
+        ([], ()),
+    ],
+)
+def test_option_letters_and_empty_options_go(options, valid):
+    assert fs.Question("What is it?", options).valid_options == valid
+
+
+def test_query_text_is_the_stem_and_all_valid_options():
+    assert fs.Question(" What is it? ", ["A. a dog", "B. a cat", "N/A"]).query_text == "What is it? a dog a cat"
+
+
+@pytest.mark.parametrize(("text", "options"), [("  ", ()), ("What?", "a dog")])
+def test_question_refuses_nonsense(text, options):
+    with pytest.raises(fs.InputError):
+        fs.Question(text, options)
+
+
+def selection():
+    event = fs.Event(0.1, 2.0 / 3, 'the "last" </script> …', "speech")
+    slots = (fs.Slot(7, 7.0 + 1e-9, "refined", 0.1 + 0.2), fs.Slot(2, 2.0, "ground", 1 / 3, event))
+    return fs.Selection(slots, "gcr", 2, {"note": "ünï", "rows": [{"x": 1e-17, "y": None, "z": True}]})
+
+
+def test_selection_is_chronological():
+    assert selection().indices == [2, 7]
+    assert selection().times_s == [2.0, 7.000000001]
+
+
+def test_selection_survives_json():
+    made = selection()
+    assert fs.Selection.from_json(made.to_json()) == made
+    assert fs.Selection.from_dict(made.to_dict()) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "no selection of ours"),
+        ('{"schema": "other"}', "schema is 'other'"),
+        ('{"schema": "framesift.selection/1"}', "damaged"),
+        (
+            '{"schema": "framesift.selection/1", "method": "m", "budget": 1, "trace": {}, "slots": [{"x": 1}]}',
+            "damaged",
+        ),
+    ],
+)
+def test_damaged_selection_is_named(text, message):
+    with pytest.raises(fs.InputError, match=message):
+        fs.Selection.from_json(text)
+
+
+def test_selection_prints_itself_as_a_table():
+    lines = str(selection()).splitlines()
+    assert lines[0] == "Selection(gcr: 2 frames for a budget of 2; 1 ground, 1 refined)"
+    assert lines[1].split()[:3] == ["0:00:02.000", "ground", "0.333"]
+
+
+def test_slot_refuses_an_unknown_role():
+    with pytest.raises(fs.InputError, match="role is 'star'; expected one of ground, visual, context, refined"):
+        fs.Slot(0, 0.0, "star", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "shown"),
+    [
+        (0, "0:00:00.000"),
+        (201.48, "0:03:21.480"),
+        (3599.9996, "1:00:00.000"),
+        (86400.5, "24:00:00.500"),
+        (-0.5, "-0:00:00.500"),
+    ],
+)
+def test_clock_reads_like_a_player(time_s, shown):
+    assert clock(time_s) == shown
+
+
+def test_visual_demand_is_a_float_that_survives_copying():
+    demand = copy.deepcopy(fs.VisualDemand(0.8, "visual", ["visual: colour"]))
+    assert demand == 0.8 and demand.kind == "visual" and demand.cues == ("visual: colour",)
+
+
+def test_answer_knows_its_letter():
+    assert fs.Answer("blue", choice=2).letter == "C"
+    assert fs.Answer("no idea", parsed=False).letter is None

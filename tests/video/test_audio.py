@@ -1,0 +1,84 @@
+"""Sound in blocks: every sample once, on the right clock, in flat memory."""
+
+import tracemalloc
+from fractions import Fraction
+
+import av
+import numpy as np
+import pytest
+
+from framesift.errors import InputError
+from framesift.text.speech import recognise
+from framesift.video.audio import RATE, open_sound, quietest
+from helpers.sounds import blocks_of, noise, write_sound
+
+
+def test_blocks_hold_every_sample_once_and_follow_each_other(tmp_path):
+    samples = noise(25)
+    blocks = blocks_of(write_sound(tmp_path / "a.wav", samples), 10.0)
+    assert np.allclose(np.concatenate([block.samples for block in blocks]), samples, atol=1e-3)
+    assert all(len(block.samples) <= 10 * RATE for block in blocks)
+    assert [a.end_s for a in blocks[:-1]] == pytest.approx([b.start_s for b in blocks[1:]])
+
+
+def test_a_block_is_cut_where_it_is_quiet():
+    samples = noise(9)
+    samples[7 * RATE : 8 * RATE] = 0
+    assert 7 * RATE < quietest(samples) < 8 * RATE
+
+
+def test_sound_that_starts_late_has_late_times(tmp_path):
+    path = write_sound(tmp_path / "late.mkv", noise(2), start_s=5.0, pictures_s=8.0)
+    assert blocks_of(path)[0].start_s == pytest.approx(5.0, abs=0.05)
+
+
+def test_the_containers_own_start_is_zero(tmp_path):
+    path = write_sound(tmp_path / "offset.ts", noise(2), start_s=100.0, pictures_s=0.0, codec="mp2")
+    with av.open(str(path)) as container:
+        assert container.start_time > 50_000_000
+    assert blocks_of(path)[0].start_s == pytest.approx(0.0, abs=0.05)
+
+
+def test_a_hole_in_the_sound_starts_a_new_block_at_its_time(tmp_path):
+    path = write_sound(tmp_path / "hole.mkv", noise(4), hole=(2.0, 10.0))
+    assert [block.start_s for block in blocks_of(path)] == pytest.approx([0.0, 12.0], abs=0.1)
+
+
+def test_any_rate_and_layout_becomes_16_khz_mono(tmp_path):
+    with av.open(str(tmp_path / "stereo.mp4"), "w") as out:
+        stream = out.add_stream("aac", rate=44100, layout="stereo")
+        for at in range(0, 44100 * 2, 1024):
+            frame = av.AudioFrame.from_ndarray(np.full((2, 1024), 0.1, np.float32), "fltp", "stereo")
+            frame.sample_rate, frame.pts, frame.time_base = 44100, at, Fraction(1, 44100)
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    (block,) = blocks_of(tmp_path / "stereo.mp4")
+    assert block.samples.ndim == 1 and block.samples.dtype == np.float32
+    assert block.end_s == pytest.approx(2.0, abs=0.1)
+
+
+def test_memory_does_not_grow_with_length(tmp_path):
+    path = write_sound(tmp_path / "long.wav", np.zeros(600 * RATE, np.float32))
+    tracemalloc.start()
+    with open_sound(path) as sound:
+        for _ in sound.blocks(30.0):
+            pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000  # the whole would be 38 MB
+
+
+def test_a_file_without_sound_is_an_error_that_says_so(tmp_path):
+    with av.open(str(tmp_path / "mute.mp4"), "w") as out:
+        stream = out.add_stream("mpeg4", rate=5)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        out.mux(stream.encode(av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), "rgb24")))
+        out.mux(stream.encode(None))
+    with pytest.raises(InputError, match="has no sound"):
+        recognise(tmp_path / "mute.mp4")
+
+
+def test_a_file_that_is_no_media_is_an_error(tmp_path):
+    (tmp_path / "notes.mp4").write_text("not a video")
+    with pytest.raises(InputError, match="can't be opened"):
+        recognise(tmp_path / "notes.mp4")

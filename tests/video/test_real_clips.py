@@ -1,0 +1,71 @@
+"""Clips from other projects' test suites that break decoders, where they are at hand."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from framesift.video.colour import Painter
+from framesift.video.frames import fetch, frame_numbers, probe, sample
+from helpers.footage import grid
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+CLIPS = sorted(path for path in (DATA / "clips").glob("*") if path.suffix in {".mp4", ".mkv"})
+FILM = DATA / "film" / "tears_of_steel_426.mp4"
+
+pytestmark = pytest.mark.skipif(not CLIPS, reason="the clips are not at hand")
+
+
+def by_name(path):
+    return path.name
+
+
+@pytest.mark.parametrize("fps", [1.0, 5.0])
+@pytest.mark.parametrize("path", CLIPS, ids=by_name)
+def test_pictures_and_times_are_those_of_a_full_decode(path, fps):
+    run = sample(path, fps)
+    with av.open(str(path)) as container:
+        stream = container.streams.best("video")
+        painter = Painter(stream.sample_aspect_ratio)
+        frames = [(frame.pts * stream.time_base, painter.paint(frame)) for frame in container.decode(stream)]
+    expected = grid([time for time, _ in frames], Fraction(run.info.duration_s).limit_denominator(10**6), Fraction(fps))
+    got = list(run)
+    assert [time for time, _ in got] == pytest.approx([float(frames[n][0]) for n in expected], abs=1e-9)
+    assert all(np.array_equal(picture, frames[n][1]) for (_, picture), n in zip(got, expected, strict=True))
+
+
+@pytest.mark.parametrize("path", CLIPS, ids=by_name)
+def test_probe_and_sample_agree(path):
+    assert probe(path) == sample(path).info
+
+
+def test_every_frame_is_at_its_published_time():
+    path = DATA / "clips" / "nasa_13013.mp4"
+    published = json.loads((path.parent / f"{path.name}.stream3.all_frames_info.json").read_text())
+    times = [float(frame["pts_time"]) for frame in published]
+    assert frame_numbers(path, times) == list(range(len(times)))
+    assert [time for time, _ in sample(path, 30000 / 1001)] == pytest.approx(times, abs=1e-6)
+
+
+def test_embedded_subtitles_are_listed():
+    tracks = probe(DATA / "clips" / "nasa_13013.mp4").subtitle_tracks
+    assert [(track.index, track.codec, track.language, track.is_text) for track in tracks] == [
+        (2, "mov_text", "eng", True),
+        (5, "mov_text", "eng", True),
+    ]
+
+
+def test_a_phone_clip_stands_upright():
+    info = probe(DATA / "clips" / "issue-134-rotate.mp4")
+    assert (info.width, info.height) == (544, 1280)
+
+
+@pytest.mark.skipif(not FILM.exists(), reason="the film is not at hand")
+def test_frames_far_into_a_film_are_found_by_seeking():
+    times = [600.0, 33.5, 700.125]
+    got = list(fetch(FILM, times, short_side=96))
+    assert [time for time, _ in got] == pytest.approx(sorted(times))
+    assert frame_numbers(FILM, times) == [round(24 * time) for time in times]
