@@ -1,0 +1,206 @@
+"""The import graph of the package, lazy imports included, and the names defined in it, read from the source."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import framesift
+
+ROOT = Path(framesift.__file__).parent
+
+# From low to high: a module imports from its own layer or a lower one. `framesift/__init__.py` is above them all.
+LAYERS = (
+    ("errors", "_utils"),
+    ("types", "progress"),
+    ("video",),
+    ("text",),
+    ("encoders",),
+    ("store",),
+    ("selection",),
+    ("rendering",),
+    ("readers",),
+    ("pipeline",),
+    ("batch",),
+    ("bench",),
+    ("server", "mcp", "corpus"),
+    ("cli",),
+)
+LAYER_OF = {area: level for level, areas in enumerate(LAYERS) for area in areas}
+IMPORTED_BY_SELECTION = {"selection", "types", "errors", "_utils"}
+
+# What remains to be fixed; nothing may be added.
+KNOWN_UPWARD = {"batch -> bench"}
+KNOWN_CYCLES_INSIDE = {"batch", "cli", "encoders", "readers", "rendering", "selection", "server"}
+KNOWN_SHARED_NAMES = {
+    "Asked",
+    "Block",
+    "Cell",
+    "Chosen",
+    "Engine",
+    "Family",
+    "Found",
+    "Job",
+    "Key",
+    "Kind",
+    "Line",
+    "Message",
+    "Mode",
+    "Plan",
+    "Progress",
+    "Reader",
+    "Report",
+    "Row",
+    "Run",
+    "Scene",
+    "Score",
+    "Search",
+    "Setting",
+    "Settings",
+    "Shelf",
+    "Shown",
+    "Source",
+    "Span",
+    "Stretch",
+    "T",
+    "Table",
+    "Task",
+    "Timeline",
+    "Video",
+    "Wanted",
+    "Words",
+    "Work",
+}
+
+
+def test_no_module_imports_from_a_higher_layer():
+    upward = [(a, b) for a, b in sorted(import_graph()) if layer(a) < layer(b)]
+    assert [(a, b) for a, b in upward if f"{area(a)} -> {area(b)}" not in KNOWN_UPWARD] == []
+
+
+def test_no_import_cycles():
+    after = defaultdict(set)
+    for a, b in import_graph():
+        after[a].add(b)
+    cyclic = [(a, b) for a, b in sorted(import_graph()) if a in reachable(b, after)]
+    assert [(a, b) for a, b in cyclic if area(a) != area(b) or area(a) not in KNOWN_CYCLES_INSIDE] == []
+
+
+def test_selection_imports_only_types_errors_and_utils():
+    edges = [edge for edge in sorted(import_graph()) if area(edge[0]) == "selection"]
+    assert [edge for edge in edges if area(edge[1]) not in IMPORTED_BY_SELECTION] == []
+
+
+def test_no_two_classes_or_type_aliases_share_a_name():
+    homes = defaultdict(list)
+    for module, path in modules().items():
+        for name in type_names(parse(path)):
+            homes[name.lstrip("_")].append(module)
+    shared = {name: places for name, places in homes.items() if len(places) > 1 and name not in KNOWN_SHARED_NAMES}
+    assert shared == {}
+
+
+def test_no_module_object_is_callable():
+    classes = ((module, node) for module, path in modules().items() for node in ast.walk(parse(path)))
+    callable_modules = [
+        module
+        for module, node in classes
+        if isinstance(node, ast.ClassDef)
+        and any("ModuleType" in ast.unparse(base) for base in node.bases)
+        and any(isinstance(entry, ast.FunctionDef) and entry.name == "__call__" for entry in node.body)
+    ]
+    assert callable_modules == []
+
+
+def test_graph_includes_lazy_imports():
+    graph = import_graph()
+    assert ("framesift", "framesift.store.indexing") in graph  # a table of names
+    assert ("framesift.corpus", "framesift.batch.search") in graph  # a table and a prefix
+    assert ("framesift.selection.registry", "framesift.selection.aks") in graph  # import_module with an f-string
+    assert any(area(a) == "cli" and area(b) == "pipeline" for a, b in graph)  # inside functions
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Module name → file."""
+    names = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = ("framesift", *path.relative_to(ROOT).with_suffix("").parts)
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return names
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def import_graph() -> frozenset[tuple[str, str]]:
+    """Every (importing module, imported module); that a module runs its packages' `__init__` is left out."""
+    edges = {(name, target) for name, path in modules().items() for target in imported(name, parse(path))}
+    return frozenset((a, b) for a, b in edges if a != b)
+
+
+def imported(name: str, tree: ast.Module) -> Iterator[str]:
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules())
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} has a relative import"
+            for alias in node.names:
+                targets = (f"{node.module}.{alias.name}", str(node.module))
+                yield from [target for target in targets if target in modules()][:1]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            # A name put together from a prefix and a table: every text of the file that completes it.
+            prefix = constant_prefix(node.args[0], name)
+            yield from (prefix + text for text in texts if prefix and prefix + text in modules())
+    # A module named whole, as in "framesift.batch.worker:Work"; the package around this module is only a prefix.
+    for text in texts:
+        target = text.partition(":")[0]
+        if target in modules() and not f"{name}.".startswith(f"{target}."):
+            yield target
+
+
+def constant_prefix(argument: ast.expr, name: str) -> str:
+    if not isinstance(argument, ast.JoinedStr):
+        return ""
+    prefix = ""
+    for part in argument.values:
+        if isinstance(part, ast.Constant):
+            prefix += str(part.value)
+        elif isinstance(part, ast.FormattedValue) and ast.unparse(part.value) == "__name__":
+            prefix += name
+        else:
+            break
+    return prefix
+
+
+def type_names(tree: ast.Module) -> Iterator[str]:
+    """Classes at any depth, and type aliases and type variables at the top."""
+    yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (target.id for target in targets if isinstance(target, ast.Name))
+            yield from (found for found in names if re.fullmatch(r"_*[A-Z]([a-z]\w*)?", found))
+
+
+def area(module: str) -> str:
+    return module.partition(".")[2].partition(".")[0]
+
+
+def layer(module: str) -> int:
+    return LAYER_OF[area(module)] if "." in module else len(LAYERS)
+
+
+def reachable(start: str, after: dict[str, set[str]]) -> set[str]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        for target in after[waiting.pop()] - seen:
+            seen.add(target)
+            waiting.append(target)
+    return seen
