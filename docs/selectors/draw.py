@@ -18,7 +18,7 @@ from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.grids import CELL
 from framesift.store.video_frames import VideoFrames
-from framesift.text.object_names import RuleNamer
+from framesift.text.object_names import RuleBasedNamer
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
 WIDTH, HEIGHT, MARGIN = 720, 96, 16
@@ -65,7 +65,7 @@ def gather(args):
         visual_demand=visual_demand(question.text),
         prepared=index.vectors,
         source=VideoFrames(args.video, index.times_s),
-        objects=RuleNamer().name_objects(question),
+        objects=RuleBasedNamer().name_objects(question),
     ), WholeFrames(encoder)
 
 

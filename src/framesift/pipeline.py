@@ -12,7 +12,7 @@ from framesift.types.vectors import Array
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
-    from framesift.text.object_names import Namer
+    from framesift.text.object_names import ObjectNamer
 
 
 def select(
@@ -25,7 +25,7 @@ def select(
     encoder: "str | Encoder | None" = None,
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
-    namer: "Namer | str | None" = None,
+    namer: "ObjectNamer | str | None" = None,
     store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> Selection:
@@ -68,7 +68,7 @@ def select_many(
     encoder: "str | Encoder | None" = None,
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
-    namer: "Namer | str | None" = None,
+    namer: "ObjectNamer | str | None" = None,
     store: "str | os.PathLike[str] | None" = None,
     **options: object,
 ) -> list[Selection]:
@@ -110,7 +110,7 @@ def select_many(
 
 
 def _sight(
-    index: VideoIndex, questions: Sequence[Question], method: str, namer: "Namer | str | None"
+    index: VideoIndex, questions: Sequence[Question], method: str, namer: "ObjectNamer | str | None"
 ) -> tuple[FrameSource | None, list[Objects] | None]:
     """The frames themselves and the objects to look for, for the selectors that want them."""
     from framesift.selection.registry import get_selector
@@ -128,14 +128,14 @@ def _sight(
     return source, objects
 
 
-def _namer(namer: "Namer | str | None") -> "Namer":
-    from framesift.text.object_names import AskedNamer, RuleNamer
+def _namer(namer: "ObjectNamer | str | None") -> "ObjectNamer":
+    from framesift.text.object_names import LanguageModelNamer, RuleBasedNamer
 
     if isinstance(namer, str):
         from framesift.readers.openai import OpenAIReader
 
-        return AskedNamer(OpenAIReader(namer).complete)
-    return namer or RuleNamer()
+        return LanguageModelNamer(OpenAIReader(namer).complete)
+    return namer or RuleBasedNamer()
 
 
 def _loaded(options: dict[str, object]) -> dict[str, object]:

@@ -80,7 +80,10 @@ def test_the_commands(questions, known, tmp_path, capsys):
     ("row", "told"),
     [
         ({"question": "Who?"}, "names no video"),
-        ({"question": "Who?", "video": "a.mp4", "options": ["x", "y"], "answer": "Z"}, "has the answer 'Z'"),
+        (
+            {"question": "Who?", "video": "a.mp4", "options": ["x", "y"], "answer": "Z"},
+            "'Z' is none of the options",
+        ),
     ],
 )
 def test_a_question_that_cant_be_put_is_a_sentence(tmp_path, known, row, told):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from framesift.bench.datasets import dataset_names, load_dataset
-from framesift.bench.datasets.annotations import position_of, seconds_of, without_letters
+from framesift.bench.datasets.annotations import seconds_of, without_letters
 from framesift.errors import InputError, UnknownName
 from helpers.published_annotations import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
 
@@ -268,22 +268,6 @@ def test_an_unknown_data_set_lists_the_known():
 def test_an_empty_folder_says_what_is_expected(tmp_path, name):
     with pytest.raises(InputError, match="expected"):
         load_dataset(name, tmp_path)
-
-
-@pytest.mark.parametrize(("answer", "position"), [(1, 1), ("b", 1), ("(B)", 1), ("Bob", 1), (" ann ", 0)])
-def test_an_answer_is_a_position_a_letter_or_a_text(answer, position):
-    assert position_of(answer, ["Ann", "Bob"], "here") == position
-
-
-def test_an_answer_that_may_mean_two_options_is_refused():
-    with pytest.raises(InputError, match="fits more than one option"):
-        position_of("B", ["B", "C"], "here")
-
-
-@pytest.mark.parametrize("answer", [2, -1, "C", "Carl", True])
-def test_an_answer_that_is_no_option_is_refused(answer):
-    with pytest.raises(InputError, match="here: the answer"):
-        position_of(answer, ["Ann", "Bob"], "here")
 
 
 def test_letters_go_only_where_every_option_has_its_own():

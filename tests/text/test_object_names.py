@@ -3,7 +3,7 @@
 import pytest
 
 import framesift as fs
-from framesift.text.object_names import AskedNamer, RuleNamer
+from framesift.text.object_names import LanguageModelNamer, RuleBasedNamer
 
 
 @pytest.mark.parametrize(
@@ -16,12 +16,12 @@ from framesift.text.object_names import AskedNamer, RuleNamer
     ],
 )
 def test_noun_phrases_of_the_stem_are_targets(stem, targets):
-    assert RuleNamer().name_objects(fs.Question(stem)).targets == targets
+    assert RuleBasedNamer().name_objects(fs.Question(stem)).targets == targets
 
 
 def test_noun_phrases_of_the_options_are_cues():
     question = fs.Question("What stands on the launch pad?", ("A. A rocket", "B. A launch pad", "C. A steel crane"))
-    named = RuleNamer().name_objects(question)
+    named = RuleBasedNamer().name_objects(question)
     assert named.targets == ("launch pad",) and named.cues == ("rocket", "steel crane")
 
 
@@ -35,7 +35,7 @@ def test_noun_phrases_of_the_options_are_cues():
     ],
 )
 def test_words_between_two_phrases_relate_them(stem, relation):
-    assert RuleNamer().name_objects(fs.Question(stem)).relations == (relation,)
+    assert RuleBasedNamer().name_objects(fs.Question(stem)).relations == (relation,)
 
 
 def test_a_language_model_is_asked_and_read():
@@ -46,7 +46,7 @@ def test_a_language_model_is_asked_and_read():
         relations = '[["red car", "spatial", "road"], ["x", "y", "z"]]'
         return f'Sure: {{"targets": ["Red Car"], "cues": ["road"], "relations": {relations}}}'
 
-    named = AskedNamer(ask).name_objects(fs.Question("Where does it park?", ("A. On the road",)))
+    named = LanguageModelNamer(ask).name_objects(fs.Question("Where does it park?", ("A. On the road",)))
     assert named == fs.Objects(("red car",), ("road",), (fs.Relation("red car", "spatial", "road"),))
     assert "Where does it park? On the road" in asked[0]
 
@@ -54,13 +54,13 @@ def test_a_language_model_is_asked_and_read():
 @pytest.mark.parametrize("reply", ["I don't know", "{broken", '{"targets": "car"}', "[1]"])
 def test_an_unreadable_reply_falls_back_to_the_rules(reply):
     question = fs.Question("Where is the car?")
-    assert AskedNamer(lambda _: reply).name_objects(question) == RuleNamer().name_objects(question)
+    assert LanguageModelNamer(lambda _: reply).name_objects(question) == RuleBasedNamer().name_objects(question)
 
 
 def test_weights_of_the_streams_are_asked_for():
     reply = '{"objects": 0.2, "relevance": 0.3, "subtitles": 0.5}'
-    assert AskedNamer(lambda _: reply).weigh(fs.Question("Why?")) == (0.2, 0.3, 0.5)
-    assert AskedNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
+    assert LanguageModelNamer(lambda _: reply).weigh(fs.Question("Why?")) == (0.2, 0.3, 0.5)
+    assert LanguageModelNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
 
 
 def test_one_text_in_place_of_phrases_is_refused():

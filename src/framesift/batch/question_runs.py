@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from framesift.errors import InputError
 from framesift.store.events import AUTO
 from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Store
-from framesift.text.questions import Asked, read_questions
+from framesift.text.questions import QuestionRow, read_questions
+from framesift.types.question import resolve_option
 
 ANSWER_COLUMNS = ("answer", "truth", "correct", "label", "correct_choice")
 GROUP = 2  # times the concurrency: the questions a worker has at hand, so that a reader never waits for frames
@@ -215,26 +216,13 @@ def read_asked(file: Path) -> Iterator[dict[str, Any]]:
         }
 
 
-def _truth(one: Asked, place: str) -> int | None:
+def _truth(one: QuestionRow, place: str) -> int | None:
     """The right option's position, from a letter, a position from 0, or the option's own words."""
     column = column_of(one.row, ANSWER_COLUMNS)
     value = one.row[column] if column else None
     if value in (None, "") or not one.question.options:
         return None
-    text, options = str(value).strip(), one.question.options
-    ways: list[Callable[[], int]] = [
-        lambda: options.index(text),
-        lambda: int(text),
-        lambda: ord(text.strip("().").upper()) - ord("A"),
-    ]
-    for way in ways:
-        try:
-            position = way()
-        except (ValueError, TypeError):
-            continue
-        if 0 <= position < len(options):
-            return position
-    raise InputError(f"{place} has the answer {text[:40]!r}; expected one of its {len(options)} options or its letter")
+    return resolve_option(value, one.question.options, place)
 
 
 def _grouped(questions: Iterable[dict[str, Any]], size: int) -> list[Task]:

@@ -11,8 +11,9 @@ from framesift._utils.json import value_of
 from framesift._utils.text import clock, printable
 from framesift.cli.common import Bar, add_event_options, add_index_options, events_of
 from framesift.errors import InputError, OptionError
-from framesift.text.questions import Asked, parse_question, read_questions
+from framesift.text.questions import QuestionRow, parse_question, read_questions
 from framesift.types import Question, Selection, VideoIndex
+from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
@@ -45,7 +46,7 @@ def add_choice(command: argparse.ArgumentParser) -> None:
     command.add_argument("--with-video", action="store_true", help="put the video beside the report, which plays it")
 
 
-def asked_of(args: argparse.Namespace) -> list[Asked]:
+def asked_of(args: argparse.Namespace) -> list[QuestionRow]:
     several = getattr(args, "questions", None)
     if several is not None:
         if args.question is not None or args.option:
@@ -55,7 +56,7 @@ def asked_of(args: argparse.Namespace) -> list[Asked]:
         raise OptionError(
             "there is no question; expected -q TEXT" + (" or --questions FILE" if "questions" in args else "")
         )
-    return [Asked(parse_question(args.question, args.option))]
+    return [QuestionRow(parse_question(args.question, args.option))]
 
 
 def options_of(args: argparse.Namespace, methods: list[str]) -> dict[str, dict[str, Any]]:
@@ -158,5 +159,5 @@ def exhibit_of(args: argparse.Namespace, selection: Selection, found: "Found") -
 def print_question(question: Question) -> None:
     print(f"Question: {printable(question.text)}")
     for k, option in question.choices.items():
-        print(f"  {chr(ord('A') + k)}. {printable(option)}")
+        print(f"  {option_letter(k)}. {printable(option)}")
     print()

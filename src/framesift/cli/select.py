@@ -24,7 +24,7 @@ from framesift.cli.question_options import (
     print_question,
 )
 from framesift.errors import OptionError
-from framesift.text.questions import Asked
+from framesift.text.questions import QuestionRow
 
 if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
@@ -63,7 +63,7 @@ def add_exhibit_options(command: argparse.ArgumentParser) -> None:
 class Shown:
     """One question's exhibit, and where it was written: `saved` and `report`, nothing if it was not."""
 
-    asked: Asked
+    asked: QuestionRow
     exhibit: "Exhibit"
     saved: dict[str, str]
 
@@ -125,7 +125,7 @@ def _check_out(args: argparse.Namespace, out: Path) -> None:
         check_free(out, force=args.force, as_zip=args.zip)
 
 
-def _save(args: argparse.Namespace, one: Asked, made: "Exhibit", folder: Path) -> dict[str, str]:
+def _save(args: argparse.Namespace, one: QuestionRow, made: "Exhibit", folder: Path) -> dict[str, str]:
     """Write one question's exhibit; where it is."""
     bar = Bar(show=not args.json, unit=" pictures")
     saved = made.save(
@@ -154,7 +154,7 @@ class _Lists:
         self.rows: dict[str, list[dict[str, Any]]] = {"exhibits": []}
         self.rows |= {name: [] for name in NUMBER_FORMATS if name in formats}
 
-    def add(self, made: "Exhibit", one: Asked, folder: Path) -> None:
+    def add(self, made: "Exhibit", one: QuestionRow, folder: Path) -> None:
         from framesift._utils.json import json_text
         from framesift.rendering.export_formats import numbers_row
 
@@ -168,7 +168,7 @@ class _Lists:
             temporary.replace(self.out / f"{name}.json")
 
 
-def _folder_name(place: int, one: Asked) -> str:
+def _folder_name(place: int, one: QuestionRow) -> str:
     """003-why-was-the-start-put-off: sorts as in the file, tells what was asked."""
     words = re.sub(r"[^a-z0-9]+", "-", (one.id or one.question.text).lower()).strip("-")[:48].strip("-")
     return f"{place:03d}-{words}" if words else f"{place:03d}"

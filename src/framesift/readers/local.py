@@ -24,6 +24,7 @@ from framesift.readers.base import LOCAL, settle
 from framesift.readers.pixel_values import FramesAs, LlavaFrames, QwenFrames, Shown
 from framesift.readers.prompts import Prompt, compose
 from framesift.types import Answer, Question
+from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
@@ -170,7 +171,7 @@ class LocalReader:
 
     def _likeliest_letter(self, inputs: dict[str, Any], question: Question) -> "_Written":
         out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
-        letters = [chr(ord("A") + k) for k in question.choices]
+        letters = [option_letter(k) for k in question.choices]
         numbers = [self._tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
         if any(len(number) != 1 for number in numbers):
             raise FramesiftError(f"{self.name} writes a letter in several tokens: use score='generate'")

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from framesift.types import Question
+from framesift.types.question import option_letter
 
 # "A" and "I" are words too: before another word they count as an option only when one of these follows.
 _AFTER_A_LETTER = "because|since|as|due|is|was|and|or|but|based|which|that|given|according"
@@ -66,7 +67,7 @@ def cleaned(text: str) -> str:
 
 def _letters(text: str, choices: Mapping[int, str]) -> set[int]:
     """The positions of all options whose letters stand in the reply as letters."""
-    known = {chr(ord("A") + k): k for k in choices}
+    known = {option_letter(k): k for k in choices}
     for pattern in (_LONE_LETTER.fullmatch, _OPENING_MARK.match):
         mark = pattern(text)
         if mark and mark.group(1).upper() in known:

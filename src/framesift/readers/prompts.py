@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from framesift._utils.text import clock
 from framesift.errors import InputError, OptionError, UnknownName
 from framesift.types import Question
+from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -118,7 +119,7 @@ def ask_for(question: Question, preset: str) -> str:
         return f"{question.text.strip()}\n{FREE}"
     if max(choices) >= MOST_OPTIONS:
         raise InputError(f"the question has {len(question.options)} options; letters reach for {MOST_OPTIONS}")
-    letters = [chr(ord("A") + k) for k in choices]
+    letters = [option_letter(k) for k in choices]
     options = [f"{letter}. {text}" for letter, text in zip(letters, choices.values(), strict=True)]
     before, after = (part.format(letters=_listed(letters)) for part in (PRESETS[preset].before, PRESETS[preset].after))
     return "\n".join(filter(None, [before, question.text.strip(), *options, after]))

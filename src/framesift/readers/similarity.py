@@ -14,6 +14,7 @@ from framesift.errors import OptionError
 from framesift.readers.base import SIMILARITY
 from framesift.readers.prompts import checked_mode, texts_of
 from framesift.types import Answer, Question
+from framesift.types.question import option_letter
 from framesift.types.vectors import Array
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class SimilarityReader:
 
 
 def _choose(choices: dict[int, str], scores: Array) -> tuple[str, int | None, str]:
-    raw = ", ".join(f"{chr(ord('A') + k)} {score:.4f}" for k, score in zip(choices, scores, strict=True))
+    raw = ", ".join(f"{option_letter(k)} {score:.4f}" for k, score in zip(choices, scores, strict=True))
     best = np.flatnonzero(scores == scores.max())
     if len(best) > 1:
         return "", None, raw

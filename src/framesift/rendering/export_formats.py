@@ -12,6 +12,7 @@ from framesift._utils.text import clock, readable
 from framesift.errors import OptionError
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.thumbnails import data_url
+from framesift.types.question import option_letter
 
 OPENAI_QUALITY = 90
 Row = Mapping[str, Any]
@@ -34,7 +35,7 @@ def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
         url = data_url(picture, quality=OPENAI_QUALITY)
         content.append({"type": "image_url", "image_url": {"url": url}})
     if exhibit.question is not None:
-        options = [f"{chr(ord('A') + k)}. {text}" for k, text in exhibit.question.choices.items()]
+        options = [f"{option_letter(k)}. {text}" for k, text in exhibit.question.choices.items()]
         content.append({"type": "text", "text": "\n".join([exhibit.question.text, *options])})
     return [{"role": "user", "content": content}]
 

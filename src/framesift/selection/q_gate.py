@@ -44,9 +44,9 @@ def q_gate(
     """The largest weighted sum of three streams, each min–max normalised, then a softmax over the video.
 
     Input: pictures, objects, a detector, relevance, and events with their relevance. Cost: every frame is decoded
-    and looked at, grid × grid to a call of the detector. weights: of objects, relevance and subtitles, as from a
-    language model (`naming.AskedNamer.weigh`); by default from keywords, d_q/2, d_q/2 and 1 − d_q. temperature: of the
-    softmax.
+    and looked at, grid × grid to a call of the detector. weights: of objects, relevance and subtitles, as a language
+    model returns them (`LanguageModelNamer.weigh`); by default from keywords, d_q/2, d_q/2 and 1 − d_q. temperature:
+    of the softmax.
 
     Differs: keywords are this library's rules for visual demand; frames are shown to the detector in grids and
     subtitles are spread as in VSI, because the description leaves both open.

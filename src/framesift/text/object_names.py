@@ -45,14 +45,14 @@ _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]{2,400}'|\"[^\"\n]{2,400}\"|“[^”\n]{
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]")
 
 
-class Namer(Protocol):
+class ObjectNamer(Protocol):
     """Reads from a question what to look for."""
 
     def name_objects(self, question: Question) -> Objects:
         """Targets, cues and relations."""
 
 
-class RuleNamer:
+class RuleBasedNamer:
     """Noun phrases by rule: runs of words that are no function word, no common verb and no quotation.
 
     Those of the stem are targets, those of the options cues; two of the stem with nothing but a relation's words
@@ -73,7 +73,7 @@ class RuleNamer:
         return Objects(targets, cues, tuple(dict.fromkeys(relations)))
 
 
-class AskedNamer:
+class LanguageModelNamer:
     """Objects named by a language model: `ask` is any function from a prompt to the model's reply.
 
     A reply that can't be read falls back to the rules.
@@ -98,7 +98,7 @@ class AskedNamer:
         reply = _read_json(self._ask(self.PROMPT.format(most=MOST_PHRASES, question=question.query_text)))
         targets = _phrases(reply.get("targets"))
         if not targets:
-            return RuleNamer().name_objects(question)
+            return RuleBasedNamer().name_objects(question)
         triples = reply.get("relations")
         related = [r for r in triples if _is_relation(r)] if isinstance(triples, list) else []
         return Objects(targets, _phrases(reply.get("cues")), tuple(Relation(*r) for r in related[:MOST_PHRASES]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from framesift.errors import InputError
 from framesift.types import Question
+from framesift.types.question import option_letter
 
 # "A) …", "(B) …", "C. …", "D: …", at the start of a line or after a space.
 _MARK = re.compile(r"(?:^|(?<=\s))[(\[]?([A-J])[)\].:、]\s*(?=\S)")
@@ -22,7 +23,7 @@ MOST_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionRow:
     """A question of a file: its id there, if it has one, and the row it stood in."""
 
     question: Question
@@ -36,7 +37,7 @@ def parse_question(text: str, options: Sequence[str] = ()) -> Question:
         return Question(text, tuple(options))
     marks: list[re.Match[str]] = []
     for mark in _MARK.finditer(text):
-        if mark.group(1) == chr(ord("A") + len(marks)):
+        if mark.group(1) == option_letter(len(marks)):
             marks.append(mark)
     stem = text[: marks[0].start()].strip() if marks else ""
     if len(marks) < 2 or not stem:
@@ -45,7 +46,7 @@ def parse_question(text: str, options: Sequence[str] = ()) -> Question:
     return Question(stem, tuple(text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)))
 
 
-def read_questions(path: str | os.PathLike[str]) -> list[Asked]:
+def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
     """The questions of a file: .json, .jsonl, .csv, .tsv, or text with one question a line.
 
     In JSON a question is a text or an object with `question` and, where there are any, `options` (a list, or an object
@@ -71,10 +72,10 @@ def read_questions(path: str | os.PathLike[str]) -> list[Asked]:
     return asked
 
 
-def question_in(value: Any, place: str) -> Asked:
+def question_in(value: Any, place: str) -> QuestionRow:
     """The question of one value of a file: a text, or an object with its options under any of the common names."""
     if isinstance(value, str) and value.strip():
-        return Asked(parse_question(value))
+        return QuestionRow(parse_question(value))
     if not isinstance(value, Mapping):
         raise InputError(f"{place} is {str(value)[:40]!r}; expected a text, or an object with question and options")
     row = {str(key): cell for key, cell in value.items() if key is not None}
@@ -82,10 +83,10 @@ def question_in(value: Any, place: str) -> Asked:
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{place} has no question; expected a text under the name question")
     name = _named(row, _ID_KEYS)
-    return Asked(parse_question(text, _options_of(row, place)), "" if name is None else str(name), row)
+    return QuestionRow(parse_question(text, _options_of(row, place)), "" if name is None else str(name), row)
 
 
-def _from_json(text: str, name: str) -> list[Asked]:
+def _from_json(text: str, name: str) -> list[QuestionRow]:
     try:
         data = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -97,7 +98,7 @@ def _from_json(text: str, name: str) -> list[Asked]:
     return [question_in(value, f"{name}, question {k}") for k, value in enumerate(data, 1)]
 
 
-def _from_jsonl(text: str, name: str) -> list[Asked]:
+def _from_jsonl(text: str, name: str) -> list[QuestionRow]:
     asked = []
     for k, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -110,7 +111,7 @@ def _from_jsonl(text: str, name: str) -> list[Asked]:
     return asked
 
 
-def _from_csv(text: str, name: str) -> list[Asked]:
+def _from_csv(text: str, name: str) -> list[QuestionRow]:
     dialect = "excel-tab" if name.lower().endswith(".tsv") else "excel"
     try:
         table = csv.DictReader(text.splitlines(keepends=True), dialect=dialect)
@@ -123,9 +124,9 @@ def _from_csv(text: str, name: str) -> list[Asked]:
     return [question_in(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
 
 
-def _from_lines(text: str, _: str) -> list[Asked]:
+def _from_lines(text: str, _: str) -> list[QuestionRow]:
     lines = [line.strip() for line in text.splitlines()]
-    return [Asked(parse_question(line)) for line in lines if line and not line.startswith("#")]
+    return [QuestionRow(parse_question(line)) for line in lines if line and not line.startswith("#")]
 
 
 def _named(row: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from framesift.types.question import option_letter
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -26,7 +28,7 @@ class Answer:
 
     @property
     def letter(self) -> str | None:
-        return None if self.choice is None else chr(ord("A") + self.choice)
+        return None if self.choice is None else option_letter(self.choice)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""

@@ -1,14 +1,56 @@
-"""What is asked, and how much it asks of the pictures."""
+"""Questions, their answer options, and how much a question depends on what is visible."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from framesift.errors import InputError
 
 # "(a)(c)(b)" is an order of events, not option A.
 _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、](?![(\[])\s*")
+_LETTER_ALONE = re.compile(r"[(\[]?([A-Za-z])[)\].:]{0,2}")
 _NOT_AN_OPTION = {"", "n/a", "na", "none given"}
+
+
+def option_letter(position: int) -> str:
+    """Return the letter of the option at a position (from 0): A … Z, then AA, AB, …"""
+    return (option_letter(position // 26 - 1) if position >= 26 else "") + chr(ord("A") + position % 26)
+
+
+def option_position(letter: str) -> int:
+    """Return the position (from 0) of an option's letter, A to Z in either case."""
+    return ord(letter.upper()) - ord("A")
+
+
+def strip_option_letters(options: Mapping[int, str]) -> dict[int, str]:
+    """Remove "A. ", "(B) ", … if every option starts with the letter of its own position: "U.S. Navy" keeps its U."""
+    letters = {k: _LETTER.match(text) for k, text in options.items()}
+    if all(match and option_position(match[1]) == k for k, match in letters.items()):
+        return {k: _LETTER.sub("", text) for k, text in options.items()}
+    return dict(options)
+
+
+def resolve_option(answer: object, options: Sequence[str], place: str) -> int:
+    """Return the position of the option that an answer names; `place` starts the message of the InputError otherwise.
+
+    answer: a position (from 0), a letter ("b", "(B)") or an option's text. Text wins over a position written as text,
+    but an answer that is the letter of one option and the text of another is rejected.
+    """
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        if 0 <= answer < len(options):
+            return answer
+        raise InputError(f"{place}: the answer is {answer}; expected a position from 0 to {len(options) - 1}")
+    text = str(answer).strip()
+    positions = {k for k, option in enumerate(options) if option.strip().lower() == text.lower()}
+    if letter := _LETTER_ALONE.fullmatch(text):
+        positions |= {option_position(letter[1])} & set(range(len(options)))
+    elif not positions and text.isdecimal() and int(text) < len(options):
+        positions = {int(text)}
+    if len(positions) != 1:
+        reason = "matches more than one option" if positions else "is none of the options"
+        expected = "expected a letter, a position or an option's text"
+        raise InputError(f"{place}: the answer {text[:40]!r} {reason}; {expected}")
+    return positions.pop()
 
 
 @dataclass(frozen=True)
@@ -23,33 +65,28 @@ class Question:
             raise InputError(f"options is the text {self.options[:40]!r}; expected a list of options")
         object.__setattr__(self, "options", tuple(self.options))
         if not self.text.strip():
-            raise InputError("the question is empty; say what you want to know")
+            raise InputError("the question is empty; expected a text")
 
     @property
     def choices(self) -> dict[int, str]:
-        """The options by their position, without their letters; empty ones and "N/A" left out.
-
-        Letters go only when every option has the one of its own place, so "U.S. Navy" keeps its U.
-        """
-        kept = {k: o.strip() for k, o in enumerate(self.options) if o.strip().lower() not in _NOT_AN_OPTION}
-        marks = {k: _LETTER.match(text) for k, text in kept.items()}
-        if all(mark and ord(mark.group(1).upper()) == ord("A") + k for k, mark in marks.items()):
-            kept = {k: _LETTER.sub("", text) for k, text in kept.items()}
-        return {k: text for k, text in kept.items() if text.lower() not in _NOT_AN_OPTION}
+        """The options by position, without their letters; empty ones and "N/A" are left out."""
+        options = {k: o.strip() for k, o in enumerate(self.options) if o.strip().lower() not in _NOT_AN_OPTION}
+        stripped = strip_option_letters(options)
+        return {k: text for k, text in stripped.items() if text.lower() not in _NOT_AN_OPTION}
 
     @property
     def valid_options(self) -> tuple[str, ...]:
-        """The options that can be chosen, in their order."""
+        """The options that can be chosen, in order."""
         return tuple(self.choices.values())
 
     @property
     def query_text(self) -> str:
-        """What the text encoder reads: the stem, then all valid options."""
+        """The text encoder's input: the stem, then all valid options."""
         return " ".join((self.text.strip(), *self.valid_options))
 
 
 class VisualDemand(float):
-    """d_q in [0, 1], with the words of the question that decided it. A float wherever a float is wanted."""
+    """d_q in [0, 1], a float that also holds the words of the question that decided it."""
 
     kind: str
     cues: tuple[str, ...]

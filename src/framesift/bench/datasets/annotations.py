@@ -11,6 +11,7 @@ from typing import Any
 
 from framesift.errors import InputError, MissingExtra
 from framesift.types import Question
+from framesift.types.question import strip_option_letters
 
 Row = Mapping[str, Any]
 _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
@@ -72,29 +73,7 @@ def field_of(row: Row, name: str, place: str) -> Any:
 
 def without_letters(options: Iterable[object]) -> tuple[str, ...]:
     """The options without "A. ", "(B) " …, if every one has the letter of its own place; else as they are."""
-    texts = [str(option) for option in options]
-    marks = [_LETTER.match(text) for text in texts]
-    if all(mark and ord(mark.group(1).upper()) == ord("A") + k for k, mark in enumerate(marks)):
-        return tuple(_LETTER.sub("", text) for text in texts)
-    return tuple(texts)
-
-
-def position_of(answer: object, options: Sequence[str], place: str) -> int:
-    """The right option's position: from a position (from 0), a letter, or the option's own text."""
-    if isinstance(answer, int) and not isinstance(answer, bool):
-        if 0 <= answer < len(options):
-            return answer
-        raise InputError(f"{place}: the answer is {answer}; expected a position from 0 to {len(options) - 1}")
-    text = str(answer).strip()
-    same = [k for k, option in enumerate(options) if option.strip().lower() == text.lower()]
-    mark = re.fullmatch(r"[(\[]?([A-Za-z])[)\].:]?", text)
-    letter = ord(mark.group(1).upper()) - ord("A") if mark else -1
-    by_letter = [letter] if 0 <= letter < len(options) else []
-    found = set(same) | set(by_letter)
-    if len(found) != 1:
-        why = "is none of its options" if not found else "fits more than one option"
-        raise InputError(f"{place}: the answer {text[:40]!r} {why}; expected a letter, a position or an option's text")
-    return found.pop()
+    return tuple(strip_option_letters(dict(enumerate(map(str, options)))).values())
 
 
 def question_of(text: object, options: Sequence[str], place: str) -> Question:

@@ -14,13 +14,13 @@ from framesift.bench.datasets.annotations import (
     find_annotation,
     first_file,
     joined_hash,
-    position_of,
     question_of,
     read_rows,
     without_letters,
 )
 from framesift.bench.items import Dataset, Item, counted, find_missing
 from framesift.errors import InputError
+from framesift.types.question import resolve_option
 
 NAME = "egoschema"
 DURATION_S = 180.0
@@ -77,7 +77,7 @@ def _made(
         video_id=video,
         video=first_file(root / folder / f"{video}.mp4" for folder in folders),
         question=question_of(text, options, place),
-        answer=position_of(answer, options, place),
+        answer=resolve_option(answer, options, place),
         group="Subset",
         published_group="subset",
         duration_s=DURATION_S,

@@ -11,12 +11,12 @@ from framesift.bench.datasets.annotations import (
     field_of,
     find_annotation,
     first_file,
-    position_of,
     question_of,
     read_rows,
 )
 from framesift.bench.items import Dataset, Item, counted, find_missing
 from framesift.errors import InputError
+from framesift.types.question import resolve_option
 
 NAME = "longvideobench"
 GROUPS = {"15": "Short", "60": "Short", "600": "Medium", "3600": "Long"}
@@ -57,7 +57,7 @@ def _item(row: Row, root: Path, place: str, damaged: list[str]) -> Item:
         video_id=str(field_of(row, "video_id", place)),
         video=first_file((root / "videos" / video, root / video)),
         question=question_of(row.get("question"), options, place),
-        answer=position_of(field_of(row, "correct_choice", place), options, place),
+        answer=resolve_option(field_of(row, "correct_choice", place), options, place),
         group=GROUPS[group],
         published_group=group,
         categories=(str(field_of(row, "question_category", place)),),

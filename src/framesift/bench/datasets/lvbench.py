@@ -13,7 +13,6 @@ from framesift.bench.datasets.annotations import (
     field_of,
     find_annotation,
     first_file,
-    position_of,
     question_of,
     read_rows,
     root_of,
@@ -22,6 +21,7 @@ from framesift.bench.datasets.annotations import (
 )
 from framesift.bench.items import Dataset, Item, Scene, counted, find_missing
 from framesift.errors import InputError
+from framesift.types.question import resolve_option
 
 NAME = "lvbench"
 _SPAN = re.compile(r"^\s*([\d:.]+)\s*(?:[-–~]\s*([\d:.]+))?\s*$")
@@ -55,7 +55,7 @@ def _item(video: Row, asked: Row, root: Path, place: str, unread: list[str]) -> 
         video_id=key,
         video=first_file(root / folder / f"{key}.mp4" for folder in folders),
         question=question_of(stem, options, place),
-        answer=position_of(str(field_of(asked, "answer", place)), options, place),
+        answer=resolve_option(str(field_of(asked, "answer", place)), options, place),
         group=kind,
         published_group=kind,
         categories=tuple(map(str, types)) if isinstance(types, list) else (str(types),),

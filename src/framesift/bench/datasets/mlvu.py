@@ -15,12 +15,12 @@ from framesift.bench.datasets.annotations import (
     field_of,
     first_file,
     joined_hash,
-    position_of,
     question_of,
     read_rows,
 )
 from framesift.bench.items import Dataset, Item, find_missing
 from framesift.errors import InputError
+from framesift.types.question import resolve_option
 
 NAME = "mlvu"
 # The paper's three kinds of task.
@@ -80,7 +80,7 @@ def _item(row: Row, root: Path, name: str, task: str, place: str) -> Item:
         video_id=video,
         video=first_file([*paths, root / "video" / video, root / "videos" / video]),
         question=question_of(row.get("question"), options, place),
-        answer=position_of(field_of(row, "answer", place), options, place),
+        answer=resolve_option(field_of(row, "answer", place), options, place),
         group=GROUPS.get(kind, kind),
         published_group=kind,
         categories=(kind,),

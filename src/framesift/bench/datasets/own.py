@@ -14,7 +14,6 @@ from typing import Any
 from framesift.bench.datasets.annotations import (
     Row,
     field_of,
-    position_of,
     question_of,
     read_rows,
     without_letters,
@@ -22,6 +21,7 @@ from framesift.bench.datasets.annotations import (
 from framesift.bench.items import Dataset, Item, Scene, find_missing
 from framesift.errors import InputError
 from framesift.types import Event
+from framesift.types.question import resolve_option
 
 
 def load(path: Path) -> Dataset:
@@ -45,7 +45,7 @@ def _item(row: Row, path: Path, number: int) -> Item:
         video_id=video,
         video=path.parent / video,
         question=question_of(row.get("question"), options, place),
-        answer=position_of(field_of(row, "answer", place), options, place),
+        answer=resolve_option(field_of(row, "answer", place), options, place),
         group=group,
         published_group=group,
         categories=tuple(map(str, category)) if isinstance(category, list | tuple) else (str(category),),

@@ -12,7 +12,6 @@ from framesift.bench.datasets.annotations import (
     field_of,
     find_annotation,
     first_file,
-    position_of,
     question_of,
     read_rows,
     root_of,
@@ -20,6 +19,7 @@ from framesift.bench.datasets.annotations import (
 )
 from framesift.bench.items import Dataset, Item, counted, find_missing
 from framesift.errors import InputError
+from framesift.types.question import resolve_option
 
 NAME = "videomme"
 GROUPS = {"short": "Short", "medium": "Medium", "long": "Long"}
@@ -73,7 +73,7 @@ def _item(row: Row, root: Path, place: str) -> Item:
         video_id=video,
         video=first_file(files),
         question=question_of(row.get("question"), options, place),
-        answer=position_of(str(field_of(row, "answer", place)), options, place),
+        answer=resolve_option(str(field_of(row, "answer", place)), options, place),
         group=GROUPS[group],
         published_group=group,
         categories=(str(field_of(row, "task_type", place)),),

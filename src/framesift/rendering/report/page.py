@@ -17,6 +17,7 @@ from string import Template
 from typing import Any
 
 from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
+from framesift.types.question import option_letter
 
 ROLE_SENTENCES = {
     "ground": "Shows a moment whose words fit the question; those words are drawn on the frame.",
@@ -99,7 +100,7 @@ class _Page:
 
     def options(self) -> str:
         rows = [
-            f'<li><span class="letter">{_letter(k)}</span><div class="said" dir="auto">{_text(option)}</div></li>'
+            f'<li><span class="letter">{option_letter(k)}</span><div class="said" dir="auto">{_text(option)}</div></li>'
             for k, option in self.view["options"]
         ]
         return f'<ol class="options" aria-label="Options">{"".join(rows)}</ol>' if rows else ""
@@ -324,11 +325,6 @@ def _setting(name: object, value: object) -> str:
 def _clock(time_s: float) -> str:
     whole = max(0, math.floor(time_s + 1e-6)) if _is_finite(time_s) else 0
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
-
-
-def _letter(k: int) -> str:
-    """A … Z, AA, AB, …"""
-    return (_letter(k // 26 - 1) if k >= 26 else "") + chr(ord("A") + k % 26)
 
 
 def _frames(count: int) -> str:
