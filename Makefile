@@ -6,7 +6,7 @@ LMMS := .venv-lmms
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test test-lmms test-ray lint format bench selftest clean
+.PHONY: demo test test-lmms test-ray lint format docs bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -32,6 +32,10 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The documentation site, in site/; any broken link or missing page is an error.
+docs: $(VENV)/installed-docs
+	$(BIN)/mkdocs build --strict --quiet
+
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/selection.py
 
@@ -49,6 +53,10 @@ $(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@ $(VENV)/installed
 
+$(VENV)/installed-docs: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
+	touch $@
+
 $(LMMS)/installed: pyproject.toml constraints.txt tests/lmms/requirements.txt
 	$(PYTHON) -m venv $(LMMS)
 	$(LMMS)/bin/python -m pip install --quiet -c constraints.txt -r tests/lmms/requirements.txt -e '.[offline]'
@@ -56,4 +64,4 @@ $(LMMS)/installed: pyproject.toml constraints.txt tests/lmms/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(LMMS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LMMS) site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
-    args = _parser().parse_args(words)
+    args = build_parser().parse_args(words)
     args.argv = words
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     try:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     from framesift.cli import ask, bench, corpus, library, serve
     from framesift.cli import select as evidence
     from framesift.cli.common import Run
