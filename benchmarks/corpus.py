@@ -24,10 +24,11 @@ import av
 import numpy as np
 
 import framesift as fs
+from framesift._utils.optional import is_installed
 from framesift.batch.index_worker import Settings, stamp
 from framesift.batch.journal import FOLDER
 from framesift.batch.search import search
-from framesift.encoders.base import identify, is_installed
+from framesift.encoders.base import identify
 from framesift.store.store import Key, Store
 
 FPS = 10

@@ -30,7 +30,7 @@ def test_workers_take_turns_with_the_gpus_and_share_the_cores(monkeypatch):
 
 
 def test_memory_limits_the_workers(monkeypatch):
-    monkeypatch.setattr("framesift.batch.executors.select._free_bytes", lambda: 0.0)
+    monkeypatch.setattr("framesift.batch.executors.select.free_memory", lambda: 0)
     assert default_workers() == 1
 
 

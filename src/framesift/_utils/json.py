@@ -1,32 +1,20 @@
-"""JSON for people and programs alike."""
+"""JSON output, and values given as text."""
 
 import json
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from framesift._utils.text import readable
 
 
-def json_text(value: Any) -> str:
-    """JSON for people and programs: indented, but a list of plain values stays on one line."""
-    return readable(_written(value, "\n")) + "\n"
+def dump_json(value: Any) -> str:
+    """Indented JSON that ends with a newline. NaN and infinities raise ValueError; lone surrogates become \ufffd."""
+    return readable(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
-def _written(value: Any, newline: str) -> str:
-    if isinstance(value, Mapping) and value:
-        inner = newline + "  "
-        rows = (f"{json.dumps(str(k), ensure_ascii=False)}: {_written(v, inner)}" for k, v in value.items())
-        return "{" + inner + ("," + inner).join(rows) + newline + "}"
-    if isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value):
-        inner = newline + "  "
-        return "[" + inner + ("," + inner).join(_written(item, inner) for item in value) + newline + "]"
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def value_of(text: str) -> Any:
-    """A number, a fraction such as 1/8, true, false, null, or the text itself."""
+def parse_scalar(text: str) -> Any:
+    """Parse a number, a fraction such as 1/8, true, false or null; anything else stays text."""
     if re.fullmatch(r"\d+/[1-9]\d*", text):
         return float(Fraction(text))
     try:

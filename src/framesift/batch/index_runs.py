@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.optional import require
 from framesift.batch.executors.base import Begin, Engine, Limits, Report, Task, Watch
 from framesift.batch.executors.select import Engines, run_tasks
 from framesift.batch.index_worker import Settings
 from framesift.batch.journal import FOLDER, History, Lines, Row, Seen, counted, read_journal, row_of, write_manifest
 from framesift.batch.listing import Video, list_videos
-from framesift.encoders.base import identify, need
+from framesift.encoders.base import identify
 from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Store
 
@@ -65,7 +66,7 @@ def index(
     watch with every `Report`. Stopped at any moment, the next call goes on.
     """
     engines = Engines(engine, workers, address)
-    need("pyarrow", "corpus")
+    require("pyarrow", "corpus")
     name, mark = identify(encoder)
     said = Settings(str(Store(store).root.absolute()), name, mark, fps, mode, device, events)
     videos = list_videos(source)

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from framesift._utils.optional import require
 from framesift.batch.index_worker import Settings, stamp
 from framesift.batch.listing import Video
-from framesift.encoders.base import need
 from framesift.errors import FramesiftError
 from framesift.store.store import MANIFEST
 
@@ -127,7 +127,7 @@ def read_journal(lines: Lines) -> dict[str, History]:
 
 def write_manifest(path: Path, rows: Iterable[Row]) -> None:
     """The rows as a Parquet file, whole or not at all."""
-    need("pyarrow", "corpus")
+    require("pyarrow", "corpus")
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
@@ -147,7 +147,7 @@ def write_manifest(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_manifest_rows(path: Path) -> list[Row]:
-    need("pyarrow", "corpus")
+    require("pyarrow", "corpus")
     import pyarrow.parquet as parquet
 
     rows: list[Row] = parquet.read_table(path).to_pylist()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from framesift.encoders.base import need
+from framesift._utils.optional import require
 from framesift.errors import InputError
 from framesift.store.videos import find_videos
 
@@ -116,7 +116,7 @@ def _json_row(text: str, place: str) -> Mapping[str, Any]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    need("pyarrow", "corpus")
+    require("pyarrow", "corpus")
     import pyarrow.parquet as parquet
     from pyarrow.lib import ArrowException
 

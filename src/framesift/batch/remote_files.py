@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from framesift._utils.optional import require
 from framesift.batch.executors.base import Tell
-from framesift.encoders.base import need
 from framesift.errors import FramesiftError, InputError
 
 CHUNK_BYTES = 4 * 2**20
@@ -20,7 +20,7 @@ SPARE_BYTES = 512 * 2**20
 @contextmanager
 def local_copy(url: str, tell: Tell, folder: str | None = None) -> Iterator[Path]:
     """The file behind a URL of any kind that fsspec knows, removed again afterwards."""
-    need("fsspec", "corpus")
+    require("fsspec", "corpus")
     from fsspec.core import url_to_fs
 
     try:

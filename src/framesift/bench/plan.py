@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.json import value_of
+from framesift._utils.json import parse_scalar
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.prompts import checked_mode
 from framesift.selection.gcr.config import STAGES
@@ -201,7 +201,7 @@ def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]
     base: dict[str, dict[str, Any]] = {method: {} for method in methods}
     for name, value in pairs_of(block.get("set"), "set").items():
         for method, option in _takers(name, known):
-            base[method][option] = value_of(value) if isinstance(value, str) else value
+            base[method][option] = parse_scalar(value) if isinstance(value, str) else value
     made = [Variant.of(method, base[method]) for method in methods]
     ablated = words(block.get("ablate"), "ablate")
     unknown = [stage for stage in ablated if stage not in STAGES]
@@ -211,7 +211,7 @@ def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]
         made += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
     for name, values in pairs_of(block.get("sweep"), "sweep").items():
         for method, option in _takers(name, known):
-            swept = [value_of(text) for text in words(values, f"sweep of {name}")]
+            swept = [parse_scalar(text) for text in words(values, f"sweep of {name}")]
             made += [Variant.of(method, base[method] | {option: value}) for value in swept]
     return list({repr(variant): variant for variant in made}.values())
 

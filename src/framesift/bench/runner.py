@@ -16,11 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.memory import peak_memory
 from framesift.batch.results import Result, ResultWriter, new_run, read_results
 from framesift.bench.items import Dataset, Item
 from framesift.bench.plan import Asked, Choice, Plan
 from framesift.bench.provenance import versions
-from framesift.bench.selecting import Chosen, VideoBench, peak_memory, sentence
+from framesift.bench.selecting import Chosen, VideoBench, sentence
 from framesift.encoders.base import get_encoder
 from framesift.errors import OptionError, ReaderError
 from framesift.readers.base import LOCAL, Reader, get_reader, in_order

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -189,18 +188,3 @@ def sentence(error: BaseException) -> str:
         return text
     log.debug("an error that is none of ours", exc_info=error)
     return f"{type(error).__name__}: {text}"[:500]
-
-
-def peak_memory() -> tuple[int | None, int | None]:
-    """Bytes of this process at its peak so far, and on the GPU where torch uses one; None where nobody can say."""
-    own = None
-    try:
-        import resource
-
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    except ImportError:  # Windows has no such module
-        pass
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return own, None
-    return own, int(torch.cuda.max_memory_allocated())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.json import json_text, value_of
+from framesift._utils.json import dump_json, parse_scalar
 from framesift._utils.text import printable
 from framesift.cli.common import Add, print_json
 from framesift.cli.question_options import add_question
@@ -95,7 +95,7 @@ def _tell(args: argparse.Namespace, shown: Shown, answer: "Answer") -> dict[str,
     report = "" if folder is None else (folder / "report.html").as_uri()
     if folder is not None:
         temporary = folder / f".{os.getpid()}-answer.json"
-        temporary.write_text(json_text(answer.to_dict()), encoding="utf-8")
+        temporary.write_text(dump_json(answer.to_dict()), encoding="utf-8")
         temporary.replace(folder / "answer.json")
     if not args.json:
         # Of many questions, several are on their way at a time: an answer says which one it belongs to.
@@ -114,5 +114,5 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise OptionError(f"--reader-set {text!r} sets nothing; expected NAME=VALUE")
-        options[name.strip()] = value_of(value.strip())
+        options[name.strip()] = parse_scalar(value.strip())
     return options

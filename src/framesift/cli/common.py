@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.json import json_text
+from framesift._utils.json import dump_json
 
 if TYPE_CHECKING:
     from framesift.store.events import Found
@@ -72,7 +72,7 @@ def _fps(text: str) -> float | str:
 
 def print_json(value: Any) -> None:
     """JSON can say in ASCII what an output of another encoding can't hold."""
-    text = json_text(value)
+    text = dump_json(value)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.json import value_of
+from framesift._utils.json import parse_scalar
 from framesift._utils.text import clock, printable
 from framesift.cli.common import Bar, add_event_options, add_index_options, events_of
 from framesift.errors import InputError, OptionError
@@ -75,7 +75,7 @@ def options_of(args: argparse.Namespace, methods: list[str]) -> dict[str, dict[s
         if not takers or own not in known[takers[0]]:
             check_options(takers[0] if takers else methods[0], {own: value}, known[takers[0] if takers else methods[0]])
         for taker in takers:
-            chosen[taker][own] = value_of(value.strip())
+            chosen[taker][own] = parse_scalar(value.strip())
     for method in methods:
         if args.seed is not None and "seed" in known[method]:
             chosen[method].setdefault("seed", args.seed)

@@ -155,7 +155,7 @@ class _Lists:
         self.rows |= {name: [] for name in NUMBER_FORMATS if name in formats}
 
     def add(self, made: "Exhibit", one: QuestionRow, folder: Path) -> None:
-        from framesift._utils.json import json_text
+        from framesift._utils.json import dump_json
         from framesift.rendering.export_formats import numbers_row
 
         times = made.selection.times_s
@@ -164,7 +164,7 @@ class _Lists:
             self.rows[name].append(numbers_row(made, one.row, name))
         for name, rows in self.rows.items():
             temporary = self.out / f".{name}.json"
-            temporary.write_text(json_text(rows), encoding="utf-8")
+            temporary.write_text(dump_json(rows), encoding="utf-8")
             temporary.replace(self.out / f"{name}.json")
 
 

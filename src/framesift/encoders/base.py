@@ -12,16 +12,15 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
-from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
+from framesift._utils.optional import is_installed
+from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
 from framesift.types.vectors import Array, unit_rows
 
 if TYPE_CHECKING:
@@ -225,18 +224,6 @@ def to_unit(values: Array) -> Array:
         return values.astype(np.float32)
     rows: Array = unit_rows(values.astype(np.float64), "vectors").astype(np.float32)
     return rows
-
-
-def need(module: str, extra: str) -> Any:
-    """Import a module of an optional extra, or say which command installs it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtra(f"{module} can't be imported ({error}): pip install 'framesift[{extra}]'") from error
-
-
-def is_installed(*modules: str) -> bool:
-    return all(find_spec(module) is not None for module in modules)
 
 
 def pick_device(torch: Any, device: str) -> str:

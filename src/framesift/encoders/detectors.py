@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framesift.encoders.base import need, pick_device, to_rgb
+from framesift._utils.optional import require
+from framesift.encoders.base import pick_device, to_rgb
 from framesift.encoders.siglip import find_weights, has_weights
 from framesift.errors import FramesiftError, InputError
 from framesift.types.frame_source import Box
@@ -49,8 +50,8 @@ def load(name: str, *, device: str = "auto", threshold: float | None = None) -> 
 
     threshold: the least confidence of a box; by default the family's own.
     """
-    need("torch", EXTRA)
-    need("transformers", EXTRA)
+    require("torch", EXTRA)
+    require("transformers", EXTRA)
     wanted = CHECKPOINTS.get(name, name)
     if Path(wanted).is_dir():
         folder: Path | None = Path(wanted)
@@ -67,7 +68,7 @@ class WordDetector:
     """OWLv2 or Grounding DINO from a checkpoint folder, in float32; one picture at a time."""
 
     def __init__(self, name: str, folder: Path, *, device: str = "auto", threshold: float | None = None) -> None:
-        torch, transformers = need("torch", EXTRA), need("transformers", EXTRA)
+        torch, transformers = require("torch", EXTRA), require("transformers", EXTRA)
         kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
         if kind not in FAMILIES:
             raise InputError(f"{folder} holds a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")

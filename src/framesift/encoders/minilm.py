@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from framesift.encoders.base import need, split_by_tokens, to_unit
+from framesift._utils.optional import require
+from framesift.encoders.base import split_by_tokens, to_unit
 from framesift.encoders.weights import file_marks
 from framesift.types.vectors import Array
 
@@ -29,7 +30,7 @@ def folder() -> Path:
     """Where the weights are; found without importing their package, whose own loader needs sentence-transformers."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        need(PACKAGE, EXTRA)
+        require(PACKAGE, EXTRA)
         raise FileNotFoundError(PACKAGE)
     return Path(spec.origin).parent / "model"
 
@@ -40,11 +41,11 @@ class SentenceEncoder:
     name = NAME
 
     def __init__(self) -> None:
-        self._torch = need("torch", EXTRA)
+        self._torch = require("torch", EXTRA)
         path = folder()
         self._config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-        self._weights: dict[str, Any] = need("safetensors.torch", EXTRA).load_file(path / "model.safetensors")
-        self._tokenizer = need("tokenizers", EXTRA).Tokenizer.from_file(str(path / "tokenizer.json"))
+        self._weights: dict[str, Any] = require("safetensors.torch", EXTRA).load_file(path / "model.safetensors")
+        self._tokenizer = require("tokenizers", EXTRA).Tokenizer.from_file(str(path / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 

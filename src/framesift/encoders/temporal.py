@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift.encoders.base import need
+from framesift._utils.optional import require
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 
@@ -34,9 +34,9 @@ def load(path: str | Path) -> "TemporalNetwork":
     file = Path(path)
     if not file.is_file():
         raise InputError(f"there is no checkpoint {file}; expected TSPO's weights as .safetensors or .pt")
-    torch = need("torch", EXTRA)
+    torch = require("torch", EXTRA)
     if file.suffix == ".safetensors":
-        state = need("safetensors.torch", EXTRA).load_file(file)
+        state = require("safetensors.torch", EXTRA).load_file(file)
     else:
         try:
             state = torch.load(file, map_location="cpu", weights_only=True)
@@ -53,7 +53,7 @@ class TemporalNetwork:
 
     def __init__(self, name: str, state: Mapping[str, Any]) -> None:
         self.name = name
-        self._torch = need("torch", EXTRA)
+        self._torch = require("torch", EXTRA)
         attention = {part: self._find(state, PARTS[part]) for part in ("attention in", "attention out")}
         self._weights = {
             "in": (attention["attention in"]["weight"], attention["attention in"]["bias"]),

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from packaging.version import Version
 
-from framesift.encoders.base import is_installed, need, pick_device
+from framesift._utils.optional import is_installed, require
+from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import failures, llava_next_layout
@@ -90,7 +91,7 @@ class LocalReader:
         if self.device_map and not is_installed("accelerate"):
             raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")
         self.name = f"{LOCAL}{self.source}"
-        self._torch, self._transformers = need("torch", EXTRA), need("transformers", EXTRA)
+        self._torch, self._transformers = require("torch", EXTRA), require("transformers", EXTRA)
         self._version = _checked_version(self._transformers)
         folder = find_folder(self.source)
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -262,7 +263,7 @@ def find_folder(source: str) -> Path:
         raise UnknownName(
             f"there is no local reader {source!r}; known are {', '.join(CHECKPOINTS)}, or a folder or hub name"
         )
-    found = need("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
+    found = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
     folder = Path(found).parent if isinstance(found, str) else None
     if folder is None or not has_weights(folder):
         raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {wanted}")

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from framesift.encoders.base import need
+from framesift._utils.optional import require
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
 from framesift.readers.base import settle
@@ -125,7 +125,7 @@ class OpenAIReader:
 
     def _send(self, prompt: Prompt, limit: int) -> Any:
         """One request; again without a parameter that this server refuses."""
-        openai = need("openai", EXTRA)
+        openai = require("openai", EXTRA)
         while True:
             try:
                 reply = self._client.chat.completions.create(
@@ -193,7 +193,7 @@ class OpenAIReader:
 
     @cached_property
     def _client(self) -> Any:
-        openai = need("openai", EXTRA)
+        openai = require("openai", EXTRA)
         # Some versions of the package write whole requests, pictures included, to their log at this level.
         if not self.log_replies and not os.environ.get("OPENAI_LOG"):
             library = logging.getLogger("openai")
@@ -217,7 +217,7 @@ class OpenAIReader:
 
     def _survey(self) -> dict[str, str]:
         """The server's models and whose they are. Some servers have no such list: then it is empty."""
-        openai = need("openai", EXTRA)
+        openai = require("openai", EXTRA)
         try:
             return {model.id: str(getattr(model, "owned_by", "")) for model in self._client.models.list()}
         except openai.APIConnectionError as error:

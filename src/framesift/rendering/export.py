@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from framesift._utils.json import json_text
+from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import InputError
 from framesift.rendering.contact_sheet import Card, sheet
@@ -46,7 +46,7 @@ def save(
             (place / "frames" / file_name(exhibit, k)).write_bytes(jpeg(picture, quality=FRAME_QUALITY))
 
         album = gather(exhibit, each=write, progress=progress)
-        text = json_text(exhibit.to_dict())
+        text = dump_json(exhibit.to_dict())
         (place / SELECTION).write_text(text, encoding="utf-8")
         (place / "sheet.jpg").write_bytes(jpeg(_contact_sheet(exhibit, album), quality=88))
         view = view_of([exhibit], [album], json_text=text)
@@ -82,8 +82,8 @@ def save_comparison(
             albums.append(gather(exhibit, pictures=count, progress=move))
             told[exhibit.selection.method] = exhibit.to_dict()
         for method, data in told.items():
-            (place / f"selection-{method}.json").write_text(json_text(data), encoding="utf-8")
-        view = view_of(exhibits, albums, json_text=json_text(told))
+            (place / f"selection-{method}.json").write_text(dump_json(data), encoding="utf-8")
+        view = view_of(exhibits, albums, json_text=dump_json(told))
         (place / REPORT).write_text(render_report(view), encoding="utf-8")
         if with_video:
             _link(exhibits[0].video, place / exhibits[0].video.name)

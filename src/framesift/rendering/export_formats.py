@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from framesift._utils.json import json_text
+from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import OptionError
 from framesift.rendering.exhibit import Exhibit
@@ -70,9 +70,9 @@ def file_name(exhibit: Exhibit, place: int) -> str:
 
 # Name of the format → the file it writes, and its text.
 FORMATS: dict[str, tuple[str, Callable[[Exhibit, Row], str]]] = {
-    "keyframe_indices": ("keyframe_indices.json", lambda e, row: json_text([numbers_row(e, row, "keyframe_indices")])),
-    "frame_idx": ("frame_idx.json", lambda e, row: json_text([numbers_row(e, row, "frame_idx")])),
-    "openai": ("openai.json", lambda e, _: json_text({"messages": openai_messages(e)})),
+    "keyframe_indices": ("keyframe_indices.json", lambda e, row: dump_json([numbers_row(e, row, "keyframe_indices")])),
+    "frame_idx": ("frame_idx.json", lambda e, row: dump_json([numbers_row(e, row, "frame_idx")])),
+    "openai": ("openai.json", lambda e, _: dump_json({"messages": openai_messages(e)})),
     "jsonl": ("frames.jsonl", frame_lines),
 }
 

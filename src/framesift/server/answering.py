@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.json import json_text
+from framesift._utils.json import dump_json
 from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError, OptionError, UnknownName
 from framesift.pipeline import select_many
@@ -140,7 +140,7 @@ class Desk:
             if form == "json":
                 told = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
                 (place / "selection.json").write_text(
-                    json_text(told if len(exhibits) > 1 else exhibits[0].to_dict()), encoding="utf-8"
+                    dump_json(told if len(exhibits) > 1 else exhibits[0].to_dict()), encoding="utf-8"
                 )
                 return place / "selection.json"
             as_zip = form == "zip"

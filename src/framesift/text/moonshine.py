@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, MissingExtra
 from framesift.text.word_timing import Word, without_echo
 from framesift.types.vectors import Array
@@ -30,13 +31,6 @@ OPTIONS = {"vad_threshold": 0.3, "vad_look_behind_sample_count": 16_000}
 # Quiet speech is raised to about −20 dB, where voice detection works best, but noise never by more than 12 dB.
 SPEECH_LEVEL = 10 ** (-20 / 20)
 MOST_GAIN = 4.0
-
-
-def is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):  # ValueError: a module in sys.modules that has no spec
-        return False
 
 
 def model_folder() -> Path:

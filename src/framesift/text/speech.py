@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
-from framesift.text.moonshine import INSTALL, Moonshine, is_installed, model_folder
+from framesift.text.moonshine import INSTALL, Moonshine, model_folder
 from framesift.text.word_timing import MOST_COMPRESSION, Word, is_invented, sentences, without_loops
 from framesift.types import Event
 from framesift.video.audio import SILENCE, Block, loudness, open_sound

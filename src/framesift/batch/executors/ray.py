@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.optional import require
 from framesift.batch.executors.base import Limits, Report, Task
 from framesift.batch.executors.local import Pool
-from framesift.encoders.base import need
 from framesift.errors import FramesiftError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def run_on_ray(
     """The reports of every task's last try. Tasks whose actor was lost with its machine go round again."""
     if not tasks:
         return
-    ray = need("ray", "ray")
-    need("ray.data", "ray")
+    ray = require("ray", "ray")
+    require("ray.data", "ray")
     started = _connect(ray, engines.address)
     try:
         left = {task.name: task for task in tasks}

@@ -1,10 +1,10 @@
 """Where the work is done: processes of this machine, or a Ray cluster's. Both run the same workers."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from framesift._utils.memory import free_memory
 from framesift.batch.executors.base import Engine, Limits, Report, Task
 from framesift.batch.executors.local import Pool, cores
 from framesift.errors import OptionError
@@ -53,17 +53,5 @@ def run_tasks(
 
 def default_workers() -> int:
     """One per core, as far as the memory that is free allows."""
-    return max(1, min(cores(), int(_free_bytes() / WORKER_BYTES)))
-
-
-def _free_bytes() -> float:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            sizes = dict(line.split(":", 1) for line in file)
-        return 1024.0 * int(sizes["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        pass
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2
-    except (AttributeError, OSError, ValueError):
-        return WORKER_BYTES * cores()
+    free = free_memory()
+    return cores() if free is None else max(1, min(cores(), int(free / WORKER_BYTES)))
