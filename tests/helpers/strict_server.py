@@ -25,6 +25,7 @@ class StrictServer(ThreadingHTTPServer):
         self.body_keys = BODY_KEYS
         self.takes_ids = owner == "vllm"
         self.replies, self.requests, self.at_once, self.most_at_once = [], [], 0, 0
+        self.credentials = []  # (Authorization header, query) of every request
         self.hold = None  # a barrier that requests wait at
         self.lock = threading.Lock()
 
@@ -65,6 +66,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def parse_request(self):
+        parsed = super().parse_request()
+        if parsed:
+            self.path, _, query = self.path.partition("?")
+            self.server.credentials.append((self.headers.get("Authorization"), query))
+        return parsed
 
     def do_GET(self):
         if self.path != "/v1/models":

@@ -16,6 +16,7 @@ from framesift.batch.question_worker import Asking
 from framesift.batch.results import ResultWriter, Run, new_run, read_results
 from framesift.encoders.base import identify
 from framesift.errors import InputError
+from framesift.readers.address import public_address, public_options, scrub
 from framesift.store.events import AUTO
 from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Store
@@ -135,7 +136,7 @@ def _run(
 ) -> Answered:
     asked = list(read_asked(file))
     data = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-    readers = {said.reader: dict(said.reader_options)} if said.reader else {}
+    readers = {public_address(said.reader): public_options(said.reader_options)} if said.reader else {}
     run = {**said.run, "items": len(asked), "data": data, "annotation": data, "readers": readers}
     said = replace(said, run=run)
     done = _done(said)
@@ -186,7 +187,7 @@ def _write_failures(said: Asking, failures: Iterable[tuple[Task, str]]) -> int:
             for question in task.data["questions"]:
                 row = said.row(question)
                 if row.key not in done:
-                    writer.add(replace(row, error=error))
+                    writer.add(replace(row, error=scrub(error)))
                     count += 1
     return count
 

@@ -12,6 +12,7 @@ from framesift.batch.executors.base import Task, Tell
 from framesift.batch.index_worker import at_hand
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.errors import FramesiftError
+from framesift.readers.address import public_address, scrub
 from framesift.rendering.exhibit import Exhibit, events_for, exhibit
 from framesift.store.events import AUTO, NONE, search_events
 from framesift.store.indexing import Fps, Mode, index
@@ -49,7 +50,7 @@ class Asking:
             budget=self.budget,
             options=dict(self.options),
             text_mode=self.text_mode if self.reader else "none",
-            reader=self.reader,
+            reader=public_address(self.reader),
             prompt=str(self.reader_options.get("preset", "")),
             encoder=self.encoder,
             events="none" if self.subtitles == NONE else "subtitles",
@@ -183,7 +184,7 @@ def _question(asked: Mapping[str, Any]) -> Question:
 
 def _answered(row: Result, answer: Answer) -> Result:
     if answer.note and not answer.reader:
-        return replace(row, error=answer.note)
+        return replace(row, error=scrub(answer.note))
     seconds = {**row.seconds, **({"read": answer.seconds} if answer.seconds is not None else {})}
     return replace(
         row, choice=answer.choice, parsed=answer.parsed, reply=answer.raw, tokens=answer.tokens, seconds=seconds

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
 from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.readers.address import scrub
 from framesift.readers.prompts import checked_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector
@@ -166,7 +167,7 @@ def words(value: Any, name: str) -> list[str]:
         return []
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or any(isinstance(part, Mapping | list) for part in parts):
-        raise OptionError(f"{name} is {value!r}; expected a list, or names with commas between them")
+        raise OptionError(f"{name} is {scrub(repr(value))}; expected a list, or names with commas between them")
     return [str(part).strip() for part in parts if str(part).strip()]
 
 

@@ -24,6 +24,7 @@ from framesift.bench.provenance import versions
 from framesift.bench.selecting import Chosen, VideoBench, sentence
 from framesift.encoders.base import get_encoder
 from framesift.errors import OptionError, ReaderError
+from framesift.readers.address import public_address, public_options, scrub
 from framesift.readers.base import LOCAL, Reader, get_reader, in_order
 from framesift.readers.prompts import OVERLAY_OF, PRESETS, checked_mode
 from framesift.store.indexing import key_of
@@ -89,7 +90,9 @@ def run_benchmark(
         encoder_fingerprint=mark,
         versions=versions(),
         prompts={reader.prompt: _prompt_text(reader.prompt) for reader in readers if reader.prompt},
-        readers={reader.name: dict(asked.options) for reader, asked in zip(readers, plan.readers, strict=False)},
+        readers={
+            reader.name: public_options(asked.options) for reader, asked in zip(readers, plan.readers, strict=False)
+        },
         seed=plan.seed,
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     )
@@ -110,7 +113,7 @@ def ready(asked: Asked, dataset: str) -> Ready:
         options.setdefault("preset", PROMPT_OF.get(dataset, "longvideobench"))
     model = get_reader(asked.reader, **options)
     width = int(getattr(model, "concurrency", 1))
-    name = asked.name or str(getattr(model, "name", type(model).__name__))
+    name = public_address(asked.name or str(getattr(model, "name", type(model).__name__)))
     return Ready(name, model, str(getattr(model, "preset", "")), threading.Semaphore(width), width)
 
 
@@ -234,7 +237,7 @@ class _Run:
                 answer = model.answer(exhibit, job.item.question, row.text_mode)
         except Exception as error:  # one question that a reader chokes on must not cost the others theirs
             self._count_failure(error)
-            return replace(row, error=sentence(error))
+            return replace(row, error=scrub(sentence(error)))
         self.failures = 0
         took = answer.seconds if answer.seconds is not None else time.perf_counter() - started
         return replace(
@@ -251,7 +254,7 @@ class _Run:
             self.failures += 1
             if self.failures >= MOST_FAILURES:
                 raise ReaderError(
-                    f"{self.failures} questions in a row got no answer, the last: {sentence(error)}"
+                    f"{self.failures} questions in a row got no answer, the last: {scrub(sentence(error))}"
                 ) from error
 
 

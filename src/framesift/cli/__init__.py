@@ -8,11 +8,13 @@ import io
 import logging
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli.bench import spelled_out
 from framesift.errors import FramesiftError, ReaderError
+from framesift.readers.address import scrub
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args)
         return code
     except FramesiftError as error:
-        print(f"framesift: {printable(str(error))}", file=sys.stderr)
+        print(f"framesift: {printable(scrub(str(error)))}", file=sys.stderr)
         return 1 if isinstance(error, ReaderError) else 2
     except KeyboardInterrupt:
         print("framesift: stopped; what was done so far is kept", file=sys.stderr)
@@ -37,12 +39,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors don't repeat the credentials of a mistyped command."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(scrub(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     from framesift.cli import ask, bench, corpus, library, serve
     from framesift.cli import select as evidence
     from framesift.cli.common import Run
 
-    parser = argparse.ArgumentParser(prog="framesift", description="Pick the frames of a video that answer a question.")
+    parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 

@@ -1,7 +1,6 @@
 """The benchmarks: run data sets, make tables of results, score anyone's frames, and try all on planted evidence."""
 
 import argparse
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -356,8 +355,10 @@ class Jobs:
 
 
 def command_line(args: argparse.Namespace) -> str:
-    """What was typed, without any password an address holds."""
-    return re.sub(r"://[^/@\s]+@", "://…@", shlex.join(["framesift", *args.argv]))
+    """The command as typed, without the credentials of any address."""
+    from framesift.readers.address import scrub_arguments
+
+    return shlex.join(["framesift", *scrub_arguments(args.argv)])
 
 
 def _has_moments(dataset: "Dataset") -> bool:

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
+from framesift.readers.address import public_address
 from framesift.readers.parsing import cleaned, parse_choice, without_thinking
 from framesift.readers.prompts import checked_mode
 from framesift.types import Answer, Question
@@ -175,7 +176,7 @@ def _maker(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
         make: Callable[..., Reader] = others[reader].load()
         return make, ()
     known = ", ".join(["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *others])
-    raise UnknownName(f"there is no reader {reader!r}; known are {known}")
+    raise UnknownName(f"there is no reader {public_address(reader)!r}; known are {known}")
 
 
 def _from_other_packages() -> dict[str, EntryPoint]:
@@ -190,4 +191,4 @@ def _check_options(reader: str, make: Callable[..., Reader], options: dict[str, 
     unknown = sorted(set(options) - {p.name for p in parameters})
     if unknown:
         known = ", ".join(f"{p.name} = {p.default!r}" for p in parameters) or "none"
-        raise OptionError(f"{reader} has no option {unknown[0]!r}; it knows {known}")
+        raise OptionError(f"{public_address(reader)} has no option {unknown[0]!r}; it knows {known}")

@@ -21,6 +21,7 @@ from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import failures, llava_next_layout
+from framesift.readers.address import public_address
 from framesift.readers.base import LOCAL, settle
 from framesift.readers.pixel_values import FramesAs, LlavaFrames, QwenFrames, Shown
 from framesift.readers.prompts import Prompt, compose
@@ -261,7 +262,8 @@ def find_folder(source: str) -> Path:
     wanted = CHECKPOINTS.get(source, source)
     if not _HUB_NAME.fullmatch(wanted):
         raise UnknownName(
-            f"there is no local reader {source!r}; known are {', '.join(CHECKPOINTS)}, or a folder or hub name"
+            f"there is no local reader {public_address(source)!r}; known are {', '.join(CHECKPOINTS)}, "
+            "or a folder or hub name"
         )
     found = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
     folder = Path(found).parent if isinstance(found, str) else None

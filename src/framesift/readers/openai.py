@@ -14,11 +14,11 @@ from functools import cached_property
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from framesift._utils.optional import require
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
+from framesift.readers.address import CredentialFilter, parse_address, public_address
 from framesift.readers.base import settle
 from framesift.readers.prompts import Prompt, compose
 from framesift.types import Answer, Question
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 EXTRA = "openai"
 KEY_VARIABLE = "FRAMESIFT_API_KEY"
-OPENAI_HOST = "api.openai.com"
+OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
+CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
 
+_FILTER = CredentialFilter()
 log = logging.getLogger(__name__)
 
 
@@ -69,19 +71,20 @@ class OpenAIReader:
     _asking: Any = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.address)
-        if not parts.hostname or not parts.path.strip("/"):
-            raise InputError(f"the reader is {self.address!r}; expected an address like http://host:8000/v1")
+        parts = parse_address(self.address)
+        if parts is None or parts.url == parts.server:
+            raise InputError(
+                f"the reader is {public_address(self.address)!r}; expected an address like http://host:8000/v1"
+            )
         if not 1 <= self.quality <= 95:
             raise OptionError(f"quality is {self.quality!r}; expected a JPEG quality from 1 to 95")
         if self.longest_side is not None and self.longest_side < 28:
             raise OptionError(f"longest_side is {self.longest_side!r}; expected at least 28 pixels, or None")
-        self.model = self.model or parts.fragment
-        self._base_url = self.address.partition("#")[0].rstrip("/")
-        port = f":{parts.port}" if parts.port else ""
-        self._server = f"{parts.scheme}://{parts.hostname}{port}"
+        self.model = self.model or parts.model
+        self._parts = parts
+        self._server = parts.server
         if not self.key_variable:
-            is_openai = parts.hostname == OPENAI_HOST and KEY_VARIABLE not in os.environ
+            is_openai = parts.server == OPENAI_SERVER and KEY_VARIABLE not in os.environ
             self.key_variable = OPENAI_KEY_VARIABLE if is_openai else KEY_VARIABLE
 
     @property
@@ -89,7 +92,7 @@ class OpenAIReader:
         return f"{self._server}#{self.model}"
 
     def __repr__(self) -> str:
-        return f"OpenAIReader({self.name!r})"  # an address may hold a password
+        return f"OpenAIReader({self.name!r})"
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
@@ -140,18 +143,23 @@ class OpenAIReader:
                 if not refusal:
                     raise ReaderError(failures.no_completion(self._server))
                 message = str(refusal.get("message")) if isinstance(refusal, Mapping) else str(refusal)
+                message = self._redact(message)
                 raise ReaderError(failures.explain(200, message, self._sent(prompt), self._listed()))
-            except openai.APITimeoutError as error:
-                raise ReaderError(failures.too_slow(self._sent(prompt))) from error
-            except openai.APIConnectionError as error:
-                raise ReaderError(failures.server_down(self._server)) from error
+            # The library's own errors are not chained: their messages hold the address with its query.
+            except openai.APITimeoutError:
+                raise ReaderError(failures.too_slow(self._sent(prompt))) from None
+            except openai.APIConnectionError:
+                raise ReaderError(failures.server_down(self._server)) from None
             except openai.APIStatusError as error:
-                message = _words(error)
+                message = self._redact(_words(error))
                 if not self._learn(error.status_code, message):
                     sent = self._sent(prompt)
-                    raise ReaderError(failures.explain(error.status_code, message, sent, self._listed())) from error
-            except (openai.OpenAIError, ValueError) as error:
-                raise ReaderError(failures.no_completion(self._server)) from error
+                    raise ReaderError(failures.explain(error.status_code, message, sent, self._listed())) from None
+            except (openai.OpenAIError, ValueError):
+                raise ReaderError(failures.no_completion(self._server)) from None
+
+    def _redact(self, message: str) -> str:
+        return self._parts.redact(message, os.environ.get(self.key_variable, ""))
 
     def _settings(self, limit: int) -> dict[str, Any]:
         """The reply's limit under the name this server knows, and the temperature where it may be set."""
@@ -178,7 +186,7 @@ class OpenAIReader:
                 content.append({"type": "text", "text": part})
                 continue
             picture = _jpeg(part, quality=self.quality, longest_side=self.longest_side)
-            url = f"data:image/jpeg;base64,{base64.b64encode(picture).decode('ascii')}"
+            url = f"data:image/jpeg;base64,{_base64(picture)}"
             content.append({"type": "image_url", "image_url": {"url": url}})
             if self._sends_ids:
                 content[-1]["uuid"] = blake2b(picture, digest_size=16).hexdigest()
@@ -198,10 +206,19 @@ class OpenAIReader:
         if not self.log_replies and not os.environ.get("OPENAI_LOG"):
             library = logging.getLogger("openai")
             library.setLevel(max(library.level, logging.INFO))
+        for name in CLIENT_LOGGERS:
+            logging.getLogger(name).addFilter(_FILTER)
         key = os.environ.get(self.key_variable, "")
-        # The package refuses to start without a key, and servers of one's own often have none.
+        login = f"{self._parts.user}:{self._parts.password}"
         return openai.OpenAI(
-            base_url=self._base_url, api_key=key or "none", timeout=self.timeout_s, max_retries=self.retries
+            base_url=self._parts.url,
+            # The package refuses to start without a key, and servers of one's own often have none.
+            api_key=key or "none",
+            # Not in the URL, which the libraries log and put into their errors.
+            default_headers=None if login == ":" else {"Authorization": f"Basic {_base64(login.encode())}"},
+            default_query=dict(self._parts.query),
+            timeout=self.timeout_s,
+            max_retries=self.retries,
         )
 
     def _find_model(self) -> None:
@@ -220,11 +237,11 @@ class OpenAIReader:
         openai = require("openai", EXTRA)
         try:
             return {model.id: str(getattr(model, "owned_by", "")) for model in self._client.models.list()}
-        except openai.APIConnectionError as error:
-            raise ReaderError(failures.server_down(self._server)) from error
+        except openai.APIConnectionError:
+            raise ReaderError(failures.server_down(self._server)) from None
         except openai.APIStatusError as error:
             if error.status_code in (401, 403):
-                raise ReaderError(failures.refused_key(self._sent(None))) from error
+                raise ReaderError(failures.refused_key(self._sent(None))) from None
             return {}
         except openai.OpenAIError:
             return {}
@@ -236,6 +253,10 @@ class OpenAIReader:
         pictures = len(prompt.pictures) if prompt else 0
         has_key = bool(os.environ.get(self.key_variable))
         return failures.Sent(self._server, self.model, pictures, self.key_variable, has_key, self.timeout_s)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
 
 
 def _jpeg(picture: "Image", *, quality: int, longest_side: int | None) -> bytes:

@@ -15,6 +15,7 @@ from framesift._utils.json import dump_json
 from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError, OptionError, UnknownName
 from framesift.pipeline import select_many
+from framesift.readers.address import public_address
 from framesift.readers.base import SIMILARITY, get_reader
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
@@ -54,7 +55,7 @@ class Desk:
 
     def __init__(self, catalog: Catalog, pictures: Pictures, readers: Sequence[str]) -> None:
         self.catalog, self.pictures = catalog, pictures
-        self.readers = list(dict.fromkeys([*readers, SIMILARITY]))
+        self._addresses = {public_address(reader): reader for reader in [*readers, SIMILARITY]}
         self._queries: dict[tuple[str, str], Array] = {}
         self._places = threading.BoundedSemaphore(AT_ONCE)
         # Exports until they are sent; what a server left that was ended meanwhile goes.
@@ -62,6 +63,11 @@ class Desk:
         shutil.rmtree(self._exports, ignore_errors=True)
         self._line = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)
         self._readers = threading.BoundedSemaphore(READERS_AT_ONCE)
+
+    @property
+    def readers(self) -> list[str]:
+        """The readers of this server, without the credentials of their addresses."""
+        return list(self._addresses)
 
     def choose(self, film: Film, ask: Ask, method: str) -> Chosen:
         """The frames, as `framesift select` gives them: same index, same words, same call."""
@@ -113,14 +119,15 @@ class Desk:
 
     def answer(self, film: Film, ask: Ask, method: str, reader: str, text_mode: TextMode) -> tuple[Answer, list[float]]:
         """A configured reader's answer, and the times it names. No address of a request is ever called."""
-        if reader not in self.readers:
-            raise UnknownName(f"there is no reader {reader!r} here; known are {', '.join(self.readers)}")
+        name = public_address(reader)
+        if name not in self._addresses:
+            raise UnknownName(f"there is no reader {name!r} here; known are {', '.join(self.readers)}")
         if not self._readers.acquire(blocking=False):
             raise Busy(f"{READERS_AT_ONCE} questions are with readers already; ask again when one has answered")
         try:
             exhibit = self.exhibit(film, self.choose(film, ask, method).selection, text_mode)
             question = exhibit.question or Question(ask.question)
-            answer = get_reader(reader).answer(exhibit, question, text_mode)
+            answer = get_reader(self._addresses[name]).answer(exhibit, question, text_mode)
         finally:
             self._readers.release()
         return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)

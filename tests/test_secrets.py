@@ -1,0 +1,213 @@
+"""Credentials in a reader's address reach the server and nothing else: no file, no output, no log."""
+
+import base64
+import json
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framesift.batch.results import read_results
+from framesift.cli import main
+from framesift.errors import FramesiftError
+from framesift.readers.address import public_address, public_options, scrub, scrub_arguments
+from framesift.readers.base import get_reader
+from framesift.readers.openai import OpenAIReader
+from helpers.batch_videos import make_video, plant
+from helpers.strict_server import StrictServer
+
+USER, PASSWORD, KEY = "mallory-user", "hunter2-password", "swordfish-key"
+SECRETS = (USER, PASSWORD, KEY)
+QUESTION = {"id": "q", "video": "v.mp4", "question": "Red?", "options": ["yes", "no"], "answer": "B"}
+MALFORMED = (
+    f"{USER}:{PASSWORD}@host/v1?key={KEY}",
+    f"ftp://{USER}:{PASSWORD}@host/v1?key={KEY}",
+    f"http:/{USER}:{PASSWORD}@host/v1?key={KEY}",
+    f"http://{USER}:{PASSWORD}@host:8000?key={KEY}",
+    f"http://{USER}:{PASSWORD}@host:port/v1?key={KEY}",
+    f"http://{USER}:{PASSWORD}@[::1/v1?key={KEY}",
+    f"http://{USER}:12/{PASSWORD}@host/v1",
+    f"http://{USER}:12#{PASSWORD}@host/v1",
+    f"http://{USER}:12?{PASSWORD}@host/v1",
+    f"http://{USER}%3A{PASSWORD}%40host/v1%3Fkey={KEY}",
+    f"http://{USER}:{PASSWORD}@/v1",
+    f"local:http://{USER}:{PASSWORD}@host/v1?key={KEY}",
+)
+
+
+@pytest.fixture
+def server():
+    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
+    with StrictServer() as running:
+        yield running
+
+
+@pytest.fixture
+def secret_address(server):
+    return server.url.replace("http://", f"http://{USER}:{PASSWORD}@") + f"?key={KEY}#reader-7b"
+
+
+@pytest.fixture
+def site(tmp_path, tmp_path_factory, monkeypatch):
+    """A directory with a video and a question about it; everything the commands write goes below it."""
+    monkeypatch.syspath_prepend(str(plant(tmp_path_factory.mktemp("site"))))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
+    make_video(tmp_path / "v.mp4")
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def assert_secret(site, server, capfd, caplog, monkeypatch):
+    """Check that the server got the credentials, and that no file, stream or log record has them."""
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)  # it would take the log away from caplog
+    caplog.set_level(logging.DEBUG)
+
+    def check(*texts):
+        login = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        assert server.credentials and set(server.credentials) == {(f"Basic {login}", f"key={KEY}")}
+        files = {str(path.relative_to(site)): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        shown = {"output": "".join(capfd.readouterr()), "log": caplog.text, "reply": " ".join(texts)}
+        for name, data in (files | {name: text.encode() for name, text in shown.items()}).items():
+            for secret in (*SECRETS, login):
+                assert secret.encode() not in data, f"{secret} is in {name}"
+
+    return check
+
+
+def refuse_with_secrets(server, address):
+    server.refuse(400, f"no route for {address}, user {USER}, password {PASSWORD}, ?key={KEY}")
+
+
+def test_ask_writes_no_credentials(site, server, secret_address, assert_secret):
+    arguments = ["ask", "v.mp4", "-q", "Red?", "-o", "yes", "-o", "no", "--reader", secret_address, "--budget", "2"]
+    assert main([*arguments, "--encoder", "planted", "--out", "x"]) == 0
+    assert (site / "x" / "answer.json").exists()
+    refuse_with_secrets(server, secret_address)
+    assert main([*arguments, "--encoder", "planted", "--out", "y", "--json"]) == 1
+    assert_secret()
+
+
+def test_bench_writes_no_credentials(site, server, secret_address, assert_secret):
+    flags = ["--budgets", "2", "--methods", "uniform", "--encoder", "planted"]
+    refuse_with_secrets(server, secret_address)
+    assert main(["bench", "q.jsonl", *flags, "--readers", secret_address, "--out", "results"]) == 1
+    plan = {"datasets": ["q.jsonl"], "methods": ["uniform"], "budgets": [2], "encoder": "planted"}
+    (site / "plan.yaml").write_text(json.dumps(plan))
+    assert main(["bench", "run", "plan.yaml", "--readers", secret_address, "--out", "results"]) == 0
+    assert main(["bench", "report", "results", "--no-plots"]) == 0
+    assert [row.choice for row in read_results(site / "results").rows] == [1]
+    assert_secret()
+
+
+def test_corpus_ask_writes_no_credentials(site, server, secret_address, assert_secret):
+    flags = ["--questions", "q.jsonl", "--results", "results", "--encoder", "planted", "--budget", "2"]
+    refuse_with_secrets(server, secret_address)
+    assert main(["corpus", "ask", *flags, "--reader", secret_address, "--workers", "1"]) == 1
+    assert main(["corpus", "ask", *flags, "--reader", secret_address, "--workers", "1", "--json"]) == 0
+    results = read_results(site / "results")
+    assert [(row.reader, row.choice) for row in results.rows] == [(f"{server.url}#reader-7b", 1)]
+    assert_secret()
+
+
+def test_server_shows_and_writes_no_credentials(site, server, secret_address, assert_secret):
+    pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
+    from helpers.running_server import serve
+
+    with serve(site, site / "state", encoder="planted", readers=(secret_address,)) as served:
+        video = served.make_ready("v.mp4")
+        choices = served.get("/api/choices")
+        request = {"question": "Red? A) yes B) no", "budget": 2, "reader": choices.json()["readers"][0]}
+        answer = served.post(f"/api/videos/{video}/ask", json=request)
+        assert answer.json()["letter"] == "B"
+        refuse_with_secrets(server, secret_address)
+        refusal = served.post(f"/api/videos/{video}/ask", json=request)
+        assert refusal.status_code == 502
+        unknown = served.post(f"/api/videos/{video}/ask", json=request | {"reader": secret_address + "-2"})
+        assert unknown.status_code == 400
+    assert_secret(choices.text, answer.text, refusal.text, unknown.text)
+
+
+def test_stopped_server_is_reported_without_credentials(site, capfd):
+    address = f"http://{USER}:{PASSWORD}@127.0.0.1:9/v1?key={KEY}#m"
+    arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "planted", "--retries", "0", "--reader", address]
+    assert main(arguments) == 1
+    output = "".join(capfd.readouterr())
+    assert "http://127.0.0.1:9 can't be reached" in output and not any(secret in output for secret in SECRETS)
+
+
+def test_mistyped_command_is_reported_without_credentials(capsys):
+    for arguments in (["ask", "--reader"], ["serve", "--reader"], ["bench", "--readers"]):
+        with pytest.raises(SystemExit):
+            main([arguments[0], "v.mp4", "--budget", f"http://{USER}:{PASSWORD}@host/v1?key={KEY}", *arguments[1:]])
+        assert not any(secret in capsys.readouterr().err for secret in SECRETS)
+
+
+def test_no_error_repeats_the_credentials_of_a_malformed_address():
+    for address in MALFORMED:
+        for make in (get_reader, OpenAIReader):
+            with pytest.raises(FramesiftError) as caught:
+                make(address)
+            assert not any(secret in str(caught.value) for secret in SECRETS), (address, str(caught.value))
+
+
+def test_wrong_option_is_reported_without_credentials():
+    with pytest.raises(FramesiftError, match=r"^http://host/v1 has no option 'volume'") as caught:
+        get_reader(f"http://{USER}:{PASSWORD}@host/v1?key={KEY}", volume=1)
+    assert not any(secret in str(caught.value) for secret in SECRETS)
+
+
+def test_reader_does_not_show_its_credentials():
+    reader = OpenAIReader(f"http://{USER}:{PASSWORD}@host/v1?key={KEY}#m")
+    assert not any(secret in f"{reader!r} {reader.name} {reader._parts!r}" for secret in SECRETS)
+
+
+def test_address_without_credentials_is_unchanged():
+    for address in (
+        "similarity",
+        "local:/models/a@b?c#d",
+        "http://localhost:8000/v1",
+        "http://[::1]:8000/v1#org/model@2",
+        "https://host/@org/v1/",
+        "oracle",
+        "",
+    ):
+        assert public_address(address) == address
+
+
+PART = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF, exclude_characters="@/?#%"), min_size=1)
+
+
+@given(user=PART, password=PART, key=PART, host=st.sampled_from(["h", "h:80", "[::1]", "[::1]:80"]), model=PART)
+def test_public_address_of_any_credentials_is_that_of_none(user, password, key, host, model):
+    assert public_address(f"http://{user}:{password}@{host}/v1?key={key}#{model}") == f"http://{host}/v1#{model}"
+
+
+@given(password=st.text(min_size=8), before=st.sampled_from(["", "http://", "http:", "x://", "//"]))
+def test_password_before_the_last_at_sign_never_survives(password, before):
+    public = public_address(f"{before}user:{password}@host/v1")
+    assert password not in public
+
+
+def test_addresses_in_a_text_lose_their_credentials():
+    address = f"http://{USER}:{PASSWORD}@host:8000/v1?key={KEY}#m"
+    for text, expected in (
+        (f"for url '{address}'.", "for url 'http://host:8000/v1#m'."),
+        (f"({address}), {address}; end", "(http://host:8000/v1#m), http://host:8000/v1#m; end"),
+        (f"at {USER}:{PASSWORD}@host/v1", "at host/v1"),
+        ("clip.mp4: 3 of 4 frames at 0:01, mail a@b.c", "clip.mp4: 3 of 4 frames at 0:01, mail a@b.c"),
+    ):
+        assert scrub(text) == expected
+
+
+def test_addresses_in_a_command_line_lose_their_credentials():
+    arguments = ["--readers", f"A=http://{USER}:{PASSWORD}@h/v1#m,http://h2/v1?key={KEY}", f"--x=http://a:{KEY}'@h/v1"]
+    assert scrub_arguments(arguments) == ["--readers", "A=http://h/v1#m,http://h2/v1", "--x=http://h/v1"]
+
+
+def test_options_that_hold_a_secret_are_stored_without_it():
+    options = {"api_key": KEY, "token": KEY, "max_tokens": 3, "key_variable": "NAME", "proxy": f"http://u:{KEY}@h/"}
+    stored = {"api_key": "…", "token": "…", "max_tokens": 3, "key_variable": "NAME", "proxy": "http://h/"}
+    assert public_options(options) == stored
