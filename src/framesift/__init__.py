@@ -12,6 +12,7 @@ from framesift._utils.version import __version__
 
 if TYPE_CHECKING:
     from framesift import corpus
+    from framesift.config import PipelineConfig
     from framesift.errors import (
         BudgetError,
         FramesiftError,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
         ReaderError,
         UnknownName,
     )
-    from framesift.pipeline import select, select_many
+    from framesift.pipeline import Pipeline, PreparedVideo, select, select_many
     from framesift.readers.base import ask, ask_many, readers
     from framesift.rendering.exhibit import Exhibit, events_for, exhibit
     from framesift.selection.gcr.config import GCRConfig
@@ -72,6 +73,9 @@ _HOME = {
     "parse_question": "text.questions",
     "read_questions": "text.questions",
     "select_frames": "selection.registry",
+    "Pipeline": "pipeline",
+    "PipelineConfig": "config",
+    "PreparedVideo": "pipeline",
     "select": "pipeline",
     "select_many": "pipeline",
     "exhibit": "rendering.exhibit",
@@ -110,6 +114,9 @@ __all__ = [
     "MissingExtra",
     "Objects",
     "OptionError",
+    "Pipeline",
+    "PipelineConfig",
+    "PreparedVideo",
     "Question",
     "ReaderError",
     "Relation",

@@ -1,18 +1,259 @@
-"""A question put to an indexed video: from words to vectors to frames."""
+"""The pipeline: a video and a question become frames, an exhibit and an answer.
+
+    video ─► index ─┐
+    text  ─► events ┴► selection ─► exhibit ─► answer
+
+`Pipeline` has one method per step, in that order. The command line, the server, the benchmarks, the batch workers and
+the lmms-eval plug-in call these and hold no copy of them.
+"""
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 
-from framesift.types import Event, Question, Selection, VideoIndex
+from framesift.config import PipelineConfig, VisualDemandSetting
+from framesift.encoders.base import Encoder, encode_long_texts, get_encoder, get_text_encoder
+from framesift.errors import OptionError
+from framesift.progress import as_progress
+from framesift.readers.base import OnError, ask_many
+from framesift.rendering.exhibit import Exhibit, events_for
+from framesift.selection.batch_select import select_from_vectors
+from framesift.selection.registry import get_selector
+from framesift.store.events import AUTO, NONE, Found, search_events
+from framesift.store.indexing import index as build_index
+from framesift.store.text_vectors import kept_vectors
+from framesift.store.video_frames import VideoFrames
+from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
+from framesift.types import Answer, Event, Question, Selection, VideoIndex, VideoInfo
 from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import Array
+from framesift.video.frames import frame_numbers, probe
 
-if TYPE_CHECKING:
-    from framesift.encoders.base import Encoder
-    from framesift.text.object_names import ObjectNamer
+__all__ = ["Pipeline", "PipelineConfig", "PreparedVideo", "select", "select_many"]
+
+MODULE_OF_MODEL_OPTION = {"detector": "framesift.encoders.detectors", "network": "framesift.encoders.temporal"}
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedVideo:
+    """A video ready for questions.
+
+    event_vectors (E, D): the events' text vectors by the index's encoder; None without events or with an encoder of
+    their own. warnings: what was uncertain or went wrong with this video. seconds: by stage; "index" is what the index
+    took to make, now or when it was built, and is missing where several runs made it. is_cached: nothing was decoded.
+    """
+
+    path: Path
+    index: VideoIndex
+    text: Found
+    event_vectors: Array | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    is_cached: bool = False
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.text.events
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.index.warnings, *self.text.notes)
+
+    @cached_property
+    def info(self) -> VideoInfo:
+        return probe(self.path)
+
+    @cached_property
+    def frame_numbers(self) -> dict[float, int]:
+        """The number in the video, from 0, of the candidate at each time."""
+        times_s = self.index.times_s.tolist()
+        return dict(zip(times_s, frame_numbers(self.path, times_s), strict=True))
+
+
+class Pipeline:
+    """From a video and questions to frames, exhibits and answers, by one configuration."""
+
+    def __init__(self, config: PipelineConfig | None = None) -> None:
+        self.config = config or PipelineConfig()
+
+    def prepare(
+        self,
+        video: str | os.PathLike[str],
+        *,
+        events: Sequence[Event] | None = None,
+        subtitles: str | os.PathLike[str] | None = None,
+        source: str | None = None,
+        progress: Callable[..., Any] | None = None,
+    ) -> PreparedVideo:
+        """Decode, encode and read a video once; the next call reads the result from the store.
+
+        events: the video's text, if you have it; else it is searched for as configured. subtitles: in place of the
+        configured ones. source: the URL of which `video` is a copy. progress: called with stage, done and total.
+        """
+        report = as_progress(progress)
+        started = time.perf_counter()
+        was_built = False
+
+        def report_indexing(stage: str, done: float, total: float) -> None:
+            nonlocal was_built
+            was_built = True
+            report(stage, done, total)
+
+        index = self.index(video, source=source, progress=report_indexing)
+        indexed = time.perf_counter()
+        if events is None:
+            text = self.find_events(video, subtitles=subtitles, progress=report)
+        else:
+            text = Found(tuple(events), (), (), index.info.duration_s)
+        found = time.perf_counter()
+        vectors = self.encode_events(index, text.events, progress=report)
+        index_s = indexed - started if was_built else index.build_seconds
+        seconds = {} if index_s is None else {"index": index_s}
+        seconds |= {"events": found - indexed, "event_vectors": time.perf_counter() - found}
+        return PreparedVideo(Path(video), index, text, vectors, seconds, not was_built)
+
+    def index(
+        self, video: str | os.PathLike[str], *, source: str | None = None, progress: Callable[..., Any] | None = None
+    ) -> VideoIndex:
+        """The video's candidates as vectors, from the store or decoded and encoded now."""
+        config = self.config
+        return build_index(
+            video,
+            config.encoder,
+            config.fps,
+            config.mode,
+            progress=progress,
+            store=config.store,
+            device=config.device,
+            source=source,
+        )
+
+    def find_events(
+        self,
+        video: str | os.PathLike[str],
+        *,
+        subtitles: str | os.PathLike[str] | None = None,
+        progress: Callable[..., Any] | None = None,
+    ) -> Found:
+        """The video's timestamped text, and where it came from."""
+        config = self.config
+        return search_events(
+            video,
+            subtitles=config.subtitles if subtitles is None else subtitles,
+            language=config.language,
+            recognise_speech=config.speech == AUTO if config.speech in (AUTO, NONE) else config.speech,
+            screen_text=config.screen_text,
+            store=config.store,
+            progress=progress,
+        )
+
+    def encode_events(
+        self, index: VideoIndex, events: Sequence[Event], *, progress: Callable[..., Any] | None = None
+    ) -> Array | None:
+        """The events' text vectors, computed once per text; None where the index's encoder does not compare them."""
+
+        if not events:
+            return None
+        texts = [event.text for event in events]
+        named = self.config.event_encoder
+        model = self._encoder(index) if named is None else get_text_encoder(named)
+        report = as_progress(progress)
+        vectors = kept_vectors(
+            model, texts, self.config.store, progress=lambda done, total: report("encoding text", done, total)
+        )
+        return vectors if named is None else None
+
+    @overload
+    def select(  # type: ignore[overload-overlap]  # a str is one question
+        self, video: PreparedVideo, questions: Question | str, *, queries: Array | None = None
+    ) -> Selection: ...
+
+    @overload
+    def select(
+        self, video: PreparedVideo, questions: Sequence[Question | str], *, queries: Array | None = None
+    ) -> list[Selection]: ...
+
+    def select(
+        self,
+        video: PreparedVideo,
+        questions: Question | str | Sequence[Question | str],
+        *,
+        queries: Array | None = None,
+    ) -> Selection | list[Selection]:
+        """The frames for a question, or for each of several. queries (Q, D): their text vectors, if you have them."""
+        config = self.config
+        asked = [questions] if isinstance(questions, Question | str) else questions
+        selections = select_many(
+            video.index,
+            asked,
+            queries=queries,
+            events=video.events,
+            event_features=video.event_vectors,
+            budget=config.budget,
+            method=config.method,
+            encoder=None if isinstance(config.encoder, str) else config.encoder,
+            event_encoder=config.event_encoder,
+            visual_demand=config.visual_demand,
+            namer=config.namer,
+            store=config.store,
+            **config.method_options,
+        )
+        with_text = [events_for(selection, video.events) for selection in selections]
+        return with_text[0] if isinstance(questions, Question | str) else with_text
+
+    def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:
+        """(Q, D) the questions' text vectors by the index's encoder, for `select(queries=…)`."""
+
+        return encode_long_texts(self._encoder(index), [question.query_text for question in questions])
+
+    def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
+        """The selection's real frames, with the events' text rendered on them."""
+        config = self.config
+        numbers = tuple(video.frame_numbers[time_s] for time_s in selection.times_s)
+        return Exhibit(
+            video.path, video.info, selection, numbers, config.overlay, config.seed, config.size, config.scales
+        )
+
+    def read(
+        self, exhibits: Iterable[tuple[Exhibit, Question | str | None]], *, on_error: OnError = "raise"
+    ) -> Iterator[Answer]:
+        """The reader's answer to each exhibit and question, in order, several in flight at a time."""
+        config = self.config
+        if config.reader is None:
+            raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
+        return ask_many(
+            exhibits,
+            reader=config.reader,
+            text_mode=config.text_mode,
+            concurrency=config.concurrency,
+            on_error=on_error,
+            **config.reader_options,
+        )
+
+    @overload
+    def ask(self, video: PreparedVideo, questions: Question | str) -> Answer: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def ask(self, video: PreparedVideo, questions: Sequence[Question | str]) -> list[Answer]: ...
+
+    def ask(self, video: PreparedVideo, questions: Question | str | Sequence[Question | str]) -> Answer | list[Answer]:
+        """Select, exhibit and read: the reader's answer to a question, or to each of several."""
+        asked = [questions] if isinstance(questions, Question | str) else list(questions)
+        selections = self.select(video, asked)
+        exhibits = (self.exhibit(video, selection) for selection in selections)
+        answers = list(self.read(zip(exhibits, asked, strict=True)))
+        return answers[0] if isinstance(questions, Question | str) else answers
+
+    def _encoder(self, index: VideoIndex) -> Encoder:
+
+        named = self.config.encoder
+        return get_encoder(index.encoder, device=self.config.device) if isinstance(named, str) else named
 
 
 def select(
@@ -22,29 +263,27 @@ def select(
     events: Sequence[Event] = (),
     budget: int = 32,
     method: str = "gcr",
-    encoder: "str | Encoder | None" = None,
+    encoder: str | Encoder | None = None,
     event_encoder: str | None = None,
-    visual_demand: float | str | Callable[[str], float] = "rules",
-    namer: "ObjectNamer | str | None" = None,
-    store: "str | os.PathLike[str] | None" = None,
+    visual_demand: VisualDemandSetting = "rules",
+    namer: ObjectNamer | str | None = None,
+    store: str | os.PathLike[str] | None = None,
     **options: object,
 ) -> Selection:
     """Choose the frames of a video that help to answer a question.
 
     events: timestamped text of the video. budget: how many frames. method: a name of `selectors()`; options: that
-    selector's own. visual_demand: "rules", a number from 0 (words) to 1 (pictures), or a function of the question.
-    encoder: of the words; by default the one named in the index, and it must be the one that made it. event_encoder:
+    selector's own. visual_demand: "rules", a number from 0 (text) to 1 (frames), or a function of the question.
+    encoder: of the text; by default the one named in the index, and it must be the one that made it. event_encoder:
     "minilm" compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default
-    the paper's way, the encoder itself. namer: of the objects that some selectors look for; by default noun phrases by
-    rule, or the address of an OpenAI-type server that is asked for them. A detector or network among the options may be
-    a name or a path. store: where the events' vectors are kept; they are computed once.
+    the paper's way, the encoder itself. namer: of the objects that some selectors search for; by default noun phrases
+    by rule, or the address of an OpenAI-type server. A detector or network among the options may be a name or a path.
+    store: where the events' vectors are stored; they are computed once.
     """
     return select_many(
         index,
         [question],
-        queries=None,
         events=events,
-        event_features=None,
         budget=budget,
         method=method,
         encoder=encoder,
@@ -52,6 +291,8 @@ def select(
         visual_demand=visual_demand,
         namer=namer,
         store=store,
+        queries=None,
+        event_features=None,
         **options,
     )[0]
 
@@ -65,34 +306,31 @@ def select_many(
     event_features: Array | None = None,
     budget: int = 32,
     method: str = "gcr",
-    encoder: "str | Encoder | None" = None,
+    encoder: str | Encoder | None = None,
     event_encoder: str | None = None,
-    visual_demand: float | str | Callable[[str], float] = "rules",
-    namer: "ObjectNamer | str | None" = None,
-    store: "str | os.PathLike[str] | None" = None,
+    visual_demand: VisualDemandSetting = "rules",
+    namer: ObjectNamer | str | None = None,
+    store: str | os.PathLike[str] | None = None,
     **options: object,
 ) -> list[Selection]:
     """Select for each of many questions on one video, with one product for all relevances.
 
     queries (Q, D) and event_features (E, D): text vectors, if you have them; else the index's own encoder makes them.
+    The rest as in `select`.
     """
-    from framesift.selection.batch_select import select_from_vectors
-
     asked = [Question(question) if isinstance(question, str) else question for question in questions]
     event_scores = None
     if events and event_encoder is not None and asked:
-        event_scores = _scores_of_events(asked, events, event_encoder, store)
-    if (queries is None and asked) or (events and event_features is None and event_scores is None):
-        from framesift.encoders.base import encode_long_texts, get_encoder
-        from framesift.store.text_vectors import kept_vectors
-
+        event_scores = _event_scores(asked, events, event_encoder, store)
+    needs_event_features = bool(events) and event_features is None and event_scores is None
+    if (queries is None and asked) or needs_event_features:
         named = index.encoder if encoder is None else encoder
         model = get_encoder(named) if isinstance(named, str) else named
         if queries is None:
             queries = encode_long_texts(model, [question.query_text for question in asked])
-        if events and event_features is None and event_scores is None:
+        if needs_event_features:
             event_features = kept_vectors(model, [event.text for event in events], store)
-    source, objects = _sight(index, asked, method, namer)
+    source, objects = _visual_inputs(index, asked, method, namer)
     return select_from_vectors(
         index,
         asked,
@@ -105,32 +343,39 @@ def select_many(
         visual_demand=visual_demand,
         source=source,
         objects=objects,
-        **_loaded(options),
+        **_load_models(options),
     )
 
 
-def _sight(
-    index: VideoIndex, questions: Sequence[Question], method: str, namer: "ObjectNamer | str | None"
-) -> tuple[FrameSource | None, list[Objects] | None]:
-    """The frames themselves and the objects to look for, for the selectors that want them."""
-    from framesift.selection.registry import get_selector
+def _event_scores(
+    questions: Sequence[Question],
+    events: Sequence[Event],
+    event_encoder: str,
+    store: str | os.PathLike[str] | None,
+) -> Array:
+    """(Q, E) cosines of questions and events by a text encoder of their own."""
 
+    model = get_text_encoder(event_encoder)
+    queries = encode_long_texts(model, [question.query_text for question in questions])
+    return queries.astype(np.float64) @ kept_vectors(model, [event.text for event in events], store).T
+
+
+def _visual_inputs(
+    index: VideoIndex, questions: Sequence[Question], method: str, namer: ObjectNamer | str | None
+) -> tuple[FrameSource | None, list[Objects] | None]:
+    """The frames and the objects to search for, for the selectors that need them."""
     needs = get_selector(method).needs
     source: FrameSource | None = None
     objects: list[Objects] | None = None
     if "pictures" in needs:
-        from framesift.store.video_frames import VideoFrames
-
         source = VideoFrames(index.info.path, index.times_s)
     if "objects" in needs:
-        named_by = _namer(namer)
-        objects = [named_by.name_objects(question) for question in questions]
+        resolved = _resolve_namer(namer)
+        objects = [resolved.name_objects(question) for question in questions]
     return source, objects
 
 
-def _namer(namer: "ObjectNamer | str | None") -> "ObjectNamer":
-    from framesift.text.object_names import LanguageModelNamer, RuleBasedNamer
-
+def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:
     if isinstance(namer, str):
         from framesift.readers.openai import OpenAIReader
 
@@ -138,25 +383,11 @@ def _namer(namer: "ObjectNamer | str | None") -> "ObjectNamer":
     return namer or RuleBasedNamer()
 
 
-def _loaded(options: dict[str, object]) -> dict[str, object]:
-    """The options, with a detector or network given by name loaded from this machine."""
-    from importlib import import_module
-
-    rooms = {"detector": "framesift.encoders.detectors", "network": "framesift.encoders.temporal"}
-    named = {name: value for name, value in options.items() if name in rooms and isinstance(value, str | os.PathLike)}
-    return options | {name: import_module(rooms[name]).load(os.fspath(value)) for name, value in named.items()}
-
-
-def _scores_of_events(
-    questions: Sequence[Question],
-    events: Sequence[Event],
-    event_encoder: str,
-    store: "str | os.PathLike[str] | None",
-) -> Array:
-    """(Q, E) cosines of questions and events by a text encoder of their own."""
-    from framesift.encoders.base import encode_long_texts, get_text_encoder
-    from framesift.store.text_vectors import kept_vectors
-
-    model = get_text_encoder(event_encoder)
-    asked = encode_long_texts(model, [question.query_text for question in questions])
-    return asked.astype(np.float64) @ kept_vectors(model, [event.text for event in events], store).T
+def _load_models(options: Mapping[str, object]) -> dict[str, Any]:
+    """The options, with a detector or network given by name or path loaded."""
+    return {
+        name: import_module(MODULE_OF_MODEL_OPTION[name]).load(os.fspath(value))
+        if name in MODULE_OF_MODEL_OPTION and isinstance(value, str | os.PathLike)
+        else value
+        for name, value in options.items()
+    }

@@ -186,16 +186,22 @@ def exhibit(
     size: the shorter side in pixels, by default the video's own. overlay, seed and scales as in `Exhibit`. Only
     slots with an event are drawn on; `events_for` gives events to the slots of a selector that has none.
     """
+    check_exhibit_options(overlay, size, scales)
+    path = Path(video)
+    if not len(selection):
+        raise InputError("the selection has no frames; expected at least one")
+    numbers = frame_numbers(path, selection.times_s)
+    return Exhibit(path, probe(path), selection, tuple(numbers), overlay, seed, size, scales)
+
+
+def check_exhibit_options(overlay: str, size: int | None, scales: Scales) -> None:
+    """Reject an unknown overlay, a size below one pixel, and scales that do not shrink."""
+    _checked_overlay(overlay)
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
     for count, scale in scales:
         if not (isinstance(count, int) and count > 0 and 0 < scale <= 1):
             raise OptionError(f"scales has ({count!r}, {scale!r}); expected pairs of a count and a scale of at most 1")
-    path = Path(video)
-    if not len(selection):
-        raise InputError("the selection has no frames; expected at least one")
-    numbers = frame_numbers(path, selection.times_s)
-    return Exhibit(path, probe(path), selection, tuple(numbers), _checked_overlay(overlay), seed, size, scales)
 
 
 def events_for(selection: Selection, events: Sequence[Event]) -> Selection:

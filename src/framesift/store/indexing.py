@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of, get_encoder, identify
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Key, Store, whole_path
 from framesift.types import VideoIndex
@@ -23,6 +23,7 @@ from framesift.video.frames import Sampling, sample
 
 Fps = float | Literal["auto"]
 Mode = Literal["exact", "fast", "keyframes"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 Progress = Callable[[int, int], None]  # (candidates done, about how many there will be)
 
 # Candidates per part: what is lost at most when a run is stopped. Batches end with their part, so that the vectors do
@@ -66,6 +67,14 @@ def index(
     if built is None:
         raise FramesiftError(f"the index of {path} was removed while it was made; run the command again")
     return built
+
+
+def check_sampling(fps: Fps, mode: str) -> None:
+    """Reject a rate or a mode of decoding that `index` does not know."""
+    if fps != "auto" and not 0 < fps <= 1000:
+        raise OptionError(f"fps is {fps}; expected a number above 0, or auto")
+    if mode not in MODES:
+        raise OptionError(f"mode is {mode!r}; expected one of {', '.join(MODES)}")
 
 
 def build_seconds(

@@ -243,7 +243,14 @@ def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInd
     tensors = _unpacked(payload)
     # Half precision moves a row's length by up to 1e-3: back to one, in float32.
     frames = unit_rows(tensors["frames"], "frames").astype(np.float32)
-    return VideoIndex(info_from(manifest["video"], path), tensors["times_s"], frames, manifest["key"]["encoder"])
+    return VideoIndex(
+        info_from(manifest["video"], path),
+        tensors["times_s"],
+        frames,
+        manifest["key"]["encoder"],
+        warnings=tuple(manifest["sampling"]["warnings"]),
+        build_seconds=None if manifest.get("resumed", True) else float(manifest["seconds"]),
+    )
 
 
 def _events_from(payload: bytes, _: dict[str, Any]) -> list[Event]:

@@ -53,7 +53,8 @@ class Event:
 class VideoIndex:
     """One video's candidates: decoded and encoded once, asked many questions.
 
-    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of what made them.
+    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of what made them. warnings: what was
+    uncertain or damaged in the video. build_seconds: what making the index took, None where several runs made it.
     `vectors` holds the same rows with what is computed from them once and shared by every question.
     """
 
@@ -61,6 +62,8 @@ class VideoIndex:
     times_s: Array
     frames: Array
     encoder: str
+    warnings: tuple[str, ...] = ()
+    build_seconds: float | None = None
     vectors: UnitRows = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,186 @@
+"""PipelineConfig: every setting of the pipeline, declared once with its default, its check and its help text.
+
+Flags of the command line, JSON fields and YAML keys are derived from it or checked against it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.readers.prompts import TEXT_MODES, checked_mode
+from framesift.rendering.exhibit import OVERLAYS, Overlay, Scales, check_exhibit_options
+from framesift.selection.registry import check_budget, check_options, get_selector
+from framesift.store.events import AUTO, NONE
+from framesift.store.indexing import MODES, Fps, Mode, check_sampling
+
+if TYPE_CHECKING:
+    from framesift.encoders.base import Encoder
+    from framesift.readers.base import Reader
+    from framesift.text.object_names import ObjectNamer
+
+VisualDemandSetting = float | str | Callable[[str], float]
+Default = TypeVar("Default")
+
+
+def setting(default: Default, description: str, **argument: Any) -> Default:
+    """Declare a setting: its default, what it is, and what argparse needs to read it from a flag."""
+    metadata = {"help": description, "argument": argument}
+    value: Default = field(default=default, metadata=metadata)
+    return value
+
+
+def parse_fps(value: Any) -> Fps:
+    """Candidates per second: "auto", or a number, which may come as text."""
+    try:
+        return "auto" if value == "auto" else float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"fps is {value!r}; expected a number above 0, or auto") from None
+
+
+def parse_visual_demand(value: Any) -> VisualDemandSetting:
+    """How much the question asks of the frames: "rules", a number, or a function of the question."""
+    if value == "rules" or callable(value):
+        return value  # type: ignore[no-any-return]  # checked in the line above
+    try:
+        demand = float(value)
+    except (TypeError, ValueError):
+        demand = -1.0
+    if not 0 <= demand <= 1:
+        raise OptionError(f"visual_demand is {value!r}; expected rules, or a number from 0 (text) to 1 (frames)")
+    return demand
+
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Every setting of the pipeline, checked when it is made.
+
+    The defaults are the paper's where the paper has any. `from_file` reads JSON or YAML, `from_dict` a mapping,
+    `to_dict` gives JSON values. `options` are the method's own, `reader_options` the reader's.
+    """
+
+    # The index
+    encoder: "str | Encoder" = setting("auto", "auto, siglip, offline, …, or a checkpoint's folder")
+    fps: Fps = setting("auto", "candidates per second, or auto", type=parse_fps, metavar="RATE")
+    mode: Mode = setting("exact", "how candidates are decoded", choices=MODES)
+    device: str = setting("auto", "auto, cpu, cuda or mps")
+    store: str | os.PathLike[str] | None = setting(
+        None, "folder of the indexes (default: the user's cache folder)", metavar="DIR"
+    )
+    # Timestamped text
+    subtitles: str | os.PathLike[str] = setting(AUTO, "a subtitle file, auto or none", metavar="FILE")
+    language: str | None = setting(None, "preferred language of subtitles and speech, as in en", metavar="CODE")
+    speech: str = setting(AUTO, "speech recognition: auto, none, moonshine, whisper:…", metavar="ENGINE")
+    screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
+    # The selection
+    method: str = setting("gcr", "a name of `framesift selectors`", metavar="NAME")
+    budget: int = setting(32, "how many frames", type=int, metavar="N")
+    options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the method"})
+    seed: int = setting(0, "of the method's random draws and the shuffled overlay", type=int, metavar="N")
+    visual_demand: VisualDemandSetting = setting(
+        "rules",
+        "0 (text) to 1 (frames), or rules: from the question's words",
+        type=parse_visual_demand,
+        metavar="SHARE",
+    )
+    event_encoder: str | None = setting(
+        None, "minilm: compare events with the question by a sentence encoder (default: the encoder)", metavar="NAME"
+    )
+    namer: "ObjectNamer | str | None" = setting(
+        None, "server that names the objects to search for (default: noun phrases by rule)", metavar="URL"
+    )
+    # The exhibit
+    overlay: Overlay = setting("aligned", "text on the frames", choices=OVERLAYS)
+    size: int | None = setting(None, "shorter side of the frames (default: the video's)", type=int, metavar="PIXELS")
+    scales: Scales = field(
+        default=(), metadata={"help": "(count, scale) pairs that shrink frames by rank of relevance"}
+    )
+    # The reader
+    reader: "str | Reader | None" = setting(
+        None, "http://HOST:PORT/v1[#MODEL], local:MODEL, or similarity (weak, needs no model)", metavar="READER"
+    )
+    reader_options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the reader"})
+    text_mode: str = setting("aligned", "how the events' text is shown to the reader", choices=TEXT_MODES)
+    concurrency: int | None = setting(
+        None, "questions in flight at a time (default: what the reader takes)", type=int, metavar="N"
+    )
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "fps", parse_fps(self.fps))
+        set_field(self, "visual_demand", parse_visual_demand(self.visual_demand))
+        set_field(self, "scales", tuple((count, scale) for count, scale in self.scales))
+        set_field(self, "options", dict(self.options))
+        set_field(self, "reader_options", dict(self.reader_options))
+        check_sampling(self.fps, self.mode)
+        check_budget(self.budget)
+        check_options(self.method, self.options, get_selector(self.method).options)
+        check_exhibit_options(self.overlay, self.size, self.scales)
+        checked_mode(self.text_mode)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise OptionError(f"seed is {self.seed!r}; expected a whole number")
+        if self.concurrency is not None and (isinstance(self.concurrency, bool) or self.concurrency < 1):
+            raise OptionError(f"concurrency is {self.concurrency!r}; expected a whole number of at least 1")
+        if os.fspath(self.subtitles) not in (AUTO, NONE) and not Path(self.subtitles).is_file():
+            raise InputError(f"{self.subtitles} is not a file; expected a subtitle file, auto or none")
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "PipelineConfig":
+        """Read settings by name; an unknown name is an error that lists the known ones."""
+        known = [f.name for f in fields(cls)]
+        unknown = [name for name in data if name not in known]
+        if unknown:
+            raise OptionError(f"there is no setting {unknown[0]!r}; known are {', '.join(known)}")
+        return cls(**data)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> "PipelineConfig":
+        """Read settings from a .json, .yaml or .yml file."""
+        return cls.from_dict(read_settings(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values; an encoder, a reader or a namer given as an object becomes its name."""
+        values = {f.name: _json_value(getattr(self, f.name)) for f in fields(self)}
+        return values | {"scales": [list(pair) for pair in self.scales]}
+
+    @property
+    def method_options(self) -> dict[str, Any]:
+        """The method's options, with the seed where the method draws."""
+        seeded = "seed" in get_selector(self.method).options
+        return ({"seed": self.seed} if seeded else {}) | dict(self.options)
+
+
+def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The mapping in a JSON or YAML file."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+        settings = json.loads(text) if file.suffix.lower() == ".json" else _parse_yaml(text)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{file} can't be read ({reason}); expected settings as JSON or YAML") from None
+    if not isinstance(settings, dict):
+        raise InputError(f"{file} holds no settings; expected names and values")
+    return settings
+
+
+def _parse_yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra("YAML settings need PyYAML: pip install 'framesift[bench]'") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if value is None or isinstance(value, str | int | float | Mapping | tuple):
+        return value
+    return getattr(value, "name", type(value).__name__)

@@ -1,0 +1,122 @@
+"""The pipeline from a video to an answer, and its one configuration."""
+
+import json
+from dataclasses import fields
+
+import pytest
+
+import framesift as fs
+from framesift.config import read_settings
+from helpers.clips import GridEncoder, make_clip
+
+EVENTS = [fs.Event(2, 4, "The launch was put off because of the wind."), fs.Event(11, 13, "Nobody has been back.")]
+QUESTION = fs.Question("Why was the launch put off?", ["The rain", "The wind"])
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("pipeline") / "clip.mp4")
+
+
+@pytest.fixture
+def pipeline(tmp_path):
+    return fs.Pipeline(
+        fs.PipelineConfig(encoder="offline", budget=4, store=tmp_path, speech="none", reader="similarity")
+    )
+
+
+def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
+    bad = {
+        "budget": 0,
+        "fps": -1,
+        "mode": "slow",
+        "method": "nothing",
+        "options": {"no_such_option": 1},
+        "visual_demand": 2,
+        "overlay": "loud",
+        "size": 0,
+        "scales": [(4, 2.0)],
+        "text_mode": "sung",
+        "concurrency": 0,
+        "seed": "x",
+        "subtitles": str(tmp_path / "missing.srt"),
+    }
+    for name, value in bad.items():
+        with pytest.raises(fs.InputError):
+            fs.PipelineConfig(**{name: value})
+
+
+def test_config_lists_the_known_settings_for_an_unknown_one():
+    with pytest.raises(fs.OptionError, match="there is no setting 'buget'; known are encoder, fps"):
+        fs.PipelineConfig.from_dict({"buget": 8})
+
+
+def test_config_comes_back_from_its_own_json():
+    config = fs.PipelineConfig(
+        budget=8, fps="2", options={"alpha_ground": 0.5}, scales=((4, 0.5),), reader="similarity"
+    )
+    assert fs.PipelineConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_config_is_read_from_json_and_yaml(tmp_path):
+    (tmp_path / "a.json").write_text('{"budget": 8, "fps": 2}')
+    (tmp_path / "a.yaml").write_text("budget: 8\nfps: 2\n")
+    expected = fs.PipelineConfig(budget=8, fps=2)
+    assert fs.PipelineConfig.from_file(tmp_path / "a.json") == expected
+    assert fs.PipelineConfig.from_file(tmp_path / "a.yaml") == expected
+
+
+def test_a_damaged_settings_file_is_one_sentence(tmp_path):
+    for name, text in {"a.json": "{", "b.yaml": "a: [", "c.yaml": "- 1"}.items():
+        (tmp_path / name).write_text(text)
+        with pytest.raises(fs.InputError, match=name):
+            read_settings(tmp_path / name)
+
+
+def test_every_setting_has_a_description():
+    assert all(f.metadata["help"] for f in fields(fs.PipelineConfig))
+
+
+def test_the_seed_reaches_methods_that_draw_and_no_other():
+    assert fs.PipelineConfig(method="q-frame", seed=3).method_options["seed"] == 3
+    assert "seed" not in fs.PipelineConfig(method="gcr", seed=3).method_options
+
+
+def test_pipeline_selects_what_the_single_calls_select(pipeline, clip, tmp_path):
+    video = pipeline.prepare(clip, events=EVENTS)
+    index = fs.index(clip, "offline", store=tmp_path)
+    assert pipeline.select(video, QUESTION) == fs.select(index, QUESTION, events=EVENTS, budget=4, store=tmp_path)
+
+
+def test_a_prepared_video_is_read_from_the_store_the_second_time(pipeline, clip):
+    first, second = pipeline.prepare(clip, events=EVENTS), pipeline.prepare(clip, events=EVENTS)
+    assert (first.is_cached, second.is_cached) == (False, True)
+    assert set(second.seconds) == {"index", "events", "event_vectors"}
+
+
+def test_many_questions_give_the_same_as_one_by_one(pipeline, clip):
+    video = pipeline.prepare(clip, events=EVENTS)
+    questions = [QUESTION, fs.Question("Who has been back?")]
+    assert pipeline.select(video, questions) == [pipeline.select(video, question) for question in questions]
+    several, single = pipeline.ask(video, questions), pipeline.ask(video, questions[1])
+    assert [answer.text for answer in several][1] == single.text
+
+
+def test_the_exhibit_carries_frame_numbers_and_text(pipeline, clip):
+    video = pipeline.prepare(clip, events=EVENTS)
+    selection = pipeline.select(video, QUESTION)
+    exhibit = pipeline.exhibit(video, selection)
+    assert exhibit.numbers == fs.exhibit(clip, selection).numbers
+    assert any(frame.text == EVENTS[0].text for frame in exhibit.frames)
+
+
+def test_asking_without_a_reader_is_one_sentence(clip, tmp_path):
+    pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), store=tmp_path))
+    with pytest.raises(fs.OptionError, match="no reader is configured"):
+        pipeline.read([])
+
+
+def test_progress_reports_each_stage(pipeline, clip):
+    stages = []
+    pipeline.prepare(clip, events=EVENTS, progress=lambda stage, done, total: stages.append(stage))
+    assert list(dict.fromkeys(stages)) == ["indexing", "encoding text"]
