@@ -22,6 +22,7 @@ LAYERS = (
     ("selection",),
     ("rendering",),
     ("readers",),
+    ("config",),
     ("pipeline",),
     ("batch",),
     ("bench",),

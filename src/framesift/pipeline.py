@@ -122,13 +122,13 @@ class Pipeline:
         self, video: str | os.PathLike[str], *, source: str | None = None, progress: Callable[..., Any] | None = None
     ) -> VideoIndex:
         """The video's candidates as vectors, from the store or decoded and encoded now."""
-        config = self.config
+        config, report = self.config, as_progress(progress)
         return build_index(
             video,
             config.encoder,
             config.fps,
             config.mode,
-            progress=progress,
+            progress=lambda *steps: report("indexing", *steps[-2:]),
             store=config.store,
             device=config.device,
             source=source,
@@ -165,7 +165,7 @@ class Pipeline:
         model = self._encoder(index) if named is None else get_text_encoder(named)
         report = as_progress(progress)
         vectors = kept_vectors(
-            model, texts, self.config.store, progress=lambda done, total: report("encoding text", done, total)
+            model, texts, self.config.store, progress=lambda *steps: report("encoding text", *steps[-2:])
         )
         return vectors if named is None else None
 
