@@ -33,9 +33,9 @@ def test_subtitles_join_an_upload_and_leave_with_it(own, tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("a.srt", b"", "'a.srt' holds no event"),
+        ("a.srt", b"", "'a.srt' contains no events"),
         ("a.srt", b"nothing of the kind", "'a.srt'"),
-        ("a.srt", CUES.replace("00:00", "07:00").encode(), "lie outside the video"),
+        ("a.srt", CUES.replace("00:00", "07:00").encode(), "are outside the video"),
         ("a.exe", CUES.encode(), "'a.exe' is no subtitle file"),
     ],
 )

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framesift.errors import InputError
-from framesift.text.subtitles import reading as subtitles
-from framesift.text.subtitles.reading import read_events, read_report
+from framesift.text.subtitles import read_events, read_report, reading
 from framesift.types import Event
 from helpers.subtitle_files import FILES, put, triples
 
@@ -173,29 +172,29 @@ def test_a_damaged_byte_does_not_make_utf8_something_else(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.srt", "", "a.srt holds no event: it is empty"),
-        ("a.vtt", "WEBVTT\n", r"a.vtt holds no event: no cue of WebVTT in it; first at 'WEBVTT'"),
+        ("a.srt", "", "a.srt contains no events: it is empty"),
+        ("a.vtt", "WEBVTT\n", r"a.vtt contains no events: it has no WebVTT cue; first at 'WEBVTT'"),
         (
             "a.srt",
             "x\n1\n00:00:01,000 --> 00:00:02,000\n \n",
-            r"holds no event: all its cues \(1\) are empty; first at 'x'",
+            r"contains no events: all its cues \(1\) are empty; first at 'x'",
         ),
         (
             "a.srt",
             "1\n00:00:01,000 --> 00:0x\nHi\n",
             r"the times of its cues are damaged; first at '00:00:01,000 --> 00:0x'",
         ),
-        ("a.json", "[]", "a.json holds no event"),
-        ("a.srt", "Dear diary,\n", "a.srt is not a subtitle file: its name says SubRip.*'Dear diary,'"),
+        ("a.json", "[]", "a.json contains no events"),
+        ("a.srt", "Dear diary,\n", "a.srt is not a subtitle file: its ending is that of SubRip.*'Dear diary,'"),
         ("a.txt", "Dear diary," + "y" * 99, "a.txt is not a subtitle file: .*'Dear diary,y{49}…'"),
         ("a.srt", b"\x00\x01\x02\x03" * 30, "a.srt is not a subtitle file: it is binary"),
         ("a.json", '[{"name": "x"}]', r"""not a subtitle file: it is JSON, but none .*'\[?\{"name": "x"\}\]?'"""),
-        ("a.json", '{"title": "x"}', "not a subtitle file: it is JSON, but holds no list of cues; first at 'title'"),
+        ("a.json", '{"title": "x"}', "not a subtitle file: it is JSON, but contains no list of cues; first at 'title'"),
         ("a.json", '[{"start": 1,\n "end" 2}]', "a.json is unreadable: its JSON is damaged at line 2.*'\"end\" 2}]'"),
         ("a.json", "[{" + "[" * 100_000, "is unreadable|is not a subtitle file"),
         ("a.ttml", "<tt><body>\n<p begin='1s'>Hi</q>", "a.ttml is unreadable: its XML is damaged at line 2.*first at"),
         ("a.ttml", "<tt>" + "<div>" * 300, "nested deeper than 200"),
-        ("a.smi", "<SAMI><SYNC Begin=1>x</SAMI>", "holds no event.*SYNC Begin=1"),
+        ("a.smi", "<SAMI><SYNC Begin=1>x</SAMI>", "contains no events.*SYNC Begin=1"),
     ],
 )
 def test_a_file_without_events_says_which_kind_of_failure_and_where(tmp_path, name, content, message):
@@ -220,12 +219,12 @@ def test_what_is_no_file_is_unreadable(tmp_path, bad):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.srt")
-    with pytest.raises(InputError, match="it is no file"):
+    with pytest.raises(InputError, match="not a regular file"):
         read_events(tmp_path / "pipe.srt")
 
 
 def test_a_file_far_too_large_is_refused_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr(subtitles, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(reading, "MAX_BYTES", 2**20)
     with pytest.raises(InputError, match="it has 2 MiB; expected at most 1 MiB"):
         read_events(put(tmp_path, b" " * 2**21, "a.srt"))
 

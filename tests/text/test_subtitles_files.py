@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from framesift.errors import InputError
-from framesift.text.subtitles.reading import find_sidecars, read_events, read_report
+from framesift.text.subtitles import find_sidecars, read_events, read_report
 from helpers.subtitle_files import FILES, put
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

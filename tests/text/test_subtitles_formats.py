@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.text.subtitles.reading import read_events, read_report
+from framesift.text.subtitles import read_events, read_report
 from helpers.subtitle_files import FILES, TWO, YOUTUBE_HEAD, put, triples
 
 

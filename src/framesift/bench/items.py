@@ -214,7 +214,7 @@ class Dataset:
 
 def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -> list[Event]:
     """The events of a film's subtitle file that lie in a clip of it: offset_s is added to the file's times."""
-    from framesift.text.subtitles.reading import read_events
+    from framesift.text.subtitles import read_events
 
     try:
         return read_events(path, offset_s=offset_s, duration_s=duration_s)

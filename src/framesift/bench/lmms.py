@@ -139,7 +139,7 @@ class Exhibitor:
 
     def _subtitle_file(self, video: Path, named: str, clip_start_s: float) -> Path | None:
         """The file to read here and not by `find_events`, which knows neither other folders nor a clip's start."""
-        from framesift.text.subtitles.reading import find_sidecars
+        from framesift.text.subtitles import find_sidecars
 
         if self.subtitles == NONE or (self.subtitles == AUTO and not clip_start_s):
             return None

@@ -24,7 +24,7 @@ from framesift.store.events import Found, search_events
 from framesift.store.fingerprint import fingerprint
 from framesift.store.indexing import index, key_of
 from framesift.store.store import Key, Store
-from framesift.text.subtitles.reading import find_sidecars
+from framesift.text.subtitles import find_sidecars
 from framesift.types import VideoIndex
 from framesift.video.frames import probe
 

@@ -20,8 +20,8 @@ from framesift._utils.text import readable
 from framesift.errors import InputError, OptionError
 from framesift.server.config import LOCK, Settings
 from framesift.store.videos import VIDEO_ENDINGS
+from framesift.text.subtitles import find_sidecars, sidecar_tags
 from framesift.text.subtitles.formats import ENDINGS
-from framesift.text.subtitles.reading import find_sidecars, sidecar_tags
 
 MOST_VIDEOS = 2000  # listed from one folder; more is a mistake in the folder's name
 MOST_NAME = 120  # characters of an uploaded file's name

@@ -11,7 +11,7 @@ from framesift.store.store import Store
 from framesift.text import ocr as screentext
 from framesift.text import speech
 from framesift.text.merge import merge_events
-from framesift.text.subtitles.reading import find_sidecars, read_report
+from framesift.text.subtitles import find_sidecars, read_report
 from framesift.text.tracks import read_track
 from framesift.types import Event, VideoInfo
 from framesift.video.frames import probe, sample

@@ -16,12 +16,13 @@ from av.stream import Disposition
 from av.subtitles.stream import SubtitleStream
 
 from framesift.errors import InputError
-from framesift.text.subtitles.cues import Cue, Unreadable
+from framesift.text.subtitles.base import Cue, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
 from framesift.text.subtitles.languages import language_code
-from framesift.text.subtitles.markup import plain_lines, webvtt_lines
+from framesift.text.subtitles.markup import plain_lines
 from framesift.text.subtitles.repairs import to_events
 from framesift.text.subtitles.substation import packet_lines
+from framesift.text.subtitles.webvtt import webvtt_lines
 from framesift.types import Event
 from framesift.video.container import MICROSECOND, open_container, read_only
 
@@ -111,7 +112,7 @@ def _cues(container: av.container.InputContainer, stream: SubtitleStream) -> Ite
 def _text(data: bytes) -> str:
     try:
         return decode(data)[0]
-    except Unreadable:
+    except UnreadableSubtitles:
         return ""
 
 

@@ -25,8 +25,8 @@ from framesift.server.files import Film
 from framesift.server.frame_images import Busy
 from framesift.server.models import AddByPath, JobRecord, Library, Video, WordsFound
 from framesift.server.routes import InHouse, OnShelf, told
+from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
-from framesift.text.subtitles.reading import read_events
 from framesift.video.frames import probe
 
 MOST_UPLOADS = 3  # at a time

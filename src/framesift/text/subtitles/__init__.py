@@ -1,10 +1,11 @@
-"""The parsers behind `framesift.text.subtitles.reading`, one file per family of formats.
+"""Subtitle files, with one module per format.
 
-pysubs2 reads tidy files well, but one bad time or colour loses it the whole file, it takes XML entities on trust, and
-it knows neither frame and tick times nor YouTube's and the benchmarks' JSON. So these parsers are our own and
-forgiving; pysubs2 writes the files that they are tested on.
-
-To add a format: write `parse_x(text) -> Parsed` whose cues hold lines cleaned by `markup`, linear in the length of any
-text; raise `Unreadable` or `NotSubtitles` where nothing can be made of it; then name it, its mark in the content and
-its endings in `formats`.
+pysubs2 reads well-formed files, but one bad time or colour makes it reject the whole file, it expands XML entities, and
+it reads neither frame and tick times nor YouTube's and the benchmarks' JSON. So the parsers here are separate and
+tolerant; pysubs2 writes the files that they are tested on. `base.SubtitleFormat` lists the steps to add a format.
 """
+
+from framesift.text.subtitles.reading import SubtitleReport, read_events, read_report
+from framesift.text.subtitles.sidecars import find_sidecars, sidecar_tags
+
+__all__ = ["SubtitleReport", "find_sidecars", "read_events", "read_report", "sidecar_tags"]

@@ -1,4 +1,4 @@
-"""Languages as files spell them: "en", "eng", "en-US", "English"."""
+"""Language codes and names as files spell them: "en", "eng", "en-US", "English"."""
 
 # ISO 639-1, then the three-letter codes and the English name.
 _SPELLINGS = """
@@ -16,11 +16,11 @@ _UNDETERMINED = {"", "und", "unk", "mul", "zxx", "mis"}
 
 
 def language_code(name: str | None) -> str:
-    """The two-letter code where there is one, without its region; "" for undetermined."""
+    """Return the two-letter code if there is one, without the region; "" for undetermined."""
     base = (name or "").strip().lower().replace("_", "-").partition("-")[0]
     return "" if base in _UNDETERMINED else _CODES.get(base, base)
 
 
 def is_language(name: str) -> bool:
-    """Whether a part of a file's name is a language: "en", "pt-BR", "eng", "English"."""
+    """Return whether a part of a file name is a language: "en", "pt-BR", "eng", "English"."""
     return name.strip().lower().replace("_", "-").partition("-")[0] in _CODES.keys() | _UNDETERMINED - {""}

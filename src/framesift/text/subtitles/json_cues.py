@@ -1,0 +1,118 @@
+"""JSON: lists of cues as Whisper's tools, LongVideoBench and others write them, JSON Lines, and YouTube's json3.
+
+The tools differ only in the names of the keys and in where the list is, so one parser reads them all.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from framesift.text.subtitles.base import (
+    UNTIL_VIDEO_END,
+    Cue,
+    NotSubtitles,
+    ParsedCues,
+    SubtitleFormat,
+    UnreadableSubtitles,
+    parse_seconds,
+)
+from framesift.text.subtitles.markup import plain_lines
+from framesift.text.subtitles.youtube_json import is_json3, parse_json3
+
+_LIST_KEYS = ("segments", "chunks", "transcription", "transcript", "subtitles", "captions", "cues", "events", "body")
+_START_KEYS = ("start", "begin", "from", "start_s", "start_time", "startTime")
+_END_KEYS = ("end", "to", "stop", "end_s", "end_time", "endTime")
+_DURATION_KEYS = ("duration", "dur", "duration_s")
+_TEXT_KEYS = ("text", "line", "content", "caption", "sentence", "word")
+
+
+class JsonCues(SubtitleFormat):
+    """Cues in JSON or JSON Lines."""
+
+    name = "JSON"
+    endings = (".json", ".jsonl", ".json3", ".ndjson")
+
+    def matches(self, text: str) -> bool:
+        """Return whether the text starts as a JSON object or list; "[Script Info]" and "{12}{34}" do not."""
+        head = "".join(text[:4096].split())[:2]
+        return head in ("[{", "[[", "[]", "{}", '{"')
+
+    def parse(self, text: str) -> ParsedCues:
+        data = _load(text)
+        if isinstance(data, dict) and isinstance(events := data.get("events"), list) and is_json3(events):
+            return parse_json3(events)
+        entries = _find_entries(data)
+        cues: list[Cue] = []
+        repairs: Counter[str] = Counter()
+        bad_line = ""
+        for entry in entries:
+            cue = _parse_cue(entry) if isinstance(entry, dict) else None
+            if cue is not None:
+                cues.append(cue)
+            else:
+                repairs["unreadable dropped"] += 1
+                bad_line = bad_line or json.dumps(entry)[:200]
+        if entries and not cues:
+            raise NotSubtitles("it is JSON, but none of its entries has a start and a text", bad_line)
+        return ParsedCues(cues, repairs, bad_line)
+
+
+def _load(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        lines = [line for line in text.split("\n") if line.strip()]
+        if error.msg == "Extra data" and len(lines) > 1:
+            return [_load_line(line) for line in lines]
+        damaged = text.split("\n", error.lineno)[error.lineno - 1]
+        raise UnreadableSubtitles(f"its JSON is damaged at line {error.lineno}, {error.msg}", damaged) from None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSubtitles(f"its JSON can't be read, {error}", text[:80]) from None
+
+
+def _load_line(line: str) -> object:
+    """Load one line of JSON Lines; a damaged one stays a text, which is counted as unreadable."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+
+
+def _find_entries(data: object) -> list[object]:
+    """Return the list that holds the cues."""
+    if isinstance(data, list):
+        return data
+    if isinstance(data, dict):
+        for key in _LIST_KEYS:
+            if isinstance(data.get(key), list):
+                return list(data[key])
+        if _parse_cue(data) is not None:
+            return [data]
+    keys = ", ".join(map(str, data)) if isinstance(data, dict) else repr(data)
+    raise NotSubtitles("it is JSON, but contains no list of cues", keys[:200])
+
+
+def _parse_cue(entry: Mapping[str, object]) -> Cue | None:
+    """Parse a cue with any of the known keys; None if it has no start or no text."""
+    start, end = _first_value(entry, _START_KEYS), _first_value(entry, _END_KEYS)
+    pair = entry.get("timestamp", entry.get("timestamps"))
+    if isinstance(pair, list) and len(pair) == 2:
+        start, end = pair
+    elif isinstance(pair, dict):  # whisper.cpp
+        start, end = pair.get("from"), pair.get("to")
+    text = _first_value(entry, _TEXT_KEYS)
+    if text is None and isinstance(words := entry.get("words"), list):
+        text = " ".join(str(_first_value(word, _TEXT_KEYS) or "").strip() for word in words if isinstance(word, dict))
+    start_s, end_s = parse_seconds(start), parse_seconds(end)
+    duration_s = parse_seconds(_first_value(entry, _DURATION_KEYS))
+    if start_s is None or not isinstance(text, str):
+        return None
+    if end_s is None:
+        end_s = start_s + duration_s if duration_s is not None else None if end is None else UNTIL_VIDEO_END
+    if isinstance(pair, list) and parse_seconds(end) is None:
+        end_s = UNTIL_VIDEO_END
+    return Cue(start_s, end_s, plain_lines(text))
+
+
+def _first_value(entry: Mapping[str, object], keys: Iterable[str]) -> object:
+    return next((entry[key] for key in keys if entry.get(key) is not None), None)
