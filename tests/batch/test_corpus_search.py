@@ -161,7 +161,7 @@ def test_an_empty_store_and_empty_words_are_sentences(tmp_path):
         search(" ", encoder=Words(), store=tmp_path)
 
 
-def test_the_report_shows_the_picture_and_escapes_the_rest(known, tmp_path):
+def test_the_report_embeds_a_thumbnail_and_escapes_all_text(known, tmp_path):
     video = make_video(tmp_path / "<b>x.mp4", (0, 200, 0))
     (tmp_path / "<b>x.srt").write_text("1\n00:00:01,100 --> 00:00:02,000\nred & <script>alert(1)</script>\n")
     fs.corpus.index(video, encoder=known, store=tmp_path / "s")
@@ -170,7 +170,7 @@ def test_the_report_shows_the_picture_and_escapes_the_rest(known, tmp_path):
     page = write_report("<i>red</i>", hits, tmp_path / "r.html").read_text()
     assert "data:image/jpeg;base64," in page and "<script" not in page and "<i>" not in page and "<b>x" not in page
     video.unlink()
-    assert "the video is not here" in write_report("red", hits, tmp_path / "r.html").read_text()
+    assert "The video file was not found" in write_report("red", hits, tmp_path / "r.html").read_text()
 
 
 def test_the_command_prints_a_table_or_json(known, store, tmp_path, capsys):

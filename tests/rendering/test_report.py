@@ -1,4 +1,4 @@
-"""The report as text: what is in the file, and that nothing in it can be taken for something else."""
+"""The report as a file: its contents, its policy, and the escaping of untrusted text."""
 
 import base64
 import hashlib
@@ -17,14 +17,14 @@ from helpers.report_views import HOSTILE, make_hostile_view, make_view, picture
 VOID = {"meta", "img", "br", "input", "link", "hr"}
 
 
-class Reading(HTMLParser):
-    """The page as a parser sees it: elements with their attributes and text, and whether every tag was closed."""
+class Parsed(HTMLParser):
+    """The page as a parser reads it: elements with their attributes and text, and end tags that close nothing."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[int] = []
         self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
-        self.crossed: list[str] = []
+        self.mismatched: list[str] = []
         self.comments: list[str] = []
         self.feed(page)
         self.close()
@@ -36,7 +36,7 @@ class Reading(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.elements[self.open.pop()][0] != tag:
-            self.crossed.append(tag)
+            self.mismatched.append(tag)
 
     def handle_data(self, data: str) -> None:
         for k in self.open:
@@ -54,18 +54,18 @@ class Reading(HTMLParser):
         ]
 
 
-def as_shown(text: str) -> str:
-    """Characters HTML cannot hold come out as their pictures."""
+def as_rendered(text: str) -> str:
+    """The text with the characters that HTML does not allow replaced, as the templates do it."""
     controls = {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
     return text.translate(controls).replace("\ud800", "\ufffd")
 
 
-def without_pictures(page: str) -> str:
+def without_images(page: str) -> str:
     return re.sub(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+", "", page)
 
 
 def data_of(page: str) -> Any:
-    return json.loads(Reading(page).texts("script", id="data")[0])
+    return json.loads(Parsed(page).texts("script", id="data")[0])
 
 
 VIEWS = {
@@ -80,29 +80,29 @@ VIEWS = {
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
 def test_page_is_well_formed(view):
-    reading = Reading(render_report(view))
-    assert reading.crossed == [] and reading.open == []
-    ids = [attrs["id"] for _, attrs, _ in reading.elements if "id" in attrs]
+    parsed = Parsed(render_report(view))
+    assert parsed.mismatched == [] and parsed.open == []
+    ids = [attrs["id"] for _, attrs, _ in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
-def test_every_picture_is_embedded_once(view):
+def test_every_image_is_embedded_once(view):
     page = render_report(view)
     for lane in view["lanes"]:
         for frame in lane["frames"]:
             assert page.count(frame["picture"] + '"') == 1
 
 
-def test_picture_shared_by_two_methods_is_embedded_once_and_referred_to():
+def test_image_shared_by_two_methods_is_embedded_once_and_referred_to():
     view = make_view(methods=("gcr", "mmr"))
     view["lanes"][1]["frames"][0]["picture"] = view["lanes"][0]["frames"][2]["picture"]
     page = render_report(view)
     assert page.count(view["lanes"][0]["frames"][2]["picture"]) == 1
-    assert page.count('data-same="2"') == 1
+    assert page.count('data-same-as="2"') == 1
 
 
-def test_picture_from_elsewhere_is_left_out():
+def test_image_that_is_not_a_data_url_is_left_out():
     view = make_view(frames=2)
     view["lanes"][0]["frames"][0]["picture"] = "https://example.org/spy.png"
     view["lanes"][0]["frames"][1]["picture"] = 'data:image/png;base64,AAAA" onerror="x'
@@ -110,94 +110,95 @@ def test_picture_from_elsewhere_is_left_out():
     assert "example.org" not in page and "onerror" not in page and "<img" not in page
 
 
-def test_page_refers_to_nothing_outside_of_it():
-    page = without_pictures(render_report(make_view()))
+def test_page_refers_to_nothing_outside_itself():
+    page = without_images(render_report(make_view()))
     assert re.search(r"https?:|url\(|@import|^import ", page, re.MULTILINE) is None
-    for tag, attrs, _ in Reading(page).elements:
+    for tag, attrs, _ in Parsed(page).elements:
         assert tag not in {"link", "iframe", "object", "embed", "base", "form"}
         assert (attrs.get("href") or "#").startswith("#")
 
 
-def test_policy_allows_the_page_its_own_script_and_style_only():
-    page = render_report(make_view())
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
-    reading = Reading(page)
-    for text in (reading.texts("script", type="module")[0], reading.texts("style")[0]):
+def test_policy_allows_the_scripts_and_style_of_the_page_and_no_other():
+    parsed = Parsed(render_report(make_view()))
+    (policy,) = [attrs["content"] for _, attrs, _ in parsed.elements if "http-equiv" in attrs]
+    texts = [*parsed.texts("script", type="module"), *parsed.texts("style")]
+    assert len(texts) == 5 and policy.count("sha256-") == 5
+    for text in texts:
         assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
     assert policy.startswith("default-src 'none'") and "unsafe" not in policy
-    assert not [attrs for _, attrs, _ in reading.elements if "style" in attrs]
+    assert not [attrs for _, attrs, _ in parsed.elements if "style" in attrs]
 
 
-def test_hostile_text_stays_text():
+def test_untrusted_text_is_never_markup():
     page = render_report(make_hostile_view())
-    reading = Reading(page)
+    parsed = Parsed(page)
     page.encode()
-    assert len(reading.texts("script")) == 2 and len(reading.texts("style")) == 1 and reading.comments == []
-    assert not [name for _, attrs, _ in reading.elements for name in attrs if name.startswith("on")]
-    assert reading.texts("div", class_="said") == [as_shown(text) for text in HOSTILE]
-    assert reading.texts("textarea")[0].strip() == HOSTILE[6]
-    assert reading.texts("h1")[0] == as_shown(" ".join(HOSTILE))
+    assert len(parsed.texts("script")) == 5 and len(parsed.texts("style")) == 1 and parsed.comments == []
+    assert not [name for _, attrs, _ in parsed.elements for name in attrs if name.startswith("on")]
+    assert parsed.texts("div", class_="option") == [as_rendered(text) for text in HOSTILE]
+    assert parsed.texts("textarea")[0].strip() == HOSTILE[6]
+    assert parsed.texts("h1")[0] == as_rendered(" ".join(HOSTILE))
 
 
-def test_hostile_event_reaches_the_script_unchanged():
+def test_untrusted_event_text_reaches_the_script_unchanged():
     page = render_report(make_hostile_view())
     assert [event["text"] for event in data_of(page)["events"]] == list(HOSTILE)
     written = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1]
     assert written.isascii() and not set("<>&") & set(written)
 
 
-def test_user_text_carries_its_own_direction():
-    reading = Reading(render_report(make_hostile_view()))
-    for tag, attrs, text in reading.elements:
-        if tag in {"h1", "blockquote"} or attrs.get("class") in {"said", "words", "because"}:
+def test_untrusted_text_has_automatic_direction():
+    parsed = Parsed(render_report(make_hostile_view()))
+    for tag, attrs, text in parsed.elements:
+        if tag in {"h1", "blockquote"} or attrs.get("class") in {"option", "event-text", "reason"}:
             assert attrs.get("dir") == "auto", (tag, "".join(text)[:40])
 
 
 def test_options_are_lettered_past_z():
     view = make_view()
     view["options"] = [[k, f"option {k}"] for k in range(28)]
-    letters = Reading(render_report(view)).texts("span", class_="letter")
+    letters = Parsed(render_report(view)).texts("span", class_="letter")
     assert letters[:2] + letters[25:] == ["A", "B", "Z", "AA", "AB"]
 
 
-def test_summary_says_how_many_of_how_many_and_how_long():
-    (summary,) = Reading(render_report(make_view(frames=1))).texts("p", class_="summary")
-    assert summary.startswith("1 frame chosen out of 300 candidate frames, from a video of 0:12:14.")
+def test_summary_states_frames_candidates_and_duration():
+    (summary,) = Parsed(render_report(make_view(frames=1))).texts("p", class_="summary")
+    assert summary.startswith("1 frame selected out of 300 candidate frames, from a video of 0:12:14.")
 
 
-def test_legend_explains_the_roles_that_occur_and_no_other():
-    (legend,) = Reading(render_report(make_view(frames=2))).texts("ul", class_="legend")
+def test_legend_lists_only_the_roles_that_occur():
+    (legend,) = Parsed(render_report(make_view(frames=2))).texts("ul", class_="legend")
     assert ROLE_SENTENCES["ground"] in legend and ROLE_SENTENCES["visual"] in legend
     assert ROLE_SENTENCES["context"] not in legend and ROLE_SENTENCES["refined"] not in legend
 
 
-def test_without_script_each_frame_still_tells_why():
+def test_explanations_are_in_the_page_without_script():
     view = make_view(frames=3)
-    stories = Reading(render_report(view)).texts("details")
-    for frame, story in zip(view["lanes"][0]["frames"], stories, strict=False):
-        assert all(sentence in story for sentence in frame["why"]) and frame["clock"] in story
+    explanations = Parsed(render_report(view)).texts("details")
+    for frame, text in zip(view["lanes"][0]["frames"], explanations, strict=False):
+        assert all(sentence in text for sentence in frame["why"]) and frame["clock"] in text
 
 
-def test_numbers_that_are_none_become_gaps():
+def test_numbers_that_are_not_finite_become_gaps():
     view = make_view(candidates=3)
     view["curve"]["relevance"] = [0.1, math.nan, math.inf]
     view["lanes"][0]["frames"][0]["relevance"] = math.nan
     page = render_report(view)
     assert data_of(page)["curve"]["relevance"] == [0.1, None, None]
-    assert "nan" not in Reading(page).texts("details")[0]
+    assert "nan" not in Parsed(page).texts("details")[0]
 
 
-def test_video_without_a_question_is_headed_by_its_name():
-    assert Reading(render_report(make_view(question=""))).texts("h1") == ["film.mp4"]
+def test_heading_without_a_question_is_the_video_name():
+    assert Parsed(render_report(make_view(question=""))).texts("h1") == ["film.mp4"]
 
 
-def test_frames_shared_by_methods_are_told():
+def test_frame_selected_by_two_methods_names_the_other():
     view = make_view(methods=("gcr", "mmr"))
     view["lanes"][1]["frames"][0]["frame"] = view["lanes"][0]["frames"][0]["frame"]
-    assert Reading(render_report(view)).texts("span", class_="also") == ["also in mmr", "also in gcr"]
+    assert Parsed(render_report(view)).texts("span", class_="also") == ["also in mmr", "also in gcr"]
 
 
-def test_nearly_chosen_picture_stands_beside_its_sentence():
+def test_alternative_is_shown_with_its_image_and_sentence():
     view = make_view(frames=1)
     view["lanes"][0]["frames"][0]["nearly"][0]["picture"] = picture(999)
     page = render_report(view)
@@ -216,6 +217,6 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("role", ROLE_COLOURS)
-def test_role_colours_hold_their_contrast(role):
+def test_role_colours_have_enough_contrast(role):
     assert contrast(ROLE_COLOURS[role], "#ffffff") >= 4.5
     assert contrast(ROLE_COLOURS_DARK[role], "#151413") >= 7

@@ -6,7 +6,8 @@ import av
 import numpy as np
 import pytest
 
-from framesift.rendering.report.page import _asset, _script, render_report
+from framesift.rendering.report.page import ASSETS, SCRIPTS, render_report
+from framesift.rendering.templates import read_asset
 from helpers.browser import Opened, open_browser
 from helpers.report_views import HOSTILE, make_hostile_view, make_view
 
@@ -85,7 +86,7 @@ def test_marker_opens_its_frame_arrows_turn_pages_escape_gives_the_focus_back(sh
     page = opened.page
     page.locator(".tl-marker").nth(2).click()
     assert opened.text("#frame-title") == "Frame 3 of 8 · 0:03:23"
-    assert "Reason 3 of gcr." in opened.text("dialog > .story")
+    assert "Reason 3 of gcr." in opened.text("dialog > .explanation")
     assert page.locator("dialog .stage img").get_attribute("src") == make_view()["lanes"][0]["frames"][2]["picture"]
     page.keyboard.press("ArrowRight")
     assert opened.text("#frame-title").startswith("Frame 4 of 8") and opened.text("dialog .bar .role") == "refined"
@@ -106,8 +107,8 @@ def test_card_opens_by_enter_and_the_ends_stop(show):
     assert opened.text("#frame-title").startswith("Frame 1 of 2")
     page.keyboard.press("ArrowLeft")
     assert opened.text("#frame-title").startswith("Frame 1 of 2")
-    page.locator("#after").click()
-    assert page.locator("#after").is_disabled() and page.locator("#before").is_enabled()
+    page.locator("#next").click()
+    assert page.locator("#next").is_disabled() and page.locator("#previous").is_enabled()
     page.keyboard.press("ArrowLeft")
     assert opened.text("#frame-title").startswith("Frame 1 of 2")
     page.keyboard.press("Escape")
@@ -123,9 +124,9 @@ def test_tab_alone_reaches_every_row_of_the_timeline(show):
         page.keyboard.press("Tab")
         labels.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
     assert labels == [
-        "Words, by arrow keys",
-        "gcr: stretches left out, by arrow keys",
-        "gcr: swaps, by arrow keys",
+        "Events, arrow keys to browse",
+        "gcr: omitted segments, arrow keys to browse",
+        "gcr: swaps, arrow keys to browse",
         "Frame 1, 0:00:40, ground",
     ]
     page.keyboard.press("ArrowRight")
@@ -172,7 +173,7 @@ def test_hostile_text_is_shown_literally_and_nothing_runs(show):
         page.locator(".card .open").nth(k).click()
         page.keyboard.press("Escape")
     assert page.evaluate("window.broken") is None
-    assert page.locator("body script").count() == 2
+    assert page.locator("body script").count() == 5
     assert opened.complaints == []
 
 
@@ -221,7 +222,7 @@ def test_three_methods_share_one_axis_and_up_and_down_change_lanes(show):
     page.keyboard.press("ArrowDown")
     assert opened.focused() == "2-4"
     page.keyboard.press("Enter")
-    assert "Reason 5 of uniform." in opened.text("dialog > .story")
+    assert "Reason 5 of uniform." in opened.text("dialog > .explanation")
 
 
 def test_picture_written_once_shows_wherever_it_is_used(show):
@@ -266,9 +267,9 @@ def test_text_stands_out_from_what_is_behind_it(show, scheme):
         ".card .role",
         ".bar .role",
         ".number",
-        ".because",
-        ".words",
-        ".beneath",
+        ".reason",
+        ".event-text",
+        ".note",
     ]
     selectors += [
         ".notes li",
@@ -329,8 +330,8 @@ def test_missing_video_is_said_in_a_sentence_and_the_picture_stays(show):
     opened = show(make_view())
     opened.page.locator(".open").first.click()
     opened.page.locator("#play").click()
-    assert opened.settles(lambda: "was not found" in opened.text("#played"))
-    assert "film.mp4" in opened.text("#played") and "folder of this page" in opened.text("#played")
+    assert opened.settles(lambda: "was not found" in opened.text("#play-status"))
+    assert "film.mp4" in opened.text("#play-status") and "folder of this report" in opened.text("#play-status")
     assert opened.page.locator("dialog .stage img").count() == 1
 
 
@@ -373,12 +374,11 @@ def test_timeline_redraws_when_its_room_changes_and_keeps_the_focus(show):
 
 def test_timeline_serves_a_page_that_is_not_the_report(browser):
     page = browser.new_page()
-    script = _script().removesuffix(_asset("report.js").partition("\n\n")[2])
-    start = "window.found = []; window.line = drawTimeline(document.getElementById('here'), {duration_s: 7200,"
-    start += "onFrame: (id) => found.push(id), onSeek: (t) => found.push(Math.round(t))});"
-    page.set_content(
-        f"<style>{_asset('timeline.css')}</style><div id=here></div><script type=module>{script}{start}</script>"
-    )
+    start = "window.found = []; window.line = framesift.drawTimeline(document.getElementById('here'), "
+    start += "{duration_s: 7200, onFrame: (id) => found.push(id), onSeek: (t) => found.push(Math.round(t))});"
+    texts = [*(read_asset(f"{ASSETS}/{name}") for name in SCRIPTS if name != "report.js"), start]
+    scripts = "".join(f"<script type=module>{text}</script>" for text in texts)
+    page.set_content(f"<style>{read_asset(f'{ASSETS}/timeline.css')}</style><div id=here></div>{scripts}")
     page.wait_for_function("window.line")
     assert page.locator(".tl-axis text").first.text_content() == "0:00:00"
     page.evaluate(

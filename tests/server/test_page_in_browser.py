@@ -27,7 +27,7 @@ def test_the_timeline_shows_a_frame_under_the_pointer_and_plays_it(home, visit):
     tab = visit(home, f"/video/{home.boat}{ASKED}")
     assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
     tab.page.locator(".tl-marker").last.hover(force=True)
-    picture = tab.page.locator(".tl-tip-picture")
+    picture = tab.page.locator(".tl-tip-image")
     assert tab.settles(lambda: picture.is_visible() and picture.evaluate("one => one.naturalWidth") == 96)
     tab.page.locator(".tl-marker").last.click(force=True)
     assert tab.settles(lambda: tab.at_s() > 5)
@@ -126,7 +126,7 @@ def test_the_picture_under_the_pointer_is_shown_wherever_it_is(home, visit):
     assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
     box = tab.page.locator(".tl-curve").bounding_box()
     tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
-    picture = tab.page.locator(".tl-tip-picture")
+    picture = tab.page.locator(".tl-tip-image")
     assert tab.settles(lambda: picture.evaluate("one => one.naturalWidth") == 96)
     assert "/near/12.000.jpg" in picture.get_attribute("src") or "/near/11." in picture.get_attribute("src")
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
 from framesift.selection.registry import selectors
-from framesift.server import error_pages as bare
+from framesift.server import error_pages
 from framesift.server.answering import Desk
 from framesift.server.catalog import Catalog, NotReady
 from framesift.server.config import Settings
@@ -146,7 +146,9 @@ async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (it is registered for no other)
     said = FRAMEWORK.get(error.detail, error.detail)
     if error.status_code == 404 and wants_page(request.url.path, request.headers.get("accept", "")):
-        return HTMLResponse(bare.page_of(404, said), 404, headers={"content-security-policy": bare.POLICY})
+        return HTMLResponse(
+            error_pages.render_error_page(404, said), 404, headers={"content-security-policy": error_pages.POLICY}
+        )
     return JSONResponse({"detail": said}, error.status_code, headers=dict(error.headers or {}))
 
 

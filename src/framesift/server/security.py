@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.exceptions import HTTPException
 
-from framesift.server import error_pages as bare
+from framesift.server import error_pages
 from framesift.server.config import BODY_BYTES, Settings
 from framesift.text.subtitles.reading import MAX_BYTES
 
@@ -204,8 +204,11 @@ def wants_page(path: str, accept: str) -> bool:
 
 async def _refuse(scope: Scope, headers: dict[str, str], refusal: Refused, send: Send) -> None:
     if wants_page(scope["path"], headers.get("accept", "")):
-        body = bare.page_of(refusal.status_code, refusal.sentence)
-        fields = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", bare.POLICY.encode())]
+        body = error_pages.render_error_page(refusal.status_code, refusal.sentence)
+        fields = [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"content-security-policy", error_pages.POLICY.encode()),
+        ]
     else:
         body = json.dumps({"detail": refusal.sentence}, ensure_ascii=False)
         fields = [(b"content-type", b"application/json")]

@@ -20,6 +20,7 @@ OWN = (
         "settings.js",
         "cards.js",
         "answer.js",
+        "shared.js",
     ),
     *("export.js", "page.css"),
 )

@@ -1,6 +1,6 @@
 // A reader's answer, with the frames it names.
 import { el, post } from "./common.js";
-import { clock } from "./scale.js";
+import { clock } from "./shared.js";
 
 function chips(times, lane, onPlay) {
   return times.map((time_s) => {

@@ -1,11 +1,10 @@
 // The chosen frames as cards, one strip per method, each with its reasons.
 import { el } from "./common.js";
-import { markPath, svgElement } from "./rows.js";
-import { clock } from "./scale.js";
+import { clock, markerPath, svgElement } from "./shared.js";
 
 export function rolePill(role, meaning = "") {
   const svg = svgElement("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" });
-  svgElement("path", { d: markPath(role, 6.5) }, svg);
+  svgElement("path", { d: markerPath(role, 6.5) }, svg);
   return el("span", { className: `role role-${role}`, title: meaning }, svg, role);
 }
 
@@ -39,7 +38,7 @@ function story(frame, also, onPlay) {
     "toggle",
     () => {
       const parts = [el("ul", { className: "why" }, frame.why.map((sentence) => el("li", { dir: "auto" }, sentence)))];
-      if (frame.nearly.length) parts.push(el("h4", {}, "Nearly chosen"), el("ul", { className: "near" }, frame.nearly.map((one) => near(one, onPlay))));
+      if (frame.nearly.length) parts.push(el("h4", {}, "Nearly chosen"), el("ul", { className: "alternatives" }, frame.nearly.map((one) => near(one, onPlay))));
       const facts = `Frame ${frame.frame} of the video, at ${frame.clock}. Relevance ${frame.relevance.toFixed(4)}.`;
       parts.push(el("p", { className: "fine" }, facts, also ? ` Also chosen by ${also}.` : ""));
       box.append(...parts);
@@ -61,8 +60,8 @@ function card(frame, also, { textMode, roles, onPlay }) {
       { type: "button", className: "open", "aria-label": label, onclick: () => onPlay(frame.time_s, frame.picture, frame.id) },
       shot(frame, textMode),
       el("span", { className: "line" }, el("span", { className: "number" }, String(frame.number)), el("span", { className: "time" }, clock(frame.time_s)), rolePill(frame.role, roles[frame.role])),
-      words ? el("span", { className: "words", dir: "auto" }, words) : "",
-      el("span", { className: "because", dir: "auto" }, frame.why[0] ?? ""),
+      words ? el("span", { className: "event-text", dir: "auto" }, words) : "",
+      el("span", { className: "reason", dir: "auto" }, frame.why[0] ?? ""),
       also ? el("span", { className: "also" }, `also in ${also}`) : "",
     ),
     story(frame, also, onPlay),

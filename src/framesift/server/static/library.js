@@ -1,6 +1,6 @@
 // The library: what is there, what state it is in, and how a video gets in.
 import { el, Failure, find, get, GONE, isOpen, jobBar, jobWords, owner, post, request, say, send, size, sorted, watchJobs, wordsLine } from "./common.js";
-import { clock } from "./scale.js";
+import { clock } from "./shared.js";
 
 let library = { videos: [], upload_bytes: 0, folder: "" };
 let endings = []; // of subtitle files

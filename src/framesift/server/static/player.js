@@ -1,6 +1,6 @@
 // The player, and the still picture that takes its place where the browser can't play a video.
 import { find, request, say } from "./common.js";
-import { clock } from "./scale.js";
+import { clock } from "./shared.js";
 
 const HINT = "Point at the timeline to see a frame, click it to look at it.";
 

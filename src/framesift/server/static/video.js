@@ -3,10 +3,9 @@ import { askReader } from "./answer.js";
 import { drawLanes, markCard, rolePill } from "./cards.js";
 import { el, find, get, GONE, isOpen, jobBar, jobWords, post, request, say, watchJobs } from "./common.js";
 import { Player } from "./player.js";
-import { clock, nearest } from "./scale.js";
+import { clock, drawTimeline, nearest } from "./shared.js";
 import { Knobs } from "./settings.js";
 import { take } from "./export.js";
-import { drawTimeline } from "./timeline.js";
 import { addSubtitles, drawWords } from "./words.js";
 
 const id = location.pathname.split("/").at(-1);
@@ -32,7 +31,7 @@ function play(time_s, picture, frame) {
   picked = frame ?? null;
   timeline?.mark(picked);
   markCard(find("lanes"), picked);
-  player.play(time_s, picture ?? pictureNear(time_s).address);
+  player.play(time_s, picture ?? imageNear(time_s).url);
 }
 
 // ---- the state of the video
@@ -175,7 +174,7 @@ function draw() {
   find("timeline").hidden = false;
   find("hint").hidden = false;
   if (timeline) timeline.update(data);
-  else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), pictureNear });
+  else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), imageNear });
   picked = null;
   timeline.mark(null);
   player.tell();
@@ -217,10 +216,10 @@ function drawLegend() {
 }
 
 /** The picture of the moment of the video nearest to a time that was looked at when it was indexed. */
-function pictureNear(time_s) {
+function imageNear(time_s) {
   const times_s = view.curve.times_s;
   const near_s = times_s[nearest(times_s, time_s)] ?? time_s;
-  return { address: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`, width: video.width, height: video.height };
+  return { url: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`, width: video.width, height: video.height };
 }
 
 function playFrame(frame) {

@@ -1,22 +1,20 @@
-// The report's own behaviour: the timeline, the dialog that opens a frame, playing the video beside it, copying.
-import { clock } from "./scale.js";
-import { markPath, svgElement } from "./rows.js";
-import { drawTimeline } from "./timeline.js";
+// The report: the timeline, the dialog that shows a frame, playing the video, copying the JSON.
+const { clock, drawTimeline, markerPath, svgElement } = globalThis.framesift;
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const find = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
-// A picture that stands in several places is written into the page once; the other places take it from there.
-const pictures = new Map();
-for (const img of document.querySelectorAll("img[data-picture]")) pictures.set(img.dataset.picture, img.src);
-for (const img of document.querySelectorAll("img[data-same]")) img.src = pictures.get(img.dataset.same);
+// An image used several times is embedded once; the other elements refer to it.
+const images = new Map();
+for (const img of document.querySelectorAll("img[data-image]")) images.set(img.dataset.image, img.src);
+for (const img of document.querySelectorAll("img[data-same-as]")) img.src = images.get(img.dataset.sameAs);
 
-function addMark(pill, role) {
+function addMarker(label, role) {
   const svg = svgElement("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" });
-  svgElement("path", { d: markPath(role, 6.5) }, svg);
-  pill.prepend(svg);
+  svgElement("path", { d: markerPath(role, 6.5) }, svg);
+  label.prepend(svg);
 }
-for (const pill of document.querySelectorAll(".role[data-role]")) addMark(pill, pill.dataset.role);
+for (const label of document.querySelectorAll(".role[data-role]")) addMarker(label, label.dataset.role);
 
 const cards = new Map([...document.querySelectorAll(".card")].map((card) => [card.dataset.frame, card]));
 const frames = new Map();
@@ -27,7 +25,7 @@ for (const lane of data.lanes) {
   }
 }
 
-// ---- a question too long to show whole
+// ---- a question too long to be shown in full
 
 const question = document.querySelector(".folded");
 if (question && question.scrollHeight > question.clientHeight + 4) {
@@ -50,54 +48,54 @@ if (question && question.scrollHeight > question.clientHeight + 4) {
 
 // ---- the dialog
 
-const dialog = find("frame");
+const dialog = byId("frame");
 const stage = dialog.querySelector(".stage");
 let shown = null;
-let giveFocusBack = () => {};
+let restoreFocus = () => {};
 
 function stopVideo() {
   const video = stage.querySelector("video");
   if (!video) return;
   video.pause();
   video.removeAttribute("src");
-  video.load(); // lets go of the file
+  video.load(); // releases the file
 }
 
-function offerToPlay() {
-  find("play").textContent = `Play from ${clock(shown.time_s)}`;
+function resetPlayButton() {
+  byId("play").textContent = `Play from ${clock(shown.time_s)}`;
 }
 
-function showPicture(id) {
-  const picture = cards.get(id).querySelector(".shot img")?.cloneNode();
-  if (picture) picture.loading = "eager";
-  stage.replaceChildren(picture ?? "");
+function showImage(id) {
+  const image = cards.get(id).querySelector(".shot img")?.cloneNode();
+  if (image) image.loading = "eager";
+  stage.replaceChildren(image ?? "");
 }
 
 function show(id) {
   shown = frames.get(id);
   const card = cards.get(id);
-  const place = shown.lane.frames.findIndex((frame) => frame.id === id);
+  const position = shown.lane.frames.findIndex((frame) => frame.id === id);
   stopVideo();
-  find("frame-title").textContent = `Frame ${shown.number} of ${shown.lane.frames.length} · ${clock(shown.time_s)}`;
-  const pill = dialog.querySelector(".bar .role");
-  pill.className = `role role-${shown.role}`;
-  pill.textContent = shown.role;
-  addMark(pill, shown.role);
-  showPicture(id);
-  dialog.querySelector(":scope > .story").replaceChildren(...[...card.querySelector(".story").children].map((c) => c.cloneNode(true)));
-  offerToPlay();
-  find("played").textContent = "";
-  find("before").disabled = place === 0;
-  find("after").disabled = place === shown.lane.frames.length - 1;
+  byId("frame-title").textContent = `Frame ${shown.number} of ${shown.lane.frames.length} · ${clock(shown.time_s)}`;
+  const label = dialog.querySelector(".bar .role");
+  label.className = `role role-${shown.role}`;
+  label.textContent = shown.role;
+  addMarker(label, shown.role);
+  showImage(id);
+  dialog.querySelector(":scope > .explanation").replaceChildren(...[...card.querySelector(".explanation").children].map((c) => c.cloneNode(true)));
+  resetPlayButton();
+  byId("play-status").textContent = "";
+  byId("previous").disabled = position === 0;
+  byId("next").disabled = position === shown.lane.frames.length - 1;
   dialog.scrollTop = 0;
   timeline.mark(id);
 }
 
-function open(id, back) {
-  giveFocusBack = back;
+function open(id, onClose) {
+  restoreFocus = onClose;
   show(id);
   dialog.showModal();
-  find("frame-title").focus();
+  byId("frame-title").focus();
 }
 
 function step(by) {
@@ -105,15 +103,15 @@ function step(by) {
   const next = all[all.findIndex((frame) => frame.id === shown.id) + by];
   if (!next) return;
   show(next.id);
-  // A button that was just disabled would keep the keys from reaching the dialog.
-  if (document.activeElement?.disabled || !dialog.contains(document.activeElement)) find("frame-title").focus();
+  // A button that was just disabled gets no key events, and so neither does the dialog.
+  if (document.activeElement?.disabled || !dialog.contains(document.activeElement)) byId("frame-title").focus();
 }
 
-find("before").addEventListener("click", () => step(-1));
-find("after").addEventListener("click", () => step(1));
-find("close").addEventListener("click", () => dialog.close());
+byId("previous").addEventListener("click", () => step(-1));
+byId("next").addEventListener("click", () => step(1));
+byId("close").addEventListener("click", () => dialog.close());
 dialog.addEventListener("keydown", (event) => {
-  if (event.target.closest("video") || event.altKey || event.ctrlKey || event.metaKey) return; // its own keys, the browser's
+  if (event.target.closest("video") || event.altKey || event.ctrlKey || event.metaKey) return; // the player's and the browser's own keys
   if (event.key === "ArrowLeft") step(-1);
   else if (event.key === "ArrowRight") step(1);
   else return;
@@ -129,24 +127,24 @@ dialog.addEventListener("close", () => {
   stopVideo();
   stage.replaceChildren();
   timeline.mark(null);
-  giveFocusBack();
+  restoreFocus();
 });
 for (const [id, card] of cards) {
   const button = card.querySelector(".open");
   button.addEventListener("click", () => open(id, () => button.focus()));
 }
 
-// ---- the video beside this page, touched only when asked for
+// ---- the video file beside the report, loaded only on request
 
-const address = (place) => place.split("/").map(encodeURIComponent).join("/");
+const urlOf = (path) => path.split("/").map(encodeURIComponent).join("/");
 
-function play(frame, places) {
+function play(frame, paths) {
   if (frame !== shown) return;
-  if (!places.length) {
-    // Isolated, so that a name in another script cannot turn the sentence around.
+  if (!paths.length) {
+    // Isolated, so that a right-to-left name does not reorder the sentence.
     const name = `\u2068${data.video.name.slice(0, 120)}\u2069`;
-    const where = `The video was not found. Put ${name} into the folder of this page and press again`;
-    find("played").textContent = `${where}; if it lies there already, this browser cannot play its format.`;
+    const remedy = `The video was not found. Put ${name} into the folder of this report and try again`;
+    byId("play-status").textContent = `${remedy}; if it is already there, this browser can't play its format.`;
     return;
   }
   const video = document.createElement("video");
@@ -157,46 +155,46 @@ function play(frame, places) {
   const next = () => {
     if (failed) return;
     failed = true;
-    showPicture(frame.id);
-    play(frame, places.slice(1));
+    showImage(frame.id);
+    play(frame, paths.slice(1));
   };
   video.addEventListener("error", () => video.hasAttribute("src") && next());
   video.addEventListener("loadedmetadata", () => {
-    if (!video.videoWidth) return next(); // sound only: its picture is in a format the browser does not know
-    find("played").textContent = "";
-    find("play").textContent = "Back to the frame";
+    if (!video.videoWidth) return next(); // audio only: the browser does not support the video codec
+    byId("play-status").textContent = "";
+    byId("play").textContent = "Back to the frame";
     video.currentTime = frame.time_s;
-    return video.play().catch(() => {}); // where playing needs a press, the controls are there
+    return video.play().catch(() => {}); // if autoplay is blocked, the user has the controls
   });
-  video.src = address(places[0]);
+  video.src = urlOf(paths[0]);
   stage.replaceChildren(video);
 }
 
-find("play").addEventListener("click", () => {
-  const playing = Boolean(stage.querySelector("video"));
+byId("play").addEventListener("click", () => {
+  const wasPlaying = Boolean(stage.querySelector("video"));
   stopVideo();
-  offerToPlay();
-  showPicture(shown.id);
-  if (playing) return;
-  find("played").textContent = "Looking for the video …";
+  resetPlayButton();
+  showImage(shown.id);
+  if (wasPlaying) return;
+  byId("play-status").textContent = "Loading the video …";
   play(shown, data.video.beside);
 });
 
-// ---- copying
+// ---- copying the JSON
 
-find("copy").addEventListener("click", async () => {
-  const box = find("json");
-  let done = false;
+byId("copy").addEventListener("click", async () => {
+  const box = byId("json");
+  let isCopied = false;
   try {
     await navigator.clipboard.writeText(box.value);
-    done = true;
+    isCopied = true;
   } catch {
-    // Pages opened from disk have no clipboard in some browsers; the old way, and failing that the reader's own hands.
+    // In some browsers a page opened from disk has no clipboard API; if the older call fails too, the text stays selected.
     box.focus();
     box.select();
-    done = document.execCommand("copy");
+    isCopied = document.execCommand("copy");
   }
-  find("copied").textContent = done ? "Copied." : "The text is selected: press Ctrl+C or ⌘C to copy it.";
+  byId("copied").textContent = isCopied ? "Copied." : "The text is selected: press Ctrl+C or ⌘C to copy it.";
 });
 
 const timeline = drawTimeline(document.querySelector("#timeline .well"), {
@@ -204,10 +202,10 @@ const timeline = drawTimeline(document.querySelector("#timeline .well"), {
   onFrame: (id) => open(id, () => timeline.focus(id)),
 });
 
-// ---- a link to one frame, as report.html#frame-3
+// ---- links to a frame: report.html#frame-3
 
 function openLinked() {
-  const card = /^#frame-\d+$/.test(location.hash) && find(location.hash.slice(1));
+  const card = /^#frame-\d+$/.test(location.hash) && byId(location.hash.slice(1));
   if (!card || dialog.open) return;
   open(card.dataset.frame, () => card.querySelector(".open").focus());
 }

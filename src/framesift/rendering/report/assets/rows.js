@@ -1,8 +1,8 @@
-// The rows of a timeline, each drawn into an SVG from `top` downwards. A row returns what the pointer may find in it:
-// {bottom, tip(time_s, x), press(time_s, x)}.
-import { clock, nearest, thin, ticks } from "./scale.js";
+// The rows of a timeline, each drawn into an SVG from `top` downwards. Each drawing function returns the row's hit tests:
+// {bottom, tipAt(time_s, x, y), frameAt(time_s, x, y)}.
+const { clock, nearest, thin, ticks } = globalThis.framesift;
 
-// Asked of the parser, so that a page searched for outside addresses holds none.
+// Taken from the parser, so that the report contains no URL of another site.
 const NAMESPACE = new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI;
 const CURVE_HEIGHT = 84;
 const EVENTS_HEIGHT = 14;
@@ -10,17 +10,17 @@ const ARC_HEIGHT = 32;
 const TRACK_HEIGHT = 36;
 const ROLES = ["ground", "visual", "context", "refined"];
 const ROLE_STEP = 13; // pixels between the sub-rows of a crowded lane
-const REACH = 14; // pixels around a marker that still count as on it
+const HIT_RADIUS = 14; // pixels around a marker that count as on it
 
-export function svgElement(name, attributes = {}, parent = null) {
+function svgElement(name, attributes = {}, parent = null) {
   const element = document.createElementNS(NAMESPACE, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   if (parent) parent.append(element);
   return element;
 }
 
-/** A role's own shape around (0, 0), for those who see no colour. */
-export function markPath(role, r) {
+/** The outline of a role's marker around (0, 0); shapes differ so that colour is not needed to tell roles apart. */
+function markerPath(role, r) {
   if (role === "ground") return `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
   if (role === "visual") return `M0 ${-1.25 * r}L${1.25 * r} 0L0 ${1.25 * r}L${-1.25 * r} 0z`;
   if (role === "refined") return `M0 ${-1.15 * r}L${1.15 * r} ${0.9 * r}L${-1.15 * r} ${0.9 * r}z`;
@@ -28,21 +28,21 @@ export function markPath(role, r) {
   return `M${-h} ${-h}H${h}V${h}H${-h}z`;
 }
 
-const fixed = (number) => Math.round(number * 10) / 10;
+const round = (number) => Math.round(number * 10) / 10;
 const span = (item) => `${clock(item.start_s)} – ${clock(item.end_s)}`;
 
-/** Items with start_s and end_s as bars of one path, each at least `least` pixels wide. */
-export function bars(plot, items, y, height, least = 1) {
+/** Items with start_s and end_s as bars of one path, each at least `minWidth` pixels wide. */
+function bars(plot, items, y, height, minWidth = 1) {
   return items
     .map((item) => {
-      const from = fixed(plot.x(item.start_s));
-      const width = Math.max(least, fixed(plot.x(item.end_s)) - from - 0.5);
-      return `M${from} ${fixed(y)}h${fixed(width)}v${height}h${fixed(-width)}z`;
+      const from = round(plot.x(item.start_s));
+      const width = Math.max(minWidth, round(plot.x(item.end_s)) - from - 0.5);
+      return `M${from} ${round(y)}h${round(width)}v${height}h${round(-width)}z`;
     })
     .join("");
 }
 
-export function drawCurve(plot, top) {
+function drawCurve(plot, top) {
   const { curve, duration_s } = plot.data;
   const points = thin(curve.times_s, curve.relevance, duration_s, plot.width);
   let low = Infinity;
@@ -53,16 +53,16 @@ export function drawCurve(plot, top) {
   }
   const spread = peak.value - low || 1;
   const bottom = top + CURVE_HEIGHT;
-  const y = (value) => fixed(bottom - 2 - ((value - low) / spread) * (CURVE_HEIGHT - 8));
-  const line = points.map((point) => `${fixed(plot.x(point.time_s))} ${y(point.value)}`).join("L");
+  const y = (value) => round(bottom - 2 - ((value - low) / spread) * (CURVE_HEIGHT - 8));
+  const line = points.map((point) => `${round(plot.x(point.time_s))} ${y(point.value)}`).join("L");
   const group = svgElement("g", { role: "img", class: "tl-curve" }, plot.svg);
   group.setAttribute("aria-label", `Relevance over time, highest at ${clock(peak.time_s)}`);
-  const [first, last] = [plot.x(points[0].time_s), plot.x(points.at(-1).time_s)].map(fixed);
+  const [first, last] = [plot.x(points[0].time_s), plot.x(points.at(-1).time_s)].map(round);
   svgElement("path", { class: "tl-area", d: `M${first} ${bottom}L${line}L${last} ${bottom}z` }, group);
   svgElement("path", { class: "tl-line", d: `M${line}` }, group);
   return {
     bottom,
-    tip(time_s) {
+    tipAt(time_s) {
       const k = nearest(curve.times_s, time_s);
       const value = curve.relevance[k];
       return Number.isFinite(value) ? { title: clock(curve.times_s[k]), text: `relevance ${value.toFixed(3)}` } : null;
@@ -70,9 +70,9 @@ export function drawCurve(plot, top) {
   };
 }
 
-/** One tab stop for many things on a row: arrow keys walk through them and the words of each are read and shown. */
-function makeStepper(plot, group, key, label, items, middle, words, top, bottom) {
-  let k = Math.min(plot.places.get(key) ?? 0, items.length - 1);
+/** Makes a row one tab stop: arrow keys step through its items, and the text of each is announced and shown. */
+function makeStepper(plot, group, key, label, items, middle, tipOf, top, bottom) {
+  let k = Math.min(plot.positions.get(key) ?? 0, items.length - 1);
   for (const [name, value] of Object.entries({
     role: "slider",
     tabindex: 0,
@@ -82,14 +82,14 @@ function makeStepper(plot, group, key, label, items, middle, words, top, bottom)
     "aria-valuemax": items.length,
   }))
     group.setAttribute(name, value);
-  const set = () => {
-    plot.places.set(key, k);
-    const { title, text } = words(items[k]);
+  const announce = () => {
+    plot.positions.set(key, k);
+    const { title, text } = tipOf(items[k]);
     group.setAttribute("aria-valuenow", k + 1);
     group.setAttribute("aria-valuetext", `${title}: ${text.slice(0, 400)}`);
   };
-  const show = () => plot.focusOn(words(items[k]), plot.x(middle(items[k])), top, bottom);
-  set();
+  const show = () => plot.showForFocus(tipOf(items[k]), plot.x(middle(items[k])), top, bottom);
+  announce();
   group.addEventListener("focus", () => group.matches(":focus-visible") && show());
   group.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
@@ -99,38 +99,38 @@ function makeStepper(plot, group, key, label, items, middle, words, top, bottom)
     else if (event.key in ends) k = ends[event.key];
     else return;
     event.preventDefault();
-    set();
+    announce();
     show();
   });
 }
 
 const middleOf = (item) => (item.start_s + item.end_s) / 2;
 
-/** The item that lasts at `time_s`, or the closest one within reach. Items ascend by start and may overlap. */
+/** The item on at `time_s`, or the closest one within a few pixels. Items ascend by start and may overlap. */
 function itemAt(plot, items, time_s) {
-  const reach_s = (4 / plot.width) * plot.data.duration_s;
+  const tolerance_s = (4 / plot.width) * plot.data.duration_s;
   let best = null;
-  let least = reach_s;
+  let distance_s = tolerance_s;
   for (const item of items) {
-    if (item.start_s > time_s + reach_s) break;
-    const away = item.end_s < time_s ? time_s - item.end_s : Math.max(0, item.start_s - time_s);
-    if (away <= least) [best, least] = [item, away];
+    if (item.start_s > time_s + tolerance_s) break;
+    const away_s = item.end_s < time_s ? time_s - item.end_s : Math.max(0, item.start_s - time_s);
+    if (away_s <= distance_s) [best, distance_s] = [item, away_s];
   }
   return best;
 }
 
-export function drawEvents(plot, top) {
+function drawEvents(plot, top) {
   const events = [...plot.data.events].sort((a, b) => a.start_s - b.start_s);
   const group = svgElement("g", { class: "tl-events" }, plot.svg);
   svgElement("path", { d: bars(plot, events, top, EVENTS_HEIGHT) }, group);
-  const words = (event) => ({ title: span(event), text: event.text, lit: { item: event, y: top, height: EVENTS_HEIGHT } });
+  const tipOf = (event) => ({ title: span(event), text: event.text, highlight: { item: event, y: top, height: EVENTS_HEIGHT } });
   const bottom = top + EVENTS_HEIGHT;
-  makeStepper(plot, group, "events", "Words, by arrow keys", events, middleOf, words, top, bottom);
+  makeStepper(plot, group, "events", "Events, arrow keys to browse", events, middleOf, tipOf, top, bottom);
   return {
     bottom,
-    tip(time_s) {
+    tipAt(time_s) {
       const event = itemAt(plot, events, time_s);
-      return event && words(event);
+      return event && tipOf(event);
     },
   };
 }
@@ -138,48 +138,48 @@ export function drawEvents(plot, top) {
 function drawSwaps(plot, lane, top, track, y) {
   const group = svgElement("g", { class: "tl-swaps" }, plot.svg);
   for (const swap of lane.swaps) {
-    const [from, to] = [fixed(plot.x(swap.out_s)), fixed(plot.x(swap.in_s))];
+    const [from, to] = [round(plot.x(swap.out_s)), round(plot.x(swap.in_s))];
     const rise = Math.min(track - top, 12 + Math.abs(to - from) / 6) * 1.6;
-    const [middle, peak] = [fixed((from + to) / 2), fixed(track - rise)];
+    const [middle, peak] = [round((from + to) / 2), round(track - rise)];
     const end = track - 3;
     svgElement("path", { class: "tl-arc", d: `M${from} ${track}Q${middle} ${peak} ${to} ${end}` }, group);
-    const turn = fixed((Math.atan2(end - peak, to - middle) * 180) / Math.PI);
-    svgElement("path", { class: "tl-head", d: "M1 0L-7 -3.5L-7 3.5z", transform: `translate(${to} ${end}) rotate(${turn})` }, group);
+    const angle = round((Math.atan2(end - peak, to - middle) * 180) / Math.PI);
+    svgElement("path", { class: "tl-head", d: "M1 0L-7 -3.5L-7 3.5z", transform: `translate(${to} ${end}) rotate(${angle})` }, group);
     svgElement("circle", { class: "tl-out", cx: from, cy: y, r: 4.5 }, group);
   }
-  const words = (swap) => ({ title: `${clock(swap.out_s)} gave way to ${clock(swap.in_s)}`, text: swap.note });
+  const tipOf = (swap) => ({ title: `${clock(swap.out_s)} replaced by ${clock(swap.in_s)}`, text: swap.note });
   const middle = (swap) => (swap.out_s + swap.in_s) / 2;
-  makeStepper(plot, group, `swaps ${lane.key}`, `${lane.name}: swaps, by arrow keys`, lane.swaps, middle, words, top, track);
+  makeStepper(plot, group, `swaps ${lane.key}`, `${lane.name}: swaps, arrow keys to browse`, lane.swaps, middle, tipOf, top, track);
   return (time_s, x) => {
-    const near = (swap) => Math.min(Math.abs(plot.x(swap.out_s) - x), Math.abs(plot.x(middle(swap)) - x));
-    const swap = lane.swaps.reduce((best, other) => (near(other) < near(best) ? other : best));
-    return near(swap) <= REACH ? words(swap) : null;
+    const distance = (swap) => Math.min(Math.abs(plot.x(swap.out_s) - x), Math.abs(plot.x(middle(swap)) - x));
+    const swap = lane.swaps.reduce((best, other) => (distance(other) < distance(best) ? other : best));
+    return distance(swap) <= HIT_RADIUS ? tipOf(swap) : null;
   };
 }
 
 function drawMarkers(plot, lane, frames, yOf, crowded) {
   const group = svgElement("g", { role: "group", class: "tl-markers" }, plot.svg);
-  group.setAttribute("aria-label", `${lane.name}: chosen frames, by arrow keys`);
+  group.setAttribute("aria-label", `${lane.name}: selected frames, arrow keys to browse`);
   const r = crowded ? 4 : 7;
-  const held = plot.places.get(lane.key);
-  const active = frames.some((frame) => frame.id === held) ? held : frames[0]?.id;
+  const previous = plot.positions.get(lane.key);
+  const active = frames.some((frame) => frame.id === previous) ? previous : frames[0]?.id;
   for (const frame of frames) {
     const marker = svgElement("g", { role: "button", class: `tl-marker role-${frame.role}` }, group);
-    marker.setAttribute("transform", `translate(${fixed(plot.x(frame.time_s))} ${fixed(yOf(frame))})`);
+    marker.setAttribute("transform", `translate(${round(plot.x(frame.time_s))} ${round(yOf(frame))})`);
     marker.setAttribute("tabindex", frame.id === active ? 0 : -1);
     marker.setAttribute("aria-label", `Frame ${frame.number}, ${clock(frame.time_s)}, ${frame.role}`);
     marker.dataset.key = frame.id;
     marker.dataset.frame = frame.id;
     marker.dataset.lane = lane.key;
     svgElement("circle", { class: "tl-ring", r: r + 4 }, marker);
-    svgElement("path", { d: markPath(frame.role, r) }, marker);
+    svgElement("path", { d: markerPath(frame.role, r) }, marker);
   }
 }
 
-export function drawLane(plot, lane, top) {
+function drawLane(plot, lane, top) {
   const track = top + (lane.swaps.length ? ARC_HEIGHT : 0);
   const frames = [...lane.frames].sort((a, b) => a.time_s - b.time_s);
-  // Where many markers would cover one another, they are small and each role gets a row of its own.
+  // Where many markers would overlap, they are small and each role gets a row of its own.
   const close = frames.filter((frame, k) => k && plot.x(frame.time_s) - plot.x(frames[k - 1].time_s) < 9);
   const crowded = close.length > frames.length / 4;
   const roles = ROLES.filter((role) => frames.some((frame) => frame.role === role));
@@ -187,58 +187,60 @@ export function drawLane(plot, lane, top) {
   const bottom = track + height;
   const y = crowded ? bottom - ROLE_STEP / 2 - 2 : track + height / 2;
   const yOf = (frame) => (crowded ? track + ROLE_STEP * (roles.indexOf(frame.role) + 0.75) : y);
-  const left = svgElement("g", { class: "tl-omitted" }, plot.svg);
-  const note = (stretch) => ({
-    title: `left out: ${span(stretch)}`,
-    text: stretch.note,
-    lit: { item: stretch, y: y - 3, height: 6 },
+  const segments = svgElement("g", { class: "tl-omitted" }, plot.svg);
+  const tipOf = (segment) => ({
+    title: `omitted: ${span(segment)}`,
+    text: segment.note,
+    highlight: { item: segment, y: y - 3, height: 6 },
   });
   const omitted = [...lane.omitted].sort((a, b) => a.start_s - b.start_s);
   if (omitted.length) {
-    svgElement("path", { d: bars(plot, omitted, y - 3, 6) }, left);
-    const label = `${lane.name}: stretches left out, by arrow keys`;
-    makeStepper(plot, left, `omitted ${lane.key}`, label, omitted, middleOf, note, track, bottom);
-  } else svgElement("path", { d: `M${plot.x(0)} ${y - 0.5}H${plot.x(plot.data.duration_s)}v1H${plot.x(0)}z` }, left);
+    svgElement("path", { d: bars(plot, omitted, y - 3, 6) }, segments);
+    const label = `${lane.name}: omitted segments, arrow keys to browse`;
+    makeStepper(plot, segments, `omitted ${lane.key}`, label, omitted, middleOf, tipOf, track, bottom);
+  } else svgElement("path", { d: `M${plot.x(0)} ${y - 0.5}H${plot.x(plot.data.duration_s)}v1H${plot.x(0)}z` }, segments);
   const swapAt = lane.swaps.length ? drawSwaps(plot, lane, top, track, y) : () => null;
   drawMarkers(plot, lane, frames, yOf, crowded);
-  const frameAt = (x, pointer_y) => {
+  const nearestFrame = (x, pointer_y) => {
     let best = null;
-    let least = REACH;
+    let distance = HIT_RADIUS;
     for (const frame of frames) {
       const away = Math.hypot(plot.x(frame.time_s) - x, yOf(frame) - pointer_y);
-      if (away < least) [best, least] = [frame, away];
+      if (away < distance) [best, distance] = [frame, away];
     }
     return best;
   };
   return {
     bottom,
-    tip(time_s, x, pointer_y) {
+    tipAt(time_s, x, pointer_y) {
       if (pointer_y < track) return swapAt(time_s, x);
-      const frame = frameAt(x, pointer_y);
+      const frame = nearestFrame(x, pointer_y);
       if (frame) return frameTip(frame);
-      const stretch = itemAt(plot, omitted, time_s);
-      return stretch && note(stretch);
+      const segment = itemAt(plot, omitted, time_s);
+      return segment && tipOf(segment);
     },
-    press: (time_s, x, pointer_y) => (pointer_y < track ? null : frameAt(x, pointer_y)),
+    frameAt: (time_s, x, pointer_y) => (pointer_y < track ? null : nearestFrame(x, pointer_y)),
   };
 }
 
-export function frameTip(frame) {
+function frameTip(frame) {
   const title = `Frame ${frame.number} · ${clock(frame.time_s)} · ${frame.role}`;
-  return { title, text: frame.text ?? "", picture: frame.picture };
+  return { title, text: frame.text ?? "", image: frame.picture };
 }
 
-export function drawAxis(plot, top) {
+function drawAxis(plot, top) {
   const group = svgElement("g", { class: "tl-axis", "aria-hidden": "true" }, plot.svg);
   const { duration_s } = plot.data;
-  svgElement("path", { d: `M${fixed(plot.x(0))} ${top}H${fixed(plot.x(duration_s))}` }, group);
+  svgElement("path", { d: `M${round(plot.x(0))} ${top}H${round(plot.x(duration_s))}` }, group);
   for (const time_s of ticks(duration_s, plot.width)) {
-    const x = fixed(plot.x(time_s));
+    const x = round(plot.x(time_s));
     svgElement("path", { d: `M${x} ${top}v5` }, group);
-    // The ends are set flush, so that no label is cut off.
+    // The first and last label are aligned to the edges, so that neither is cut off.
     const anchor = x < 30 ? "start" : x > plot.outer - 30 ? "end" : "middle";
     const at = anchor === "end" ? plot.outer : x;
     svgElement("text", { x: at, y: top + 19, "text-anchor": anchor }, group).textContent = clock(time_s);
   }
   return { bottom: top + 24 };
 }
+
+Object.assign(globalThis.framesift, { bars, drawAxis, drawCurve, drawEvents, drawLane, frameTip, markerPath, svgElement });

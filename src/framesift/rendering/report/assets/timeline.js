@@ -1,19 +1,18 @@
-// A video's timeline: relevance curve, events, and one lane per method with its chosen frames, the stretches left out and
-// the swaps, on one time axis. It knows nothing of the page around it; timeline.css gives it its looks.
-import { clock } from "./scale.js";
-import { bars, drawAxis, drawCurve, drawEvents, drawLane, frameTip, svgElement } from "./rows.js";
+// A video's timeline: relevance curve, events, and one lane per method with its selected frames, omitted segments and
+// swaps, on one time axis. It is independent of the page around it; timeline.css styles it.
+const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, frameTip, svgElement } = globalThis.framesift;
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
-const PICTURE = { width: 220, height: 160 }; // the most that a picture beside the pointer takes, in pixels
-const REST_MS = 90; // the pointer rests this long before a picture is fetched for where it stands
+const MAX_IMAGE = { width: 220, height: 160 }; // pixels of an image in the tip
+const REST_MS = 90; // how long the pointer rests before an image is loaded for its time
 
-function tidy(data) {
+function withDefaults(data) {
   const { times_s = [], relevance = [] } = data.curve ?? {};
   const lanes = (data.lanes ?? []).map((lane, k) => ({ omitted: [], swaps: [], ...lane, key: `lane ${k}` }));
-  const ends = [times_s.at(-1) ?? 0, ...lanes.flatMap((lane) => lane.frames.map((frame) => frame.time_s))];
-  // A last frame may lie a step past the stated end; the axis must still hold it.
-  const duration_s = ends.reduce((most, end) => Math.max(most, end), data.duration_s || 0) || 1;
+  const lastTimes_s = [times_s.at(-1) ?? 0, ...lanes.flatMap((lane) => lane.frames.map((frame) => frame.time_s))];
+  // The last frame may come after the duration that the container declares.
+  const duration_s = lastTimes_s.reduce((latest, time_s) => Math.max(latest, time_s), data.duration_s || 0) || 1;
   return { ...data, duration_s, curve: { times_s, relevance }, events: data.events ?? [], lanes };
 }
 
@@ -24,38 +23,38 @@ function html(name, className, parent) {
   return element;
 }
 
-/** Words and a picture beside the pointer. A picture to come has its room kept, so that nothing jumps when it is there. */
+/** The tip beside the pointer: text and an image. Space for an image is reserved while it loads, so that nothing moves. */
 function makeTip(root) {
   const box = html("div", "tl-tip", root);
-  box.setAttribute("aria-hidden", "true"); // what it says is in the labels of the things themselves
+  box.setAttribute("aria-hidden", "true"); // its text is in the labels of the items
   box.hidden = true;
-  const picture = html("img", "tl-tip-picture", box);
-  picture.alt = "";
+  const image = html("img", "tl-tip-image", box);
+  image.alt = "";
   const title = html("div", "tl-tip-title", box);
   const text = html("div", "tl-tip-text", box);
   text.dir = "auto";
-  let resting = 0;
-  let put = () => {}; // once more, when its size has changed
-  const draw = (address) => picture.getAttribute("src") !== address && picture.setAttribute("src", address);
-  picture.addEventListener("load", () => put());
-  picture.addEventListener("error", () => {
-    picture.hidden = true;
-    put();
+  let restTimer = 0;
+  let reposition = () => {}; // called again when the size of the tip has changed
+  const load = (url) => image.getAttribute("src") !== url && image.setAttribute("src", url);
+  image.addEventListener("load", () => reposition());
+  image.addEventListener("error", () => {
+    image.hidden = true;
+    reposition();
   });
 
-  function fetchLater({ address, width, height }) {
-    const scale = Math.min(1, PICTURE.width / width, PICTURE.height / height);
-    picture.width = Math.round(width * scale);
-    picture.height = Math.round(height * scale);
-    if (picture.getAttribute("src") === address) return;
-    picture.removeAttribute("src");
-    resting = setTimeout(() => draw(address), REST_MS);
+  function loadAfterRest({ url, width, height }) {
+    const scale = Math.min(1, MAX_IMAGE.width / width, MAX_IMAGE.height / height);
+    image.width = Math.round(width * scale);
+    image.height = Math.round(height * scale);
+    if (image.getAttribute("src") === url) return;
+    image.removeAttribute("src");
+    restTimer = setTimeout(() => load(url), REST_MS);
   }
 
-  /** Below the row, or above it where the window ends; where neither has room, as low as the window allows. */
+  /** Below the row; above it if the window ends first; if neither fits, as low as the window allows. */
   function place(x, above, below) {
-    const most = root.clientWidth - box.offsetWidth;
-    box.style.left = `${Math.max(0, Math.min(most, x - box.offsetWidth / 2))}px`;
+    const maxLeft = root.clientWidth - box.offsetWidth;
+    box.style.left = `${Math.max(0, Math.min(maxLeft, x - box.offsetWidth / 2))}px`;
     const top = root.getBoundingClientRect().top;
     const lowest = innerHeight - top - box.offsetHeight - 4;
     const over = above - box.offsetHeight - 10;
@@ -65,44 +64,44 @@ function makeTip(root) {
 
   return {
     show(tip, x, above, below) {
-      clearTimeout(resting);
+      clearTimeout(restTimer);
       title.textContent = tip.title;
       text.textContent = tip.text;
       text.hidden = !tip.text;
-      picture.hidden = !tip.picture && !tip.near;
-      if (tip.picture) {
-        picture.removeAttribute("width");
-        picture.removeAttribute("height");
-        draw(tip.picture);
-      } else if (tip.near) fetchLater(tip.near);
+      image.hidden = !tip.image && !tip.nearby;
+      if (tip.image) {
+        image.removeAttribute("width");
+        image.removeAttribute("height");
+        load(tip.image);
+      } else if (tip.nearby) loadAfterRest(tip.nearby);
       box.hidden = false;
-      put = () => place(x, above, below);
-      put();
+      reposition = () => place(x, above, below);
+      reposition();
     },
     hide() {
-      clearTimeout(resting);
+      clearTimeout(restTimer);
       box.hidden = true;
     },
   };
 }
 
 /**
- * Draw a timeline into `element` and keep it right as the element changes size.
+ * Draw a timeline into `element` and redraw it when the element changes size.
  *
  * data: {duration_s, curve: {times_s, relevance}, events: [{start_s, end_s, text}],
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
- *        onFrame(id), onSeek(time_s), pictureNear(time_s) -> {address, width, height}}; all but duration_s may be
- *        missing. Ids are unique over all lanes.
- * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), destroy()}; update takes only what changed.
+ *        onFrame(id), onSeek(time_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
+ *        Ids are unique over all lanes.
+ * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), destroy()}; update merges.
  */
-export function drawTimeline(element, data) {
-  let given = data;
+function drawTimeline(element, data) {
+  let current = data;
   let rows = [];
   let plot = null;
   let marked = null;
   let played_s = null;
-  let byFocus = false; // whether what stands beside the pointer is there for the keyboard
-  const places = new Map(); // where the arrow keys stand in each row, kept over redraws
+  let isForFocus = false; // whether the tip belongs to the focused item rather than to the pointer
+  const positions = new Map(); // of the arrow keys in each row, kept when redrawing
   const root = html("div", "tl", element);
   const svg = svgElement("svg", { class: "tl-svg", role: "group", "aria-label": "Timeline of the video" }, root);
   const now = html("div", "tl-now", root);
@@ -111,20 +110,20 @@ export function drawTimeline(element, data) {
   const tip = makeTip(root);
 
   function caption(text, top) {
-    const room = Math.floor(plot.width / 6.5);
+    const length = Math.floor(plot.width / 6.5); // characters
     const line = svgElement("text", { class: "tl-caption", x: SIDE, y: top + 15 }, svg);
-    line.textContent = text.length > room ? `${text.slice(0, room - 1)}…` : text;
+    line.textContent = text.length > length ? `${text.slice(0, length - 1)}…` : text;
     return top + CAPTION_HEIGHT;
   }
 
   function redraw() {
     const outer = root.clientWidth;
     if (!outer) return;
-    const held = svg.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    const shown = tidy(given);
+    const focusedKey = svg.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const shown = withDefaults(current);
     const width = outer - 2 * SIDE;
     const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
-    plot = { svg, data: shown, outer, width, x, places, focusOn, seek: given.onSeek };
+    plot = { svg, data: shown, outer, width, x, positions, showForFocus, seek: current.onSeek };
     svg.replaceChildren();
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
     rows = [];
@@ -136,38 +135,38 @@ export function drawTimeline(element, data) {
       top = row.bottom + gap;
     };
     if (shown.curve.relevance.some(Number.isFinite)) add("Relevance to the question", (y) => drawCurve(plot, y), 12);
-    if (shown.events.length) add(`Words said or shown (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
+    if (shown.events.length) add(`Events: subtitles, speech or text on screen (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
     for (const lane of shown.lanes) add(lane.caption ?? lane.name, (y) => drawLane(plot, lane, y), 8);
     add("", (y) => drawAxis(plot, y + 4), 0);
     plot.guide = guide;
     plot.height = top;
     plot.head = svgElement("path", { class: "tl-playhead" }, svg);
-    plot.lit = svgElement("path", { class: "tl-lit" }, svg);
+    plot.highlight = svgElement("path", { class: "tl-highlight" }, svg);
     hide();
     playing(played_s);
     svg.setAttribute("viewBox", `0 0 ${outer} ${top}`);
     svg.setAttribute("width", outer);
     svg.setAttribute("height", top);
     mark(marked);
-    if (held) svg.querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+    if (focusedKey) svg.querySelector(`[data-key="${CSS.escape(focusedKey)}"]`)?.focus({ preventScroll: true });
   }
 
-  /** Words beside what they are about, which reaches from `above` to `below`. */
+  /** Show the tip of an item that extends from `above` to `below`. */
   function show(found, x, above, below) {
-    const { item, y: from = 0, height = 0 } = found.lit ?? {};
-    plot.lit.setAttribute("d", item ? bars(plot, [item], from - 2, height + 4, 3) : "M0 0");
+    const { item, y: from = 0, height = 0 } = found.highlight ?? {};
+    plot.highlight.setAttribute("d", item ? bars(plot, [item], from - 2, height + 4, 3) : "M0 0");
     tip.show(found, x, above, below);
   }
 
-  /** The same for what has the keyboard's focus; it goes when the focus does. */
-  function focusOn(...given) {
-    byFocus = true;
-    show(...given);
+  /** Show the tip of the focused item; it disappears with the focus. */
+  function showForFocus(...shown) {
+    isForFocus = true;
+    show(...shown);
   }
 
   function hide() {
-    byFocus = false;
-    plot.lit.setAttribute("d", "M0 0");
+    isForFocus = false;
+    plot.highlight.setAttribute("d", "M0 0");
     tip.hide();
   }
 
@@ -179,8 +178,8 @@ export function drawTimeline(element, data) {
     return { x, y, time_s, row: rows.find((row) => y >= row.top && y <= row.bottom) };
   }
 
-  /** Ring the marker that a press would take: the nearest, which is not always the one on top. */
-  function pointAt(id) {
+  /** Outline the marker that a click would open: the nearest, which is not always the topmost. */
+  function outline(id) {
     svg.querySelector(".tl-near")?.classList.remove("tl-near");
     if (id !== null) markerOf(id)?.classList.add("tl-near");
   }
@@ -188,21 +187,21 @@ export function drawTimeline(element, data) {
   function leave() {
     if (!plot) return;
     hide();
-    pointAt(null);
+    outline(null);
     now.hidden = true;
     plot.guide.setAttribute("d", "M0 0");
   }
 
   function point(event) {
     const { x, y, time_s, row } = at(event);
-    const near = given.pictureNear?.(time_s);
-    const found = row?.tip?.(time_s, x, y) ?? (near && { title: clock(time_s), text: "" });
-    byFocus = false;
-    if (found) show({ near, ...found }, x, row?.top ?? y, row?.bottom ?? y);
+    const nearby = current.imageNear?.(time_s);
+    const found = row?.tipAt?.(time_s, x, y) ?? (nearby && { title: clock(time_s), text: "" });
+    isForFocus = false;
+    if (found) show({ nearby, ...found }, x, row?.top ?? y, row?.bottom ?? y);
     else hide();
-    const frame = row?.press?.(time_s, x, y);
-    svg.classList.toggle("tl-can-press", Boolean(frame) || Boolean(given.onSeek));
-    pointAt(frame?.id ?? null);
+    const frame = row?.frameAt?.(time_s, x, y);
+    svg.classList.toggle("tl-clickable", Boolean(frame) || Boolean(current.onSeek));
+    outline(frame?.id ?? null);
     const line = plot.x(time_s);
     plot.guide.setAttribute("d", `M${line} 0V${plot.height - 24}`);
     now.hidden = false;
@@ -212,38 +211,38 @@ export function drawTimeline(element, data) {
   }
   svg.addEventListener("pointermove", point);
   svg.addEventListener("pointerdown", point);
-  // A finger leaves as soon as it has tapped; what it tapped stays until the next tap.
+  // A touch pointer leaves at the end of the tap; the tip stays until the next tap.
   svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && leave());
-  const outside = (event) => svg.contains(event.target) || leave();
-  document.addEventListener("pointerdown", outside);
+  const leaveIfOutside = (event) => svg.contains(event.target) || leave();
+  document.addEventListener("pointerdown", leaveIfOutside);
   svg.addEventListener("click", (event) => {
     const { x, y, time_s, row } = at(event);
-    const frame = row?.press?.(time_s, x, y);
-    if (frame) choose(frame.id);
-    else given.onSeek?.(time_s);
+    const frame = row?.frameAt?.(time_s, x, y);
+    if (frame) open(frame.id);
+    else current.onSeek?.(time_s);
   });
 
   const markerOf = (id) => svg.querySelector(`[data-frame="${CSS.escape(String(id))}"]`);
 
-  function rove(marker) {
+  function makeTabStop(marker) {
     for (const other of marker.parentNode.children) other.setAttribute("tabindex", other === marker ? 0 : -1);
-    places.set(marker.dataset.lane, marker.dataset.frame);
+    positions.set(marker.dataset.lane, marker.dataset.frame);
   }
 
   function focus(id) {
     const marker = markerOf(id);
     if (!marker) return;
-    rove(marker);
+    makeTabStop(marker);
     marker.focus();
   }
 
-  function choose(id) {
+  function open(id) {
     focus(id);
     leave();
-    given.onFrame?.(id);
+    current.onFrame?.(id);
   }
 
-  /** The marker of the next lane up or down that is closest in time. */
+  /** The marker closest in time in the lane above or below. */
   function across(marker, step) {
     const lanes = [...svg.querySelectorAll(".tl-markers")];
     const lane = lanes[lanes.indexOf(marker.parentNode) + step];
@@ -265,12 +264,12 @@ export function drawTimeline(element, data) {
       ArrowUp: () => across(marker, -1),
       ArrowDown: () => across(marker, 1),
     };
-    if (event.key === "Enter" || event.key === " ") choose(marker.dataset.frame);
+    if (event.key === "Enter" || event.key === " ") open(marker.dataset.frame);
     else if (event.key in moves) focus((moves[event.key]() ?? marker).dataset.frame);
     else return;
     event.preventDefault();
   });
-  // On the element around it: an SVG element that listens for focus becomes a stop for Tab in Chromium.
+  // On the parent: in Chromium an SVG element that listens for focus becomes a tab stop.
   root.addEventListener("focusin", (event) => {
     const marker = event.target.closest(".tl-marker");
     if (!marker || !marker.matches(":focus-visible")) return;
@@ -278,9 +277,9 @@ export function drawTimeline(element, data) {
     const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
     const box = marker.getBoundingClientRect();
     const top = svg.getBoundingClientRect().top;
-    focusOn(frameTip(frame), plot.x(frame.time_s), box.top - top - 6, box.bottom - top + 6);
+    showForFocus(frameTip(frame), plot.x(frame.time_s), box.top - top - 6, box.bottom - top + 6);
   });
-  root.addEventListener("focusout", () => byFocus && hide());
+  root.addEventListener("focusout", () => isForFocus && hide());
 
   function mark(id) {
     marked = id;
@@ -288,7 +287,7 @@ export function drawTimeline(element, data) {
     if (id !== null) markerOf(id)?.classList.add("tl-marked");
   }
 
-  /** Show where the video plays. */
+  /** Show the playback position. */
   function playing(time_s) {
     played_s = time_s;
     if (!plot) return;
@@ -307,7 +306,7 @@ export function drawTimeline(element, data) {
   redraw();
   return {
     update(changed) {
-      given = { ...given, ...changed };
+      current = { ...current, ...changed };
       redraw();
     },
     mark,
@@ -315,8 +314,10 @@ export function drawTimeline(element, data) {
     focus,
     destroy() {
       observer.disconnect();
-      document.removeEventListener("pointerdown", outside);
+      document.removeEventListener("pointerdown", leaveIfOutside);
       root.remove();
     },
   };
 }
+
+globalThis.framesift.drawTimeline = drawTimeline;

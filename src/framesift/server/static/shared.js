@@ -1,0 +1,7 @@
+// The report's scripts as a module. They share functions through the global object `framesift` instead of importing,
+// because the report inlines them and a page opened from disk can't import.
+import "./scale.js";
+import "./rows.js";
+import "./timeline.js";
+
+export const { clock, drawTimeline, markerPath, nearest, svgElement } = globalThis.framesift;
