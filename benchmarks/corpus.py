@@ -25,9 +25,9 @@ import numpy as np
 
 import framesift as fs
 from framesift._utils.optional import is_installed
-from framesift.batch.index_worker import Settings, stamp
-from framesift.batch.journal import FOLDER
+from framesift.batch.journal import FOLDER, file_stamp
 from framesift.batch.search import search
+from framesift.batch.settings import IndexSettings
 from framesift.encoders.base import identify
 from framesift.store.store import Key, Store
 
@@ -107,8 +107,8 @@ def resume(folder, args):
     name, mark = identify("offline")
     store, videos = folder / "store", folder / "many"
     videos.mkdir()
-    said = Settings(str(store), name, mark, "auto", "exact")
-    sub = said.key("any").folder.name
+    settings = IndexSettings(str(store), name, mark, "auto", "exact")
+    sub = settings.key("any").folder.name
     lines = []
     for k in range(args.entries):
         path, video = videos / f"{k}.mp4", f"{k:032x}"
@@ -117,7 +117,9 @@ def resume(folder, args):
         kept.mkdir(parents=True)
         (kept / "manifest.json").touch()
         row = {"path": str(path), "fingerprint": video, "frames": 3600, "seconds": 9.0, "bytes": 10**6, "subtitles": ""}
-        lines.append(json.dumps(row | {"status": "indexed", "stamp": stamp(str(path)), "encoder": name, "tries": 1}))
+        lines.append(
+            json.dumps(row | {"status": "indexed", "stamp": file_stamp(str(path)), "encoder": name, "tries": 1})
+        )
     (store / FOLDER).mkdir()
     (store / FOLDER / f"seen-{sub}.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "list.txt").write_text("".join(f"{videos / f'{k}.mp4'}\n" for k in range(args.entries)))

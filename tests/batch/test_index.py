@@ -44,7 +44,7 @@ def test_a_second_run_opens_no_video(ten, known, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "framesift.batch.executors.local.subprocess.Popen", lambda *_, **__: pytest.fail("a worker was started")
     )
-    monkeypatch.setattr("framesift.batch.index_worker.fingerprint", lambda _: pytest.fail("a video was opened"))
+    monkeypatch.setattr("framesift.batch.workers.fingerprint", lambda _: pytest.fail("a video was opened"))
     second = fs.corpus.index(ten, encoder=known, store=tmp_path, workers=2)
     assert second.counts["kept"] == 10
     assert [row["fingerprint"] for row in second.rows] == [row["fingerprint"] for row in first.rows]
@@ -73,7 +73,7 @@ def test_a_crash_and_a_hang_cost_their_own_tries(mixed, known, tmp_path):
     rows = {Path(row["path"]).name: row for row in made.rows}
     assert made.counts == {"indexed": 3, "kept": 0, "failed": 3, "waiting": 0}
     assert "killed by SIGSEGV" in rows["crash.mp4"]["error"] and rows["crash.mp4"]["tries"] == 2
-    assert "nothing moved for 1.5 s" in rows["hang.mp4"]["error"] and rows["hang.mp4"]["tries"] == 2
+    assert "no progress for 1.5 s" in rows["hang.mp4"]["error"] and rows["hang.mp4"]["tries"] == 2
     assert "text.mp4" in rows["text.mp4"]["error"] and rows["text.mp4"]["error"].count("\n") == 0
     kept = read_manifest_rows(made.manifest)
     assert [(row["path"], row["status"], row["error"]) for row in kept] == [
@@ -190,7 +190,7 @@ def test_a_video_that_lies_elsewhere_is_fetched_indexed_and_not_left_behind(know
     said = {"encoder": known, "store": tmp_path / "s", "limits": Limits(tries=1)}
     made = fs.corpus.index(tmp_path / "list.csv", **said)
     assert [row["status"] for row in made.rows] == ["indexed", "failed"]
-    assert "none.mp4 is not there" in made.failed[0]["error"]
+    assert "none.mp4 does not exist" in made.failed[0]["error"]
     assert not list((tmp_path / "copies").iterdir())
     fs.index(video, known, store=tmp_path / "one")
     assert payloads(tmp_path / "one") == payloads(tmp_path / "s")

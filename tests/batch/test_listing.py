@@ -6,7 +6,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from framesift.batch.listing import Video, list_videos
+from framesift.batch.listing import VideoEntry, list_videos
 from framesift.errors import InputError
 
 
@@ -18,7 +18,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_and_a_pattern_give_full_paths(folder):
-    both = [Video(str(folder / "a.mkv")), Video(str(folder / "b.mp4"))]
+    both = [VideoEntry(str(folder / "a.mkv")), VideoEntry(str(folder / "b.mp4"))]
     assert list_videos(folder) == both
     assert list_videos([str(folder / "*.mp4"), folder]) == [both[1], both[0]]
 
@@ -30,9 +30,9 @@ def test_lists_of_every_kind_say_the_same(folder):
         {"path": (folder / "b.mp4").as_uri(), "subtitles": ""},
     ]
     wanted = [
-        Video(str(folder / "a.mkv"), str(folder / "a.srt")),
-        Video("s3://bucket/b.mp4"),
-        Video(str(folder / "b.mp4")),
+        VideoEntry(str(folder / "a.mkv"), str(folder / "a.srt")),
+        VideoEntry("s3://bucket/b.mp4"),
+        VideoEntry(str(folder / "b.mp4")),
     ]
     (folder / "l.csv").write_text("path,subtitles\n" + "".join(f"{r['path']},{r['subtitles'] or ''}\n" for r in rows))
     (folder / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -47,11 +47,11 @@ def test_lists_of_every_kind_say_the_same(folder):
     ("name", "text", "told"),
     [
         ("l.csv", "title\nx\n", "row 1 has the columns title"),
-        ("l.csv", 'path\n""\n', "row 1 names no video"),
+        ("l.csv", 'path\n""\n', "row 1 has no video"),
         ("l.jsonl", "{", "line 1 is not JSON"),
         ("l.jsonl", "[1]", "expected a path"),
-        ("l.txt", "# nothing\n", "holds no video"),
-        ("l.parquet", "no table", "is no Parquet file"),
+        ("l.txt", "# nothing\n", "lists no video"),
+        ("l.parquet", "no table", "is not a Parquet file"),
     ],
 )
 def test_a_list_that_cant_be_used_is_one_sentence(tmp_path, name, text, told):

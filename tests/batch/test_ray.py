@@ -57,7 +57,7 @@ def test_on_ray_a_crash_and_a_hang_cost_their_own_tries(cluster, known, tmp_path
     made = fs.corpus.index(tmp_path / "*.mp4", engine="ray", encoder=known, store=tmp_path / "s", limits=limits)
     rows = {Path(row["path"]).stem: row for row in made.rows}
     assert made.counts["indexed"] == 3 and made.counts["failed"] == 2
-    assert "SIGSEGV" in rows["crash"]["error"] and "nothing moved" in rows["hang"]["error"]
+    assert "SIGSEGV" in rows["crash"]["error"] and "no progress" in rows["hang"]["error"]
 
 
 def test_on_ray_a_killed_actor_and_a_killed_worker_lose_nothing(cluster, known, tmp_path):

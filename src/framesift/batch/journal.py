@@ -1,11 +1,11 @@
-"""What a run knows of its videos, on disk at every moment.
+"""The state of an indexing run on disk, complete at every moment.
 
-    STORE/corpus/seen-<encoder and sampling>.jsonl   finished videos, by path, size, time of change and inode
-    MANIFEST.jsonl                                   the run's journal: each try's start and each video's end
+    STORE/corpus/seen-<encoder and sampling>.jsonl   finished videos, by path, size, modification time and inode
+    MANIFEST.jsonl                                   the run's journal: start of each attempt, end of each video
     MANIFEST.parquet                                 a row per video, written when the run ends or is stopped
 
-Lines are added in one write each; one that was cut off is passed over. The first file makes going on quick, the
-journal makes it fair: a try that never ended counts, so a video that takes a whole machine down is not tried for ever.
+Each line is appended in one write; a truncated line is skipped. The first file makes resuming fast. The journal counts
+attempts that never ended, so a video that takes a whole machine down is not tried for ever.
 """
 
 import json
@@ -14,32 +14,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from framesift._utils.files import atomic_path
 from framesift._utils.optional import require
-from framesift.batch.index_worker import Settings, stamp
-from framesift.batch.listing import Video
+from framesift.batch.listing import VideoEntry, is_url
+from framesift.batch.settings import IndexSettings
 from framesift.errors import FramesiftError
 from framesift.store.store import MANIFEST
 
 FOLDER = "corpus"  # inside the store
-# Column → its type in the Parquet file. seconds: what the last try took.
+# Column → its type in the Parquet file. seconds: of the last attempt.
 COLUMNS = {
     "path": "string",
     "fingerprint": "string",
     "frames": "int64",
     "seconds": "float64",
     "bytes": "int64",
-    "status": "string",  # indexed (by this or an earlier run of it), kept (was there before), failed, waiting
+    "status": "string",  # indexed (by this or an earlier run of it), kept (was in the store before), failed, waiting
     "error": "string",
     "duration_s": "float64",
     "tries": "int64",
     "encoder": "string",
     "subtitles": "string",
 }
-Row = dict[str, Any]
+ManifestRow = dict[str, Any]
 
 
-class Lines:
-    """A file of JSON lines that any number of processes may add to."""
+class JsonLines:
+    """A file of JSON lines that any number of processes may append to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,8 +57,8 @@ class Lines:
                 except ValueError:
                     continue
 
-    def add(self, value: Any) -> None:
-        # The line break in front ends whatever a full disk or a kill cut off before.
+    def append(self, value: Any) -> None:
+        # The leading line break ends a line that a full disk or a kill truncated.
         line = ("\n" + json.dumps(value) + "\n").encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,104 +71,115 @@ class Lines:
         except OSError as error:
             raise FramesiftError(
                 f"{self.path} can't be written ({error.strerror or error}); free some space and run the command again: "
-                "what was done so far is kept"
+                "finished work is saved"
             ) from error
 
 
-class Seen:
-    """Finished videos, known without opening them."""
+class FinishedVideos:
+    """Videos indexed by earlier runs, recognised without opening them."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        key = settings.key("any")
+    def __init__(self, settings: IndexSettings) -> None:
         self._root = Path(settings.store)
-        self._lines = Lines(self._root / FOLDER / f"seen-{key.folder.name}.jsonl")
-        self._rows: dict[str, Row] = {
+        self._folder = settings.key("any").folder.name
+        self._lines = JsonLines(self._root / FOLDER / f"seen-{self._folder}.jsonl")
+        self._rows: dict[str, ManifestRow] = {
             row["path"]: row for row in self._lines if isinstance(row, dict) and "path" in row
         }
-        self._folder = key.folder.name
 
-    def find(self, video: Video) -> Row | None:
-        """What is known of this video, if it is still the same and its index is there."""
+    def find(self, video: VideoEntry) -> ManifestRow | None:
+        """The row of this video, if the file is unchanged and its index exists."""
         row = self._rows.get(video.path)
         if row is None or row["subtitles"] != video.subtitles:
             return None
-        if stamp(video.path) != row["stamp"]:
+        if file_stamp(video.path) != row["stamp"]:
             return None
-        there = os.path.exists(os.path.join(self._root, row["fingerprint"], self._folder, MANIFEST))
-        return row if there else None
+        manifest = os.path.join(self._root, row["fingerprint"], self._folder, MANIFEST)
+        return row if os.path.exists(manifest) else None
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ManifestRow) -> None:
         self._rows[row["path"]] = row
-        self._lines.add(row)
+        self._lines.append(row)
 
 
-class History(NamedTuple):
-    """What the journal of earlier runs says of a video."""
+def file_stamp(path: str) -> list[int] | None:
+    """Size, modification time and inode: equal values mean an unchanged file.
 
-    tries: int = 0  # since it last ended
-    error: str = ""  # why it failed, if that was its end
+    None for a URL, whose content is assumed to stay the same, and for a missing file.
+    """
+    if is_url(path) or not os.path.exists(path):
+        return None
+    status = os.stat(path)
+    return [status.st_size, status.st_mtime_ns, status.st_ino]
 
 
-def read_journal(lines: Lines) -> dict[str, History]:
-    told: dict[str, History] = {}
+class JournalEntry(NamedTuple):
+    """The state of a video after earlier runs."""
+
+    tries: int = 0  # attempts that never ended
+    error: str = ""  # why it failed, if it did
+
+
+def read_journal(lines: JsonLines) -> dict[str, JournalEntry]:
+    """The entry of each video path in the journal."""
+    entries: dict[str, JournalEntry] = {}
     for line in lines:
         if not isinstance(line, dict) or "path" not in line:
             continue
-        before = told.get(line["path"], History())
+        before = entries.get(line["path"], JournalEntry())
         if line.get("event") == "started":
-            told[line["path"]] = before._replace(tries=before.tries + 1)
+            entries[line["path"]] = before._replace(tries=before.tries + 1)
         elif line.get("event") in ("retried", "stopped"):
-            # This try has an end: only the driver's death leaves one open.
-            told[line["path"]] = before._replace(tries=max(0, before.tries - 1))
+            # This attempt ended: only the death of the driver leaves one open.
+            entries[line["path"]] = before._replace(tries=max(0, before.tries - 1))
         else:
-            told[line["path"]] = History(0, line.get("error", ""))
-    return told
+            entries[line["path"]] = JournalEntry(0, line.get("error", ""))
+    return entries
 
 
-def write_manifest(path: Path, rows: Iterable[Row]) -> None:
-    """The rows as a Parquet file, whole or not at all."""
+def write_manifest(path: Path, rows: Iterable[ManifestRow]) -> None:
+    """Write the rows as a Parquet file, atomically."""
     require("pyarrow", "corpus")
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    kept = list(rows)
+    table_rows = list(rows)
     fields = {name: getattr(arrow, kind)() for name, kind in COLUMNS.items()}
-    columns = {name: arrow.array([_cell(row.get(name)) for row in kept], type=kind) for name, kind in fields.items()}
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    columns = {name: arrow.array([_cell(row.get(name)) for row in table_rows], type=t) for name, t in fields.items()}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(arrow.table(columns), temporary)
-        temporary.replace(path)
+        with atomic_path(path) as temporary:
+            parquet.write_table(arrow.table(columns), temporary)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise FramesiftError(
             f"{path} can't be written ({error.strerror or error}); free some space and run the command again"
         ) from error
 
 
-def read_manifest_rows(path: Path) -> list[Row]:
+def read_manifest_rows(path: Path) -> list[ManifestRow]:
     require("pyarrow", "corpus")
     import pyarrow.parquet as parquet
 
-    rows: list[Row] = parquet.read_table(path).to_pylist()
+    rows: list[ManifestRow] = parquet.read_table(path).to_pylist()
     return rows
 
 
-def row_of(video: Video, settings: Settings, **said: Any) -> Row:
-    """A manifest row, every column there."""
-    row: Row = dict.fromkeys(COLUMNS)
-    row |= {"path": video.path, "subtitles": video.subtitles, "encoder": settings.encoder, "status": "waiting"}
-    return row | said
+def manifest_row(video: VideoEntry, settings: IndexSettings) -> ManifestRow:
+    """The row of a video that waits to be indexed, with every column."""
+    row: ManifestRow = dict.fromkeys(COLUMNS)
+    return row | {
+        "path": video.path,
+        "subtitles": video.subtitles,
+        "encoder": settings.encoder,
+        "status": "waiting",
+    }
 
 
-def _cell(value: Any) -> Any:
-    """A file name that is no Unicode has to be shown somehow; Parquet takes Unicode only."""
-    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value
-
-
-def counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def count_by_status(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     counts = dict.fromkeys(("indexed", "kept", "failed", "waiting"), 0)
     for row in rows:
         counts[row["status"]] += 1
     return counts
+
+
+def _cell(value: Any) -> Any:
+    """Replace the bytes of file names that are not Unicode, which Parquet does not accept."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value

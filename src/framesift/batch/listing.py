@@ -1,4 +1,4 @@
-"""Which videos: a folder, a pattern, a file, or a list of paths and URLs as text, CSV, JSONL or Parquet."""
+"""Lists of videos: a directory, a pattern, a file, or paths and URLs in a text, CSV, JSONL or Parquet file."""
 
 import csv
 import json
@@ -19,52 +19,52 @@ SUBTITLE_COLUMNS = ("subtitles", "subtitle", "subtitles_path", "subtitle_path", 
 
 
 @dataclass(frozen=True)
-class Video:
+class VideoEntry:
     """A path or a URL, and its subtitle file where the list names one."""
 
     path: str
     subtitles: str = ""
 
 
-def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Video]:
-    """The videos of one or more sources, each once, in order. Paths inside a list are relative to the list."""
+def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[VideoEntry]:
+    """List the videos of one or more sources, each once, in order. Paths inside a list file are relative to it."""
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
-    found: dict[str, Video] = {}
+    entries: dict[str, VideoEntry] = {}
     for name in [os.fspath(name) for name in names]:
         if is_url(name):
-            videos = [Video(name)]
+            videos = [VideoEntry(name)]
         elif name.lower().endswith(LISTS) and not Path(name).is_dir():
             videos = _read_list(Path(name))
         else:
-            videos = [Video(os.path.abspath(path)) for path in find_videos([name])]
+            videos = [VideoEntry(os.path.abspath(path)) for path in find_videos([name])]
         for video in videos:
-            found.setdefault(video.path, video)
-    if not found:
-        raise InputError("no video was named; expected a list, a folder or a pattern")
-    return list(found.values())
+            entries.setdefault(video.path, video)
+    if not entries:
+        raise InputError("no video was given; expected a list, a directory or a pattern")
+    return list(entries.values())
 
 
 def is_url(name: str) -> bool:
-    """Whether it has to be fetched first; file:// is a path in disguise."""
+    """Whether the file has to be downloaded first; file:// URLs are local paths."""
     return "://" in name and not name.startswith("file://")
 
 
 def resolve(name: str, folder: Path) -> str:
-    """A path of a list as a full path; a URL as it is."""
+    """The absolute path of a list entry; a URL unchanged."""
     if name.startswith("file://"):
         name = unquote(urlsplit(name).path)
     return name if is_url(name) else os.path.abspath(folder / name)
 
 
 def column_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The row's own word for one of these columns."""
+    """The row's spelling of the first of these column names it has."""
     lowered = {str(key).strip().lower(): str(key) for key in row}
     return next((lowered[name] for name in names if name in lowered), None)
 
 
-def _read_list(path: Path) -> list[Video]:
+def _read_list(path: Path) -> list[VideoEntry]:
     try:
-        rows = list(_rows(path))
+        rows = list(_read_rows(path))
     except OSError as error:
         raise InputError(f"{path} can't be read ({error.strerror or error}); expected a list of videos") from None
     except UnicodeDecodeError:
@@ -73,20 +73,24 @@ def _read_list(path: Path) -> list[Video]:
     for number, row in enumerate(rows, 1):
         column = column_of(row, PATH_COLUMNS)
         if column is None:
-            had = ", ".join(map(str, row)) or "none"
-            raise InputError(f"{path}, row {number} has the columns {had}; expected one of {', '.join(PATH_COLUMNS)}")
+            columns = ", ".join(map(str, row)) or "none"
+            raise InputError(
+                f"{path}, row {number} has the columns {columns}; expected one of {', '.join(PATH_COLUMNS)}"
+            )
         name = row[column]
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"{path}, row {number} names no video; expected a path or a URL under {column}")
-        beside = column_of(row, SUBTITLE_COLUMNS)
-        subtitles = row[beside] if beside else None
-        videos.append(Video(resolve(name.strip(), path.parent), resolve(subtitles, path.parent) if subtitles else ""))
+            raise InputError(f"{path}, row {number} has no video; expected a path or a URL under {column}")
+        subtitle_column = column_of(row, SUBTITLE_COLUMNS)
+        subtitles = row[subtitle_column] if subtitle_column else None
+        videos.append(
+            VideoEntry(resolve(name.strip(), path.parent), resolve(subtitles, path.parent) if subtitles else "")
+        )
     if not videos:
-        raise InputError(f"{path} holds no video; expected a path or a URL per row")
+        raise InputError(f"{path} lists no video; expected a path or a URL per row")
     return videos
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     ending = path.suffix.lower()
     if ending == ".parquet":
         yield from _parquet_rows(path)
@@ -103,15 +107,15 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
                 yield {"path": text}
 
 
-def _json_row(text: str, place: str) -> Mapping[str, Any]:
+def _json_row(text: str, location: str) -> Mapping[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not JSON ({error}); expected a path, or an object with one") from None
+        raise InputError(f"{location} is not JSON ({error}); expected a path, or an object with one") from None
     if isinstance(value, str):
         return {"path": value}
     if not isinstance(value, dict):
-        raise InputError(f"{place} is {text[:40]!r}; expected a path, or an object with one")
+        raise InputError(f"{location} is {text[:40]!r}; expected a path, or an object with one")
     return value
 
 
@@ -122,12 +126,12 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
     try:
         with parquet.ParquetFile(path) as table:
-            known = [*PATH_COLUMNS, *SUBTITLE_COLUMNS]
-            wanted = [name for name in table.schema_arrow.names if name.strip().lower() in known]
+            used = [*PATH_COLUMNS, *SUBTITLE_COLUMNS]
+            wanted = [name for name in table.schema_arrow.names if name.strip().lower() in used]
             if not wanted:
-                had = ", ".join(table.schema_arrow.names)
-                raise InputError(f"{path} has the columns {had}; expected one of {', '.join(PATH_COLUMNS)}")
+                columns = ", ".join(table.schema_arrow.names)
+                raise InputError(f"{path} has the columns {columns}; expected one of {', '.join(PATH_COLUMNS)}")
             for batch in table.iter_batches(columns=wanted):
                 yield from batch.to_pylist()
     except ArrowException as error:
-        raise InputError(f"{path} is no Parquet file ({error}); expected a table of videos") from None
+        raise InputError(f"{path} is not a Parquet file ({error}); expected a table of videos") from None

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from framesift.batch.executors.base import Begin, Engine, Limits, Task, Watch
-from framesift.batch.executors.select import Engines, run_tasks
+from framesift.batch.executors import make_executor
+from framesift.batch.executors.base import Engine, Executor, Limits, OnBegin, OnEvent, Task, WorkerSpec
 from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, column_of, resolve
 from framesift.batch.question_worker import Asking
 from framesift.batch.results import ResultWriter, Run, new_run, read_results
@@ -55,8 +55,8 @@ def select(
     workers: int | None = None,
     address: str | None = None,
     limits: Limits | None = None,
-    begin: Begin | None = None,
-    watch: Watch | None = None,
+    begin: OnBegin | None = None,
+    watch: OnEvent | None = None,
 ) -> Answered:
     """Choose frames for every question of a file, each on the video its row names; what is done already is left out.
 
@@ -68,7 +68,7 @@ def select(
     said = _said(file, results, store, encoder)
     said = _with_choice(said, method, budget, options)
     said = replace(said, fps=fps, mode=mode, device=device, subtitles=subtitles)
-    engines = Engines(engine, workers, address)
+    engines = make_executor(engine, workers, address)
     return _run(file, said, engines, limits or Limits(), begin, watch)
 
 
@@ -93,8 +93,8 @@ def ask(
     workers: int | None = None,
     address: str | None = None,
     limits: Limits | None = None,
-    begin: Begin | None = None,
-    watch: Watch | None = None,
+    begin: OnBegin | None = None,
+    watch: OnEvent | None = None,
 ) -> Answered:
     """`select`, and every question put to a reader: its name or address, as in `framesift.ask`.
 
@@ -111,7 +111,7 @@ def ask(
     said = _with_choice(said, method, budget, options)
     said = replace(said, fps=fps, mode=mode, device=device, subtitles=subtitles, text_mode=text_mode)
     said = replace(said, reader=reader, reader_options=dict(reader_options or {}), concurrency=width)
-    engines = Engines(engine, workers, address)
+    engines = make_executor(engine, workers, address)
     return _run(file, said, engines, limits or Limits(), begin, watch)
 
 
@@ -132,7 +132,7 @@ def _with_choice(said: Asking, method: str, budget: int, options: Mapping[str, A
 
 
 def _run(
-    file: Path, said: Asking, engines: Engines, limits: Limits, begin: Begin | None, watch: Watch | None
+    file: Path, said: Asking, engines: Executor, limits: Limits, begin: OnBegin | None, watch: OnEvent | None
 ) -> Answered:
     asked = list(read_asked(file))
     data = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
@@ -157,18 +157,18 @@ def _run(
 
 
 def _round(
-    engines: Engines,
+    engines: Executor,
     said: Asking,
     tasks: Sequence[Task],
     limits: Limits,
     counts: dict[str, int],
-    watch: Watch | None,
+    watch: OnEvent | None,
 ) -> list[tuple[Task, str]]:
     """Do these tasks; those that failed, with the reason."""
     failed: list[tuple[Task, str]] = []
     if not tasks:
         return failed
-    for report in run_tasks(engines, "select", asdict(said), tasks, limits=limits):
+    for report in engines.run(WorkerSpec("questions", asdict(said)), tasks, limits=limits):
         if report.kind == "done":
             for name in counts:
                 counts[name] += report.row[name]

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from framesift.batch.executors.base import Task, Tell
-from framesift.batch.index_worker import at_hand
+from framesift.batch.executors.base import Task
+from framesift.batch.remote_files import local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.errors import FramesiftError
+from framesift.progress import Progress
 from framesift.readers.address import public_address, scrub
 from framesift.rendering.exhibit import Exhibit, events_for, exhibit
 from framesift.store.events import AUTO, NONE, search_events
@@ -70,25 +71,27 @@ class AskWork:
         # A worker that was killed wrote down what it had finished.
         self._done = read_results(self.said.results).done
 
-    def __call__(self, task: Task, tell: Tell) -> dict[str, Any]:
+    def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
         questions = [q for q in task.data["questions"] if self.said.row(q).key not in self._done]
         by_video: dict[str, list[dict[str, Any]]] = {}
         for question in questions:
             by_video.setdefault(question["video"], []).append(question)
         failed = done = 0
         with ExitStack() as files:
-            for row in self._rows(by_video, files, tell):
+            for row in self._rows(by_video, files, progress):
                 self._writer.add(row)
                 failed += bool(row.error)
                 done += 1
-                tell(done, len(questions))
+                progress("questions", done, len(questions))
         return {"answered": done - failed, "failed": failed}
 
-    def _rows(self, by_video: Mapping[str, list[dict[str, Any]]], files: ExitStack, tell: Tell) -> Iterator[Result]:
+    def _rows(
+        self, by_video: Mapping[str, list[dict[str, Any]]], files: ExitStack, progress: Progress
+    ) -> Iterator[Result]:
         said = self.said
         if not said.reader:
             for video, questions in by_video.items():
-                yield from (row for row, _ in self._shown(video, questions, files, tell))
+                yield from (row for row, _ in self._shown(video, questions, files, progress))
             return
         from framesift.readers.base import ask_many
 
@@ -97,7 +100,7 @@ class AskWork:
 
         def pairs() -> Iterator[tuple[Exhibit, Question | str | None]]:
             for video, questions in by_video.items():
-                for (row, shown), asked in zip(self._shown(video, questions, files, tell), questions, strict=True):
+                for (row, shown), asked in zip(self._shown(video, questions, files, progress), questions, strict=True):
                     if isinstance(shown, str):
                         broken.append(row)
                     else:
@@ -117,7 +120,7 @@ class AskWork:
         yield from broken
 
     def _shown(
-        self, video: str, questions: list[dict[str, Any]], files: ExitStack, tell: Tell
+        self, video: str, questions: list[dict[str, Any]], files: ExitStack, progress: Progress
     ) -> Iterator[tuple[Result, Exhibit | str]]:
         """Each question's row with its frames, and the exhibit; or what was wrong with the video."""
         from framesift.pipeline import select_many
@@ -126,9 +129,17 @@ class AskWork:
         started = time.perf_counter()
         done = 0
         try:
-            file = files.enter_context(at_hand(video, tell))
-            made = index(file, said.encoder, said.fps, said.mode, progress=tell, store=said.store, device=said.device)
-            events = self._events(file, questions[0]["subtitles"], files, tell)
+            file = files.enter_context(local_file(video, progress))
+            made = index(
+                file,
+                said.encoder,
+                said.fps,
+                said.mode,
+                progress=lambda done, total: progress("index", done, total),
+                store=said.store,
+                device=said.device,
+            )
+            events = self._events(file, questions[0]["subtitles"], files, progress)
             asked = [_question(question) for question in questions]
             began = time.perf_counter()
             selections = select_many(
@@ -171,10 +182,10 @@ class AskWork:
             seconds=seconds,
         )
 
-    def _events(self, file: Path, subtitles: str, files: ExitStack, tell: Tell) -> tuple[Event, ...]:
+    def _events(self, file: Path, subtitles: str, files: ExitStack, progress: Progress) -> tuple[Event, ...]:
         if self.said.subtitles == NONE:
             return ()
-        named = files.enter_context(at_hand(subtitles, tell)) if subtitles else self.said.subtitles
+        named = files.enter_context(local_file(subtitles, progress)) if subtitles else self.said.subtitles
         return search_events(file, subtitles=named, recognise_speech=False, store=self.said.store).events
 
 

@@ -1,4 +1,4 @@
-"""Videos that lie elsewhere: copied to this machine for as long as they are indexed, one per worker at a time."""
+"""Remote videos and subtitles: copied to this machine while they are in use."""
 
 import os
 import shutil
@@ -9,17 +9,28 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from framesift._utils.optional import require
-from framesift.batch.executors.base import Tell
+from framesift.batch.listing import is_url
 from framesift.errors import FramesiftError, InputError
+from framesift.progress import Progress
 
 CHUNK_BYTES = 4 * 2**20
-# What must stay free beside the copy: indexes are written to this disk too, as a rule.
+# Left free beside the copy: indexes are usually written to the same disk.
 SPARE_BYTES = 512 * 2**20
 
 
 @contextmanager
-def local_copy(url: str, tell: Tell, folder: str | None = None) -> Iterator[Path]:
-    """The file behind a URL of any kind that fsspec knows, removed again afterwards."""
+def local_file(path: str, progress: Progress) -> Iterator[Path]:
+    """The file itself, or a temporary copy of a remote one."""
+    if is_url(path):
+        with local_copy(path, progress) as copy:
+            yield copy
+    else:
+        yield Path(path)
+
+
+@contextmanager
+def local_copy(url: str, progress: Progress, folder: str | None = None) -> Iterator[Path]:
+    """A temporary copy of the file at a URL of any scheme fsspec supports."""
     require("fsspec", "corpus")
     from fsspec.core import url_to_fs
 
@@ -27,17 +38,17 @@ def local_copy(url: str, tell: Tell, folder: str | None = None) -> Iterator[Path
         remote, path = url_to_fs(url)
         size = int(remote.info(path).get("size") or 0)
     except FileNotFoundError:
-        raise InputError(f"{url} is not there; expected a video") from None
-    # Each kind of storage has errors of its own, from packages we do not know.
+        raise InputError(f"{url} does not exist; expected a video") from None
+    # Every storage backend raises errors of its own package.
     except Exception as error:
         raise InputError(f"{url} can't be reached ({_first_line(error)})") from error
-    place = folder or tempfile.gettempdir()
-    free = shutil.disk_usage(place).free
+    directory = folder or tempfile.gettempdir()
+    free = shutil.disk_usage(directory).free
     if free < size + SPARE_BYTES:
         raise FramesiftError(
-            f"{url} has {size / 1e6:.0f} MB and {place} {free / 1e6:.0f} MB free; free some space or set TMPDIR"
+            f"{url} is {size / 1e6:.0f} MB and {directory} has {free / 1e6:.0f} MB free; free some space or set TMPDIR"
         )
-    handle, name = tempfile.mkstemp(suffix=PurePosixPath(urlsplit(url).path).suffix, prefix="framesift-", dir=place)
+    handle, name = tempfile.mkstemp(suffix=PurePosixPath(urlsplit(url).path).suffix, prefix="framesift-", dir=directory)
     try:
         with os.fdopen(handle, "wb") as copy:
             try:
@@ -46,9 +57,11 @@ def local_copy(url: str, tell: Tell, folder: str | None = None) -> Iterator[Path
                     while chunk := file.read(CHUNK_BYTES):
                         copy.write(chunk)
                         done += len(chunk)
-                        tell(done, max(size, done))
+                        progress("download", done, max(size, done))
             except Exception as error:
-                raise FramesiftError(f"{url} broke off after {done / 1e6:.0f} MB ({_first_line(error)})") from error
+                raise FramesiftError(
+                    f"{url}: the download stopped after {done / 1e6:.0f} MB ({_first_line(error)})"
+                ) from error
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)

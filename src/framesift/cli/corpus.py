@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.text import clock, printable
 from framesift.cli.ask import add_reader, reader_options
 from framesift.cli.common import Add, Run, add_index_options, add_store, print_json
-from framesift.cli.progress import Board
+from framesift.cli.progress import RunDisplay
 from framesift.cli.question_options import options_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _no_command(_: argparse.Namespace) -> int:
 def _index(args: argparse.Namespace) -> int:
     from framesift import corpus
 
-    with Board(as_json=args.json, unit=" videos") as board:
+    with RunDisplay(as_json=args.json, unit=" videos") as display:
         made = corpus.index(
             args.source,
             engine=args.engine,
@@ -110,14 +110,14 @@ def _index(args: argparse.Namespace) -> int:
             manifest=args.manifest,
             limits=limits_of(args),
             skip_failed=args.skip_failed,
-            begin=board.begin,
-            watch=board,
+            begin=display.begin,
+            watch=display,
         )
     if args.json:
-        board.event("end", manifest=str(made.manifest), **made.counts)
+        display.print_event("end", manifest=str(made.manifest), **made.counts)
     else:
         _print_counts(made.counts, made.manifest)
-        if not board.ended and made.failed:  # left out, so not told yet
+        if not display.ended and made.failed:  # left out, so not told yet
             for row in made.failed:
                 print(f"framesift: {printable(row['error'])}", file=sys.stderr)
     return 1 if made.failed else 0
@@ -126,15 +126,15 @@ def _index(args: argparse.Namespace) -> int:
 def _select(args: argparse.Namespace) -> int:
     from framesift import corpus
 
-    with Board(as_json=args.json, unit=" tasks") as board:
-        made = corpus.select(args.questions, **_said(args), begin=board.begin, watch=board)
-    return _told(args, board, made)
+    with RunDisplay(as_json=args.json, unit=" tasks") as display:
+        made = corpus.select(args.questions, **_said(args), begin=display.begin, watch=display)
+    return _told(args, display, made)
 
 
 def _ask(args: argparse.Namespace) -> int:
     from framesift import corpus
 
-    with Board(as_json=args.json, unit=" tasks") as board:
+    with RunDisplay(as_json=args.json, unit=" tasks") as display:
         made = corpus.ask(
             args.questions,
             **_said(args),
@@ -142,10 +142,10 @@ def _ask(args: argparse.Namespace) -> int:
             text_mode=args.text_mode,
             concurrency=args.concurrency,
             reader_options=reader_options(args),
-            begin=board.begin,
-            watch=board,
+            begin=display.begin,
+            watch=display,
         )
-    return _told(args, board, made)
+    return _told(args, display, made)
 
 
 def _said(args: argparse.Namespace) -> dict[str, Any]:
@@ -154,10 +154,10 @@ def _said(args: argparse.Namespace) -> dict[str, Any]:
     return {**said, "options": options_of(args, [args.method])[args.method], "limits": limits_of(args)}
 
 
-def _told(args: argparse.Namespace, board: Board, made: "Answered") -> int:
+def _told(args: argparse.Namespace, display: RunDisplay, made: "Answered") -> int:
     counts = {"done": made.done, "skipped": made.skipped, "failed": made.failed}
     if args.json:
-        board.event("end", results=str(made.results), run=made.run, **counts)
+        display.print_event("end", results=str(made.results), run=made.run, **counts)
     else:
         told = f"{made.done} done, {made.skipped} done before, {made.failed} failed"
         print(f"{sum(counts.values())} questions: {told}\n{made.results}")

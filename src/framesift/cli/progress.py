@@ -1,4 +1,4 @@
-"""How a run over many things is shown: a bar, a line per worker and the failures on a terminal; or JSON lines."""
+"""Progress of a run over many tasks: bars and failures on a terminal, or JSON lines."""
 
 import json
 import sys
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.text import printable
 
 if TYPE_CHECKING:
-    from framesift.batch.executors.base import Report
+    from framesift.batch.executors.base import TaskEvent
 
 NAME_WIDTH = 40
 
 
-class Board:
-    """Called with every report of a run; a context manager. On a terminal: bars. With as_json: a line per event."""
+class RunDisplay:
+    """Shows every event of a run; a context manager. as_json: a JSON line per event in place of bars."""
 
     def __init__(self, *, as_json: bool, unit: str) -> None:
         self.as_json = as_json
@@ -23,68 +23,71 @@ class Board:
         self._show = not as_json and sys.stderr.isatty()
         self._unit = unit
         self._bar: Any = None
-        self._lines: dict[str, Any] = {}
+        self._worker_lines: dict[str, Any] = {}
         self._started_s = time.monotonic()
 
-    def __enter__(self) -> "Board":
+    def __enter__(self) -> "RunDisplay":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for line in [*self._lines.values(), self._bar]:
+        for line in [*self._worker_lines.values(), self._bar]:
             if line is not None:
                 line.close()
 
     def begin(self, total: int, skipped: int) -> None:
-        """Say how many there are to do; called once, before the first report."""
+        """Set the number of tasks; called once, before the first event."""
         self._total = total
         if self.as_json:
-            self.event("begin", total=total, skipped=skipped)
+            self.print_event("begin", total=total, skipped=skipped)
         elif self._show:
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, unit=self._unit, position=0, dynamic_ncols=True)
 
-    def __call__(self, report: "Report") -> None:
-        self.ended += report.is_end
-        self.failed += report.kind == "failed"
+    def __call__(self, event: "TaskEvent") -> None:
+        self.ended += event.is_end
+        self.failed += event.kind == "failed"
         if self.as_json:
-            self._tell(report)
+            self._print_task_event(event)
         elif self._show:
-            self._draw(report)
-        if not self.as_json and report.kind in ("failed", "retried"):
-            what = "failed" if report.kind == "failed" else f"try {report.tries} failed, it waits for another"
-            self._print(f"framesift: {printable(report.error)} ({what})")
+            self._draw(event)
+        if not self.as_json and event.kind in ("failed", "retried"):
+            outcome = "failed" if event.kind == "failed" else f"attempt {event.tries} failed, it will be retried"
+            self._print_error(f"framesift: {printable(event.error)} ({outcome})")
 
-    def event(self, kind: str, **said: Any) -> None:
-        sys.stdout.write(json.dumps({"event": kind, **said}) + "\n")
+    def print_event(self, kind: str, **fields: Any) -> None:
+        sys.stdout.write(json.dumps({"event": kind, **fields}) + "\n")
         sys.stdout.flush()
 
-    def _tell(self, report: "Report") -> None:
-        said: dict[str, Any] = {"name": report.task.name, "worker": report.worker, "try": report.tries}
-        if report.kind == "moved":
-            said |= {"done": report.done, "expected": report.expected}
-        if report.error:
-            said["error"] = report.error
-        if report.is_end:
-            passed_s = time.monotonic() - self._started_s
-            left_s = passed_s / self.ended * max(0, self._total - self.ended)
-            said |= {**report.row, "seconds": round(report.seconds, 3), "ended": self.ended, "failed": self.failed}
-            said |= {"total": self._total, "per_minute": round(60 * self.ended / passed_s, 3), "left_s": round(left_s)}
-        self.event(report.kind, **said)
+    def _print_task_event(self, event: "TaskEvent") -> None:
+        fields: dict[str, Any] = {"name": event.task.name, "worker": event.worker, "try": event.tries}
+        if event.kind == "moved":
+            fields |= {"done": event.done, "expected": event.expected}
+        if event.error:
+            fields["error"] = event.error
+        if event.is_end:
+            elapsed_s = time.monotonic() - self._started_s
+            left_s = elapsed_s / self.ended * max(0, self._total - self.ended)
+            fields |= {**event.row, "seconds": round(event.seconds, 3), "ended": self.ended, "failed": self.failed}
+            fields |= {"total": self._total, "per_minute": round(60 * self.ended / elapsed_s, 3)}
+            fields["left_s"] = round(left_s)
+        self.print_event(event.kind, **fields)
 
-    def _draw(self, report: "Report") -> None:
-        if report.is_end:
+    def _draw(self, event: "TaskEvent") -> None:
+        if event.is_end:
             self._bar.set_postfix_str(f"{self.failed} failed" if self.failed else "", refresh=False)
             self._bar.update(1)
-        if report.worker not in self._lines:
+        if event.worker not in self._worker_lines:
             from tqdm import tqdm
 
-            self._lines[report.worker] = tqdm(bar_format="{desc}", position=len(self._lines) + 1, leave=False)
-        name = printable(PurePosixPath(report.task.name).name)[:NAME_WIDTH]
-        how_far = f"{report.done}/{report.expected}" if report.kind == "moved" else report.kind
-        self._lines[report.worker].set_description_str(f"  {report.worker}: {name} {how_far}, {report.seconds:.0f} s")
+            position = len(self._worker_lines) + 1
+            self._worker_lines[event.worker] = tqdm(bar_format="{desc}", position=position, leave=False)
+        name = printable(PurePosixPath(event.task.name).name)[:NAME_WIDTH]
+        state = f"{event.done:.0f}/{event.expected:.0f}" if event.kind == "moved" else event.kind
+        text = f"  {event.worker}: {name} {state}, {event.seconds:.0f} s"
+        self._worker_lines[event.worker].set_description_str(text)
 
-    def _print(self, line: str) -> None:
+    def _print_error(self, line: str) -> None:
         if self._bar is None:
             print(line, file=sys.stderr)
         else:

@@ -1,20 +1,32 @@
-"""What flows between a driver and its workers: tasks, what became of them, and how long one may take."""
+"""The executor interface: tasks in, events out, and the limits of one task."""
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from importlib import import_module
+from typing import Any, ClassVar, Literal, Protocol
 
-from framesift.errors import OptionError
+from framesift.errors import OptionError, ReaderError
+from framesift.progress import Progress
 
-Engine = Literal["local", "ray"]
-Tell = Callable[[int, int], None]  # (steps done, about how many there will be); also a sign of life
-Begin = Callable[[int, int], None]  # (how many there are to do, how many were done before)
-Watch = Callable[["Report"], None]
+Engine = Literal["local", "ray", "inline"]
+OnBegin = Callable[[int, int], None]  # (tasks to do, units done by earlier runs)
+OnEvent = Callable[["TaskEvent"], None]
+
+# Worker name → "module:class". Names, not classes, because a worker is created in another process.
+WORKERS = {
+    "index": "framesift.batch.workers:IndexWorker",
+    "questions": "framesift.batch.question_worker:AskWork",
+}
+
+
+class RunAborted(ReaderError):
+    """Ends the whole run instead of one task: the next tasks would fail in the same way."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One unit of work: a name that tells it from all others, and JSON values."""
+    """One unit of work: a unique name and JSON values."""
 
     name: str
     data: Mapping[str, Any]
@@ -22,9 +34,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one video may cost: tries, seconds without any sign of progress, and seconds in all per try.
+    """Limits of one task: attempts, seconds without progress, and seconds per attempt.
 
-    A video that was stopped goes on from the parts it kept, so a limit on the whole try costs long videos little.
+    An attempt that was stopped resumes from what it saved, so the limit per attempt costs long videos little.
     """
 
     tries: int = 3
@@ -39,30 +51,69 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Report:
-    """Something that happened to a task.
+class TaskEvent:
+    """A change in the state of a task.
 
-    kind: started, moved (done and expected say how far), retried (error says why), done (row) or failed (error).
-    tries: how many it has had, this one included.
+    kind: started, moved (progress: `done` of about `expected` units), retried (see `error`), done (see `row`) or failed
+    (see `error`). tries: attempts so far, this one included. stage: what the progress is of.
     """
 
     kind: Literal["started", "moved", "retried", "done", "failed"]
     task: Task
     worker: str
     tries: int = 1
-    done: int = 0
-    expected: int = 0
+    done: float = 0
+    expected: float = 0
     row: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     seconds: float = 0.0
+    stage: str = ""
 
     @property
     def is_end(self) -> bool:
         return self.kind in ("done", "failed")
 
 
-class Work(Protocol):
-    """What a worker does with each task; made once per worker, so it holds the model."""
+class Worker(Protocol):
+    """Processes tasks; created once per process, so it holds the models."""
 
-    def __call__(self, task: Task, tell: Tell) -> dict[str, Any]:
-        """The task's row. A FramesiftError is a failed try; so is whatever kills the process."""
+    def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
+        """The task's result as JSON values. A FramesiftError is a failed attempt; so is the death of the process."""
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """Which worker to create, a name of WORKERS, and its settings as JSON values.
+
+    objects: Python objects the worker needs (an encoder, readers); only an executor in this process can pass them on.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    objects: Mapping[str, Any] = field(default_factory=dict)
+
+    def create(self) -> Worker:
+        module, _, name = WORKERS[self.name].partition(":")
+        worker: Worker = getattr(import_module(module), name)(dict(self.settings), **self.objects)
+        return worker
+
+    def check_portable(self) -> None:
+        """Raise OptionError if another process could not create this worker."""
+        if self.objects:
+            given = ", ".join(self.objects)
+            raise OptionError(f"{given} came as Python objects; expected names or addresses where other processes run")
+
+
+class Executor(ABC):
+    """Runs tasks and yields what happens to them.
+
+    To add one: subclass it, implement `run`, and add its name to `Engine` and `make_executor`.
+    """
+
+    isolated: ClassVar[bool] = True  # a crash of the worker costs one attempt of one task
+
+    @abstractmethod
+    def run(
+        self, spec: WorkerSpec, tasks: Sequence[Task], *, limits: Limits, tries: Mapping[str, int] | None = None
+    ) -> Iterator[TaskEvent]:
+        """Run every task to its end. tries: attempts that some tasks had in earlier runs."""

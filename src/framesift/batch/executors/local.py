@@ -1,4 +1,4 @@
-"""A pool of workers under watch: one that dies or hangs costs the try of the task it had, and is replaced."""
+"""A pool of supervised worker processes: one that dies or hangs costs an attempt of its task, and is replaced."""
 
 import json
 import os
@@ -10,34 +10,51 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from framesift.batch.executors.base import Limits, Report, Task
+from framesift._utils.memory import free_memory
+from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.errors import FramesiftError
 
 START_S = 120.0  # the longest a worker may take to start
-FAILED_STARTS = 3  # in a row: then it is not a video's fault
-LAST_WORDS = 200  # of a worker that died, the most that is passed on
-Message = dict[str, Any] | None  # None: the worker is gone
+MAX_FAILED_STARTS = 3  # in a row: the cause is then not a video
+STDERR_TAIL_CHARS = 200
+# Peak memory of a worker with the offline encoder on 1080p was 0.6 GiB; this leaves room for 4K and long videos. Larger
+# models need --workers.
+WORKER_BYTES = 1.5 * 2**30
+WorkerMessage = dict[str, Any] | None  # None: the process has exited
 
 
-class Pool:
-    """Processes that do one kind of work; a context manager. `run` may be called again: the workers stay."""
+class LocalExecutor(Executor):
+    """Runs tasks in processes of this machine. workers: None for as many as cores and memory allow."""
 
-    def __init__(
-        self, work: str, settings: Mapping[str, Any], *, workers: int, limits: Limits, names: str = "worker"
-    ) -> None:
-        self.order = {"work": work, "settings": dict(settings)}
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers
+
+    def run(
+        self, spec: WorkerSpec, tasks: Sequence[Task], *, limits: Limits, tries: Mapping[str, int] | None = None
+    ) -> Iterator[TaskEvent]:
+        workers = min(self.workers or default_workers(), max(1, len(tasks)))
+        with WorkerPool(spec, workers=workers, limits=limits) as pool:
+            yield from pool.run(tasks, tries=tries)
+
+
+class WorkerPool:
+    """Worker processes of one kind; a context manager. The processes stay between calls of `run`."""
+
+    def __init__(self, spec: WorkerSpec, *, workers: int, limits: Limits, prefix: str = "worker") -> None:
+        spec.check_portable()
+        self.spec = spec
         self.limits = limits
         self.size = workers
-        self._names = names
-        self._inbox: queue.Queue[tuple[_Worker, Message]] = queue.Queue()
-        self._workers: list[_Worker] = []
+        self._prefix = prefix
+        self._inbox: queue.Queue[tuple[_Process, WorkerMessage]] = queue.Queue()
+        self._workers: list[_Process] = []
         self._failed_starts = 0
 
-    def __enter__(self) -> "Pool":
+    def __enter__(self) -> "WorkerPool":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -45,35 +62,35 @@ class Pool:
             worker.kill()
         self._workers.clear()
 
-    def run(self, tasks: Iterable[Task], *, tries: Mapping[str, int] | None = None) -> Iterator[Report]:
-        """Do every task and report what happens to it. A try that failed waits behind the others for the next.
+    def run(self, tasks: Iterable[Task], *, tries: Mapping[str, int] | None = None) -> Iterator[TaskEvent]:
+        """Run every task to its end; a failed attempt is queued again behind the others.
 
-        tries: how many some tasks have had already.
+        tries: attempts that some tasks had already.
         """
-        had = dict(tries or {})
-        waiting = deque(tasks)
-        while waiting or any(worker.task for worker in self._workers):
-            self._fill(len(waiting) + sum(1 for worker in self._workers if worker.task))
+        attempts = dict(tries or {})
+        pending = deque(tasks)
+        while pending or any(worker.task for worker in self._workers):
+            self._start_workers(len(pending) + sum(1 for worker in self._workers if worker.task))
             for worker in self._workers:
-                if waiting and worker.task is None and worker.ready:
-                    task = waiting.popleft()
-                    had[task.name] = had.get(task.name, 0) + 1
-                    worker.take(task)
-                    yield Report("started", task, worker.name, had[task.name])
-            for report in self._hear(had):
-                if report.kind == "retried":
-                    waiting.append(report.task)
-                yield report
+                if pending and worker.task is None and worker.ready:
+                    task = pending.popleft()
+                    attempts[task.name] = attempts.get(task.name, 0) + 1
+                    worker.assign(task)
+                    yield TaskEvent("started", task, worker.name, attempts[task.name])
+            for event in self._next_events(attempts):
+                if event.kind == "retried":
+                    pending.append(event.task)
+                yield event
 
-    def _fill(self, wanted: int) -> None:
+    def _start_workers(self, wanted: int) -> None:
         numbers = iter(sorted(set(range(self.size)) - {worker.number for worker in self._workers}))
         while len(self._workers) < min(self.size, wanted):
-            self._workers.append(_Worker(next(numbers), self._names, self.order, self._inbox, self.size))
+            self._workers.append(_Process(next(numbers), self._prefix, self.spec, self._inbox, self.size))
 
-    def _hear(self, had: dict[str, int]) -> Iterator[Report]:
-        """The next message, if one comes soon, and what it means for its task."""
+    def _next_events(self, attempts: Mapping[str, int]) -> Iterator[TaskEvent]:
+        """The events that follow from the next message, if one arrives soon."""
         for worker in self._workers:
-            worker.check(self.limits)
+            worker.enforce(self.limits)
         try:
             worker, message = self._inbox.get(timeout=0.2)
         except queue.Empty:
@@ -81,93 +98,97 @@ class Pool:
         if worker not in self._workers:
             return
         task, seconds = worker.task, worker.busy_s
-        if message is None or "unable" in message:
+        if message is None:
             self._workers.remove(worker)
-            error = worker.bury() if message is None else message["unable"]
-            self._count_start(worker, error, stop=message is not None)
+            error = worker.describe_exit()
+            self._count_failed_start(worker, error)
             if task is not None:
-                yield self._failure(task, worker, had, f"{task.name}: {error}", seconds)
+                yield self._failure(task, worker, attempts, f"{task.name}: {error}", seconds)
             return
-        worker.hear(message)
+        if "fatal" in message:
+            raise (RunAborted if message.get("aborted") else FramesiftError)(message["fatal"])
+        worker.receive(message)
         if "ready" in message:
             self._failed_starts = 0
         if task is None:
             return
         if "row" in message:
-            yield Report("done", task, worker.name, had[task.name], row=message["row"], seconds=seconds)
+            yield TaskEvent("done", task, worker.name, attempts[task.name], row=message["row"], seconds=seconds)
         elif "error" in message:
-            yield self._failure(task, worker, had, message["error"], seconds)
+            yield self._failure(task, worker, attempts, message["error"], seconds)
         elif "done" in message:
-            moved = {"done": message["done"], "expected": message["expected"]}
-            yield Report("moved", task, worker.name, had[task.name], seconds=seconds, **moved)
+            yield TaskEvent("moved", task, worker.name, attempts[task.name], seconds=seconds, **message)
 
-    def _failure(self, task: Task, worker: "_Worker", had: dict[str, int], error: str, seconds: float) -> Report:
-        last = had[task.name] >= self.limits.tries
-        return Report("failed" if last else "retried", task, worker.name, had[task.name], error=error, seconds=seconds)
+    def _failure(
+        self, task: Task, worker: "_Process", attempts: Mapping[str, int], error: str, seconds: float
+    ) -> TaskEvent:
+        count = attempts[task.name]
+        is_last = count >= self.limits.tries
+        return TaskEvent("failed" if is_last else "retried", task, worker.name, count, error=error, seconds=seconds)
 
-    def _count_start(self, worker: "_Worker", error: str, *, stop: bool) -> None:
+    def _count_failed_start(self, worker: "_Process", error: str) -> None:
         if worker.ready:
             return
-        worker.kill()
         self._failed_starts += 1
-        if stop or self._failed_starts >= FAILED_STARTS:
-            raise FramesiftError(f"no worker can start: {error}" if not stop else error)
+        if self._failed_starts >= MAX_FAILED_STARTS:
+            raise FramesiftError(f"no worker can start: {error}")
 
 
-class _Worker:
-    """One process, the task it has, and when it was last heard."""
+class _Process:
+    """One worker process, its current task, and the time of its last message."""
 
     def __init__(
         self,
         number: int,
-        names: str,
-        order: Mapping[str, Any],
-        inbox: "queue.Queue[tuple[_Worker, Message]]",
+        prefix: str,
+        spec: WorkerSpec,
+        inbox: "queue.Queue[tuple[_Process, WorkerMessage]]",
         workers: int,
     ) -> None:
-        self.number, self.name = number, f"{names} {number + 1}"
+        self.number, self.name = number, f"{prefix} {number + 1}"
         self.task: Task | None = None
         self.ready = False
-        self._why = ""
-        self._heard_s = self._began_s = time.monotonic()
-        self._words = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+        self._stop_reason = ""
+        self._last_message_s = self._task_start_s = time.monotonic()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "framesift.batch.executors.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._words,
-            env=surroundings(number, workers),
+            stderr=self._stderr,
+            env=worker_environment(number, workers),
         )
-        self._write(order)
-        threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
+        self._send({"name": spec.name, "settings": dict(spec.settings)})
+        threading.Thread(target=self._read_messages, args=(inbox,), daemon=True).start()
 
     @property
     def busy_s(self) -> float:
-        return time.monotonic() - self._began_s
+        return time.monotonic() - self._task_start_s
 
-    def take(self, task: Task) -> None:
+    def assign(self, task: Task) -> None:
         self.task = task
-        self._heard_s = self._began_s = time.monotonic()
-        self._write({"name": task.name, "data": dict(task.data)})
+        self._last_message_s = self._task_start_s = time.monotonic()
+        self._send({"name": task.name, "data": dict(task.data)})
 
-    def hear(self, message: dict[str, Any]) -> None:
-        self._heard_s = time.monotonic()
+    def receive(self, message: dict[str, Any]) -> None:
+        """Update the state of this worker from one of its messages."""
+        self._last_message_s = time.monotonic()
         self.ready = self.ready or "ready" in message
         if "row" in message or "error" in message:
             self.task = None
 
-    def check(self, limits: Limits) -> None:
-        """Kill the process if it has been silent or busy for too long; the reason is told when it is gone."""
-        silent_s = time.monotonic() - self._heard_s
-        if self._why or (self.ready and self.task is None):
+    def enforce(self, limits: Limits) -> None:
+        """Kill the process if it exceeds a limit; `describe_exit` then gives the reason."""
+        silent_s = time.monotonic() - self._last_message_s
+        if self._stop_reason or (self.ready and self.task is None):
             return
         if not self.ready and silent_s > START_S:
-            self._why = f"the worker did not start within {START_S:g} s"
+            self._stop_reason = f"the worker did not start within {START_S:g} s"
         elif self.ready and silent_s > limits.stall_s:
-            self._why = f"nothing moved for {limits.stall_s:g} s, so the worker was stopped (--stall)"
+            self._stop_reason = f"no progress for {limits.stall_s:g} s, so the worker was stopped (--stall)"
         elif self.ready and self.busy_s > limits.limit_s:
-            self._why = f"it took longer than {limits.limit_s:g} s, so the worker was stopped (--time-limit)"
-        if self._why:
+            self._stop_reason = f"it took longer than {limits.limit_s:g} s, so the worker was stopped (--time-limit)"
+        if self._stop_reason:
             self.kill()
 
     def kill(self) -> None:
@@ -175,44 +196,50 @@ class _Worker:
             self._process.kill()
         self._process.wait()
 
-    def bury(self) -> str:
-        """Why the process is gone, in words."""
+    def describe_exit(self) -> str:
+        """Why the process exited, in words."""
         code = self._process.wait()
-        if self._why:
-            return self._why
+        if self._stop_reason:
+            return self._stop_reason
         if code < 0:
-            # What the system kills unasked has, as a rule, taken too much memory.
-            memory = ", maybe for want of memory: fewer --workers" if code == -signal.SIGKILL else ""
-            return f"the worker was killed by {signal.Signals(-code).name}{memory}" + self._last_words()
-        return f"the worker left with code {code}" + self._last_words()
+            # SIGKILL that nobody sent usually comes from the kernel's out-of-memory killer.
+            memory = ", possibly out of memory: use fewer --workers" if code == -signal.SIGKILL else ""
+            return f"the worker was killed by {signal.Signals(-code).name}{memory}" + self._stderr_tail()
+        return f"the worker exited with code {code}" + self._stderr_tail()
 
-    def _last_words(self) -> str:
-        self._words.seek(0, os.SEEK_END)
-        self._words.seek(max(0, self._words.tell() - 4096))
-        lines = [line for line in self._words.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        return f" ({lines[-1].strip()[:LAST_WORDS]})" if lines else ""
+    def _stderr_tail(self) -> str:
+        self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, self._stderr.tell() - 4096))
+        lines = [line for line in self._stderr.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        return f" ({lines[-1].strip()[:STDERR_TAIL_CHARS]})" if lines else ""
 
-    def _write(self, value: Mapping[str, Any]) -> None:
+    def _send(self, value: Mapping[str, Any]) -> None:
         pipe = self._process.stdin
         try:
             if pipe is not None:
                 pipe.write((json.dumps(value) + "\n").encode())
                 pipe.flush()
-        except OSError:  # it died just now: the listener says so
+        except OSError:  # the process just exited: its end of stdout reports that
             return
 
-    def _listen(self, inbox: "queue.Queue[tuple[_Worker, Message]]") -> None:
+    def _read_messages(self, inbox: "queue.Queue[tuple[_Process, WorkerMessage]]") -> None:
         for line in self._process.stdout or ():
             try:
                 message = json.loads(line)
-            except ValueError:  # cut off by its death
+            except ValueError:  # truncated by the exit of the process
                 continue
             inbox.put((self, message))
         inbox.put((self, None))
 
 
-def surroundings(number: int, workers: int) -> dict[str, str]:
-    """The environment of a worker: our own modules, its share of the cores, and one GPU where there are several."""
+def default_workers() -> int:
+    """One worker per core, as far as free memory allows."""
+    free = free_memory()
+    return cores() if free is None else max(1, min(cores(), int(free / WORKER_BYTES)))
+
+
+def worker_environment(number: int, workers: int) -> dict[str, str]:
+    """Environment variables of a worker: this process's modules, its share of the cores, one of several GPUs."""
     threads = str(max(1, cores() // workers))
     shared = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     gpus = _gpus()
@@ -222,18 +249,18 @@ def surroundings(number: int, workers: int) -> dict[str, str]:
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """How many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _gpus() -> list[str]:
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return _listed_gpus() if named is None else [name for name in named.split(",") if name.strip()]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return _list_gpus() if visible is None else [name for name in visible.split(",") if name.strip()]
 
 
 @cache
-def _listed_gpus() -> list[str]:
+def _list_gpus() -> list[str]:
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True)  # noqa: S607
     except (OSError, subprocess.SubprocessError):

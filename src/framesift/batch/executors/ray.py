@@ -1,8 +1,8 @@
-"""The Ray engine: tasks flow through Ray Data's actors, each of which watches one worker as the local pool does.
+"""The Ray executor: Ray Data actors, each of which supervises one worker process as the local pool does.
 
 The worker is a process beside its actor, so that a decoder that crashes or hangs takes down neither the actor nor the
-flow. Ray's part is what it is good at: placing actors on machines and GPUs, restarting them when a machine is lost.
-Decoding and encoding stay together in the worker, in two threads: pictures never travel between machines.
+data flow. Ray places actors on machines and GPUs and restarts them when a machine is lost. Decoding and encoding stay
+together in the worker, in two threads: frames never travel between machines.
 """
 
 import json
@@ -12,113 +12,114 @@ import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framesift._utils.optional import require
-from framesift.batch.executors.base import Limits, Report, Task
-from framesift.batch.executors.local import Pool
+from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
+from framesift.batch.executors.local import WorkerPool
 from framesift.errors import FramesiftError
 
-if TYPE_CHECKING:
-    from framesift.batch.executors.select import Engines
-
-# Rows come back block by block; more blocks than this weigh on the driver of a very long list.
-MOST_BLOCKS = 20_000
+# Rows arrive block by block; more blocks than this slow the driver down on very long lists.
+MAX_BLOCKS = 20_000
 CONNECT_S = 10.0
-QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # actors without a GPU keep the surroundings' own setting
+ACTOR_ENV = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # actors without a GPU keep CUDA_VISIBLE_DEVICES as it is
 
 
-def run_on_ray(
-    engines: "Engines",
-    work: str,
-    settings: Mapping[str, Any],
-    tasks: Sequence[Task],
-    *,
-    limits: Limits,
-    tries: Mapping[str, int],
-) -> Iterator[Report]:
-    """The reports of every task's last try. Tasks whose actor was lost with its machine go round again."""
-    if not tasks:
-        return
-    ray = require("ray", "ray")
-    require("ray.data", "ray")
-    started = _connect(ray, engines.address)
-    try:
-        left = {task.name: task for task in tasks}
+class RayExecutor(Executor):
+    """Runs tasks on a Ray cluster. workers: actors, None for one per GPU or core; address: None for this machine."""
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self.workers, self.address = workers, address
+
+    def run(
+        self, spec: WorkerSpec, tasks: Sequence[Task], *, limits: Limits, tries: Mapping[str, int] | None = None
+    ) -> Iterator[TaskEvent]:
+        """The events of each task, reported at its end. Tasks whose actor was lost with its machine are resubmitted."""
+        if not tasks:
+            return
+        spec.check_portable()
+        ray = require("ray", "ray")
+        require("ray.data", "ray")
+        started = _connect(ray, self.address)
+        try:
+            yield from self._run_rounds(ray, spec, tasks, limits, tries or {})
+        except ray.exceptions.RayError as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            raise FramesiftError(
+                f"the run on Ray was interrupted ({reason}); finished work is saved: run the command again"
+            ) from error
+        finally:
+            if started:
+                ray.shutdown()
+
+    def _run_rounds(
+        self, ray: Any, spec: WorkerSpec, tasks: Sequence[Task], limits: Limits, tries: Mapping[str, int]
+    ) -> Iterator[TaskEvent]:
+        pending = {task.name: task for task in tasks}
         for _ in range(limits.tries):
-            had = {name: tries.get(name, 0) for name in left}
-            for report in _one_round(ray, engines, work, settings, list(left.values()), limits, had):
-                if report.is_end and left.pop(report.task.name, None) is None:
+            attempts = {name: tries.get(name, 0) for name in pending}
+            for event in self._run_round(ray, spec, list(pending.values()), limits, attempts):
+                if event.is_end and pending.pop(event.task.name, None) is None:
                     continue
-                yield report
-            if not left:
+                yield event
+            if not pending:
                 return
-        for task in left.values():
-            error = f"{task.name}: its Ray actor was lost {limits.tries} times while it was worked on"
-            yield Report("failed", task, "ray", limits.tries, error=error)
-    except ray.exceptions.RayError as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise FramesiftError(
-            f"the run on Ray broke off ({reason}); what was done so far is kept: run the command again"
-        ) from error
-    finally:
-        if started:
-            ray.shutdown()
+        for task in pending.values():
+            error = f"{task.name}: its Ray actor was lost {limits.tries} times during this task"
+            yield TaskEvent("failed", task, "ray", limits.tries, error=error)
+
+    def _run_round(
+        self, ray: Any, spec: WorkerSpec, tasks: Sequence[Task], limits: Limits, tries: Mapping[str, int]
+    ) -> Iterator[TaskEvent]:
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False  # the command shows its own
+        context.max_errored_blocks = -1  # a lost block is resubmitted in the next round; the others continue
+        rows = [{"task": json.dumps({"name": t.name, "data": dict(t.data), "tries": tries[t.name]})} for t in tasks]
+        actors, resources = _actor_resources(ray.cluster_resources(), self.workers, len(tasks))
+        flow = ray.data.from_items(rows, override_num_blocks=min(len(rows), MAX_BLOCKS)).map(
+            SupervisorActor,
+            fn_constructor_args=(spec.name, dict(spec.settings), asdict(limits)),
+            compute=ray.data.ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
+            **resources,
+        )
+        yield from _read_events(flow.iter_rows())
 
 
-class Supervised:
-    """What an actor is: a pool of one worker, kept from task to task."""
+class SupervisorActor:
+    """A Ray actor: a pool of one worker process, reused from task to task."""
 
-    def __init__(self, work: str, settings: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, settings: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
         import ray
 
-        name = f"ray {(ray.get_runtime_context().get_actor_id() or '')[:6]}"
-        self._pool = Pool(work, settings, workers=1, limits=Limits(**limits), names=name)
+        prefix = f"ray {(ray.get_runtime_context().get_actor_id() or '')[:6]}"
+        self._pool = WorkerPool(WorkerSpec(name, settings), workers=1, limits=Limits(**limits), prefix=prefix)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, str]:
         value = json.loads(row["task"])
         task = Task(value["name"], value["data"])
+        aborted = ""
         try:
-            told = list(self._pool.run([task], tries={task.name: value["tries"]}))
-        except FramesiftError as error:  # no worker can start here: a sentence, not a stack trace out of Ray
-            told = [Report("failed", task, "ray", error=str(error))]
-        kept = [asdict(report) for report in told if report.kind != "moved"]
-        return {"reports": json.dumps(kept)}
+            events = list(self._pool.run([task], tries={task.name: value["tries"]}))
+        except RunAborted as error:
+            events, aborted = [], str(error)
+        except FramesiftError as error:  # no worker can start on this machine: the others continue
+            events = [TaskEvent("failed", task, "ray", error=str(error))]
+        kept = [asdict(event) for event in events if event.kind != "moved"]
+        return {"events": json.dumps(kept), "aborted": aborted}
 
 
-def _one_round(
-    ray: Any,
-    engines: "Engines",
-    work: str,
-    settings: Mapping[str, Any],
-    tasks: Sequence[Task],
-    limits: Limits,
-    tries: Mapping[str, int],
-) -> Iterator[Report]:
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False  # ours is shown
-    context.max_errored_blocks = -1  # one that is lost goes round again; the others go on
-    rows = [{"task": json.dumps({"name": t.name, "data": dict(t.data), "tries": tries[t.name]})} for t in tasks]
-    workers, resources = _shares(ray.cluster_resources(), engines.workers, len(tasks))
-    flow = ray.data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map(
-        Supervised,
-        fn_constructor_args=(work, dict(settings), asdict(limits)),
-        compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
-        **resources,
-    )
-    yield from _reports(flow.iter_rows())
-
-
-def _reports(rows: Iterable[Mapping[str, str]]) -> Iterator[Report]:
+def _read_events(rows: Iterable[Mapping[str, str]]) -> Iterator[TaskEvent]:
     for row in rows:
-        for value in json.loads(row["reports"]):
-            yield Report(**{**value, "task": Task(**value["task"])})
+        if row["aborted"]:
+            raise RunAborted(row["aborted"])
+        for value in json.loads(row["events"]):
+            yield TaskEvent(**{**value, "task": Task(**value["task"])})
 
 
-def _shares(resources: Mapping[str, float], workers: int | None, tasks: int) -> tuple[int, dict[str, float]]:
-    """How many actors, and what each claims: with GPUs, the cores are shared out among the actors that hold one.
+def _actor_resources(resources: Mapping[str, float], workers: int | None, tasks: int) -> tuple[int, dict[str, float]]:
+    """How many actors, and the resources of each: with GPUs, the cores are divided among the actors that hold one.
 
-    Without, an actor claims one core.
+    Without GPUs, an actor holds one core.
     """
     cores, gpus = resources.get("CPU", 1.0), resources.get("GPU", 0.0)
     wanted = workers or int(gpus or cores)
@@ -128,8 +129,8 @@ def _shares(resources: Mapping[str, float], workers: int | None, tasks: int) -> 
     return count, {"num_cpus": max(1.0, float(int(cores / wanted))), "num_gpus": min(1.0, gpus / wanted)}
 
 
-def _answers(address: str) -> bool:
-    """Whether anybody listens there; Ray itself would wait for minutes before it says no."""
+def _is_reachable(address: str) -> bool:
+    """Whether something listens at the address; Ray itself would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdigit():  # "auto" and the like
         return True
@@ -141,22 +142,22 @@ def _answers(address: str) -> bool:
 
 
 def _connect(ray: Any, address: str | None) -> bool:
-    """Join the cluster, or start one on this machine; whether it is ours to stop."""
+    """Connect to the cluster, or start one on this machine; returns whether to shut it down afterwards."""
     if ray.is_initialized():
         return False
-    if address and not _answers(address):
+    if address and not _is_reachable(address):
         raise FramesiftError(f"the Ray cluster at {address} can't be reached: check that it runs, and the address")
-    # On this machine the actors find the modules we have; on a cluster framesift is installed on every node.
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # else it writes over our progress
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its log would overwrite the progress bars
     logging.getLogger("ray").setLevel(logging.ERROR)
     logging.getLogger("ray.data").setLevel(logging.ERROR)
+    # On this machine the actors import this process's modules; on a cluster framesift is installed on every node.
     env = {} if address else {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     try:
         ray.init(
             address=address,
             log_to_driver=False,
             logging_level="ERROR",
-            runtime_env={"env_vars": {**QUIET, **env}},
+            runtime_env={"env_vars": {**ACTOR_ENV, **env}},
         )
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = f"the Ray cluster at {address} can't be reached" if address else "Ray can't start here"

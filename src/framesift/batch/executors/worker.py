@@ -1,8 +1,8 @@
-"""A worker: a process of its own that does one task after another and may die without taking anything with it.
+"""A worker process: runs one task after another, and may die without affecting the others.
 
-    python -m framesift.batch.executors.worker     reads a line that says what to do, then a line per task; all JSON
+    python -m framesift.batch.executors.worker     reads a line with the WorkerSpec, then a line per task; all JSON
 
-Lines instead of `multiprocessing`: nothing is pickled, and no script that calls us is run a second time.
+Lines instead of `multiprocessing`: nothing is pickled, and the caller's script is not imported a second time.
 """
 
 import json
@@ -11,71 +11,65 @@ import signal
 import sys
 import threading
 import time
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
-from framesift.batch.executors.base import Task, Work
+from framesift.batch.executors.base import RunAborted, Task, Worker, WorkerSpec
 from framesift.errors import FramesiftError
 
-WORKS = {
-    "index": "framesift.batch.index_worker:IndexWork",
-    "select": "framesift.batch.question_worker:AskWork",
-}
-BEAT_S = 0.2  # the most often that progress is told
-PARENT_S = 1.0  # how often a worker looks whether its driver is still there
+PROGRESS_INTERVAL_S = 0.2  # the shortest time between two progress messages
+PARENT_INTERVAL_S = 1.0  # how often a worker checks that its parent is alive
 
 
 def main() -> None:
-    # The lines have the output to themselves: what a library prints goes where errors go.
+    # Messages have stdout to themselves: what a library prints goes to stderr.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    # Ctrl-C reaches every process of a terminal; what becomes of the workers is the driver's to say.
+    # Ctrl-C reaches every process of a terminal; the parent decides what happens to the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
 
-    def say(**message: Any) -> None:
+    def send(**message: Any) -> None:
         out.write(json.dumps(message) + "\n")
         out.flush()
 
     try:
-        work = _made(json.loads(sys.stdin.readline()))
-        say(ready=os.getpid())
+        worker = WorkerSpec(**json.loads(sys.stdin.readline())).create()
+        send(ready=os.getpid())
         for line in sys.stdin:
-            _do(work, json.loads(line), say)
+            _run_task(worker, Task(**json.loads(line)), send)
+    except RunAborted as error:
+        send(fatal=str(error), aborted=True)
     except FramesiftError as error:
-        say(unable=str(error))
-    except BrokenPipeError:  # the driver is gone; what was kept is kept
+        send(fatal=str(error))
+    except BrokenPipeError:  # the parent has exited; finished work is saved
         os._exit(1)
 
 
-def _do(work: Work, value: dict[str, Any], say: Any) -> None:
-    told_s = 0.0
+def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:
+    sent_s = 0.0
 
-    def tell(done: int, expected: int) -> None:
-        nonlocal told_s
-        if time.monotonic() - told_s > BEAT_S:
-            told_s = time.monotonic()
-            say(done=done, expected=expected)
+    def progress(stage: str, done: float, total: float) -> None:
+        nonlocal sent_s
+        if time.monotonic() - sent_s > PROGRESS_INTERVAL_S:
+            sent_s = time.monotonic()
+            send(stage=stage, done=done, expected=total)
 
     try:
-        say(row=work(Task(value["name"], value["data"]), tell))
+        send(row=worker(task, progress))
+    except RunAborted:
+        raise
     except FramesiftError as error:
-        say(error=str(error))
+        send(error=str(error))
     except (OSError, ValueError, RuntimeError, MemoryError) as error:
-        # A library that stumbles over one video, as torch does when a GPU's memory is full, costs that video's try.
-        say(error=f"{value['name']}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        # An error of a library, such as torch when GPU memory is exhausted, costs this task's attempt only.
+        send(error=f"{task.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
 
 
-def _made(order: dict[str, Any]) -> Work:
-    module, _, name = WORKS[order["work"]].partition(":")
-    work: Work = getattr(import_module(module), name)(order["settings"])
-    return work
-
-
-def _leave_with(parent: int) -> None:
-    """A driver that was killed can't say so: a worker without it would go on, or hang, for ever."""
+def _exit_with_parent(parent: int) -> None:
+    """Exit when the parent was killed: it cannot stop its workers then."""
     while os.getppid() == parent:
-        time.sleep(PARENT_S)
+        time.sleep(PARENT_INTERVAL_S)
     os._exit(1)
 
 

@@ -1,0 +1,38 @@
+"""Executors: how work is divided among workers."""
+
+import pytest
+
+from framesift.batch.executors.local import cores, default_workers, worker_environment
+from framesift.batch.executors.ray import _actor_resources, _is_reachable
+
+
+@pytest.mark.parametrize(
+    ("cluster", "workers", "tasks", "wanted"),
+    [
+        ({"CPU": 8.0}, None, 100, (8, {"num_cpus": 1})),
+        ({"CPU": 8.0}, 2, 100, (2, {"num_cpus": 1})),
+        ({"CPU": 8.0}, 20, 100, (8, {"num_cpus": 1})),
+        ({"CPU": 64.0, "GPU": 4.0}, None, 100, (4, {"num_cpus": 16.0, "num_gpus": 1.0})),
+        ({"CPU": 64.0, "GPU": 4.0}, 8, 100, (8, {"num_cpus": 8.0, "num_gpus": 0.5})),
+        ({"CPU": 64.0, "GPU": 4.0}, None, 2, (2, {"num_cpus": 16.0, "num_gpus": 1.0})),
+    ],
+)
+def test_actors_divide_cores_and_gpus(cluster, workers, tasks, wanted):
+    assert _actor_resources(cluster, workers, tasks) == wanted
+
+
+def test_workers_are_spread_over_gpus_and_share_cores(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert [worker_environment(k, 2)["CUDA_VISIBLE_DEVICES"] for k in range(3)] == ["3", "5", "3"]
+    assert worker_environment(0, 1)["OMP_NUM_THREADS"] == str(cores())
+
+
+def test_default_workers_fit_into_memory(monkeypatch):
+    monkeypatch.setattr("framesift.batch.executors.local.free_memory", lambda: 0)
+    assert default_workers() == 1
+
+
+def test_closed_port_is_not_reachable():
+    assert not _is_reachable("127.0.0.1:1")
+    assert _is_reachable("auto")
