@@ -5,7 +5,7 @@ from PIL import Image
 
 from framesift.rendering.typesetting import fonts
 from framesift.rendering.typesetting.layout import lay_out
-from framesift.rendering.typesetting.shaping import Line, read_paragraph
+from framesift.rendering.typesetting.shaping import ShapedLine, read_paragraph
 from framesift.types.vectors import Array
 
 SENTENCES = {
@@ -25,7 +25,7 @@ SENTENCES = {
 }
 
 
-def shape(text: str) -> Line:
+def shape(text: str) -> ShapedLine:
     """The text on one line, however long."""
     (line,) = lay_out(text, 10_000, sizes=(20.0,), lines=1).lines
     return line

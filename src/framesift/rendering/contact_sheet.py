@@ -8,7 +8,7 @@ from statistics import median
 from PIL import Image, ImageDraw
 
 from framesift.rendering.palette import ROLE_COLOURS
-from framesift.rendering.typesetting.layout import Block, lay_out
+from framesift.rendering.typesetting.layout import TextBlock, lay_out
 
 BACKGROUND, INK, FAINT_INK, LETTERBOX = "#ffffff", "#0f172a", "#475569", "#0b0f19"
 OTHER_ROLE = "#475569"
@@ -87,12 +87,12 @@ def _grid(cards: Sequence[Card], width: int) -> Grid:
     return Grid(width, columns, margin, gap, (cell, height), min(max(cell * CARD_TEXT, LEAST_TEXT), MOST_TEXT))
 
 
-def _row_height(grid: Grid, words: Sequence[Block]) -> int:
+def _row_height(grid: Grid, words: Sequence[TextBlock]) -> int:
     text = max(block.height for block in words)
     return grid.cell[1] + grid.strip + (text + math.ceil(grid.text_size * 0.5) if text else 0)
 
 
-def _draw_card(canvas: Image.Image, grid: Grid, card: Card, words: Block, xy: tuple[int, int]) -> None:
+def _draw_card(canvas: Image.Image, grid: Grid, card: Card, words: TextBlock, xy: tuple[int, int]) -> None:
     x, y = xy
     width, height = grid.cell
     brush = ImageDraw.Draw(canvas)
@@ -135,7 +135,7 @@ def _shrinking(size: float) -> Iterator[float]:
     yield SMALLEST
 
 
-def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, Block, int, int]]:
+def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, TextBlock, int, int]]:
     """Colour, name and place of each role on the sheet, with the number of its cards."""
     present = [card.role for card in cards]
     roles = [role for role in ROLE_COLOURS if role in present]
@@ -152,7 +152,7 @@ def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, Block, int, in
     return entries
 
 
-def _draw_legend(canvas: Image.Image, legend: Sequence[tuple[str, Block, int, int]], xy: tuple[int, int]) -> None:
+def _draw_legend(canvas: Image.Image, legend: Sequence[tuple[str, TextBlock, int, int]], xy: tuple[int, int]) -> None:
     brush, side = ImageDraw.Draw(canvas), round(LEGEND_SIZE)
     for colour, block, x, y in legend:
         left, top = xy[0] + x, xy[1] + y

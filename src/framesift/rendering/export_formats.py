@@ -15,10 +15,9 @@ from framesift.rendering.thumbnails import data_url
 from framesift.types.question import option_letter
 
 OPENAI_QUALITY = 90
-Row = Mapping[str, Any]
 
 
-def numbers_row(exhibit: Exhibit, row: Row, name: str) -> dict[str, Any]:
+def numbers_row(exhibit: Exhibit, row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What the question's own file says, with its native frame numbers under this name and the seconds beside them."""
     question = exhibit.question
     said = dict(row) if row else {"video": exhibit.video.name}
@@ -40,7 +39,7 @@ def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
     return [{"role": "user", "content": content}]
 
 
-def frame_lines(exhibit: Exhibit, row: Row) -> str:
+def frame_lines(exhibit: Exhibit, row: Mapping[str, Any]) -> str:
     """One JSON line per frame."""
     question = exhibit.question
     lines = []
@@ -69,7 +68,7 @@ def file_name(exhibit: Exhibit, place: int) -> str:
 
 
 # Name of the format → the file it writes, and its text.
-FORMATS: dict[str, tuple[str, Callable[[Exhibit, Row], str]]] = {
+FORMATS: dict[str, tuple[str, Callable[[Exhibit, Mapping[str, Any]], str]]] = {
     "keyframe_indices": ("keyframe_indices.json", lambda e, row: dump_json([numbers_row(e, row, "keyframe_indices")])),
     "frame_idx": ("frame_idx.json", lambda e, row: dump_json([numbers_row(e, row, "frame_idx")])),
     "openai": ("openai.json", lambda e, _: dump_json({"messages": openai_messages(e)})),

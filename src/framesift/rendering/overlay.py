@@ -7,7 +7,7 @@ import math
 
 from PIL import Image
 
-from framesift.rendering.typesetting.layout import Block, lay_out
+from framesift.rendering.typesetting.layout import TextBlock, lay_out
 
 # Shares of the frame's height.
 MOST_BAND = 0.22
@@ -47,7 +47,7 @@ def render(picture: Image.Image, text: str, *, blank: bool = False) -> Image.Ima
     return shown
 
 
-def _block(text: str, width: int, height: int, most: int) -> Block:
+def _block(text: str, width: int, height: int, most: int) -> TextBlock:
     sizes = sorted({max(share * height, LEAST_PIXELS) for share in SIZES}, reverse=True)
     # The text's own height at each size is what is left of the band after its padding.
     fitting = [size for size in sizes if size <= most] or [max(1.0, float(most))]

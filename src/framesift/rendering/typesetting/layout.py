@@ -10,7 +10,14 @@ from PIL import Image
 
 from framesift.rendering.typesetting.fonts import REGULAR
 from framesift.rendering.typesetting.line_breaks import breaks
-from framesift.rendering.typesetting.shaping import Letter, Line, Paragraph, ellipsis_after, read_paragraph, shape_line
+from framesift.rendering.typesetting.shaping import (
+    Letter,
+    Paragraph,
+    ShapedLine,
+    ellipsis_after,
+    read_paragraph,
+    shape_line,
+)
 
 LINE_GAP = 0.14  # ems
 # No letter is so narrow that more than this many fit in an em.
@@ -19,17 +26,17 @@ MOST_PER_EM = 6
 WORD_IN_SIGHT = 12
 BALANCING_STEPS = 6
 
-Span = tuple[int, int]
+LetterSpan = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Lines at a size in pixels, ready to draw.
 
     is_cut: whether the text goes on after them; is_rtl: whether it runs from right to left.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[ShapedLine, ...]
     size: float
     is_cut: bool = False
     is_rtl: bool = False
@@ -62,7 +69,7 @@ def lay_out(
     lines: int,
     height: float = math.inf,
     weight: float = REGULAR,
-) -> Block:
+) -> TextBlock:
     """Set a text in at most `lines` lines of at most `width` pixels, in the first of `sizes` in which all of it fits.
 
     Where it fits in none, the last size is taken and the text ends in an ellipsis. height: the most pixels that all
@@ -70,13 +77,13 @@ def lay_out(
     """
     paragraph = read_paragraph(text, lines * (int(width / sizes[-1]) + 1) * MOST_PER_EM, weight)
     allowed = breaks([x.text for x in paragraph.letters], [x.script for x in paragraph.letters])
-    block = Block((), sizes[-1])
+    block = TextBlock((), sizes[-1])
     for size in sizes:
         spans = _balance(paragraph.letters, allowed, width / size, lines)
         for count in range(len(spans), 0, -1):
             is_cut = not paragraph.is_whole or spans[count - 1][1] < len(paragraph.letters)
             rows = _set_lines(paragraph, allowed, spans[:count], width / size, is_cut)
-            block = Block(rows, size, is_cut, paragraph.base == 1)
+            block = TextBlock(rows, size, is_cut, paragraph.base == 1)
             if block.height <= height:
                 break
         if not block.is_cut and block.height <= height:
@@ -84,9 +91,9 @@ def lay_out(
     return block
 
 
-def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[Span]:
+def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[LetterSpan]:
     """Fill line by line, `most` at most; a word wider than a line is broken between letters."""
-    spans: list[Span] = []
+    spans: list[LetterSpan] = []
     start = 0
     while start < len(letters) and len(spans) < most:
         end, used, last_break = start, 0.0, start
@@ -102,7 +109,7 @@ def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most
     return spans
 
 
-def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[Span]:
+def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[LetterSpan]:
     """As few lines as `_wrap` gives, but of about equal width, so that no word is left alone on the last."""
     spans = _wrap(letters, allowed, width, most)
     if len(spans) < 2 or spans[-1][1] < len(letters):
@@ -118,14 +125,14 @@ def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, m
     return spans
 
 
-def _is_unbroken(spans: Sequence[Span], allowed: Sequence[bool]) -> bool:
+def _is_unbroken(spans: Sequence[LetterSpan], allowed: Sequence[bool]) -> bool:
     """Whether lines end only where they may."""
     return all(allowed[end - 1] for _, end in spans[:-1])
 
 
 def _set_lines(
-    paragraph: Paragraph, allowed: Sequence[bool], spans: Sequence[Span], width: float, is_cut: bool
-) -> tuple[Line, ...]:
+    paragraph: Paragraph, allowed: Sequence[bool], spans: Sequence[LetterSpan], width: float, is_cut: bool
+) -> tuple[ShapedLine, ...]:
     rows = [_trimmed(paragraph.letters[start:end]) for start, end in spans]
     if is_cut:
         rows[-1] = _with_ellipsis(paragraph, allowed, spans[-1][0], width)
@@ -154,7 +161,7 @@ def _with_ellipsis(paragraph: Paragraph, allowed: Sequence[bool], start: int, wi
     return [*_trimmed(letters[start:end]), ellipsis]
 
 
-def _draw_line(image: Image.Image, line: Line, size: float, xy: tuple[float, float], fill: str) -> None:
+def _draw_line(image: Image.Image, line: ShapedLine, size: float, xy: tuple[float, float], fill: str) -> None:
     """Paint a line whose box has its top left corner at xy; ink outside the box's height is cut off."""
     x, y = xy
     # Letters may lean out of their advance by part of an em.

@@ -54,7 +54,7 @@ class Glyph:
 
 
 @dataclass(frozen=True)
-class Line:
+class ShapedLine:
     """A shaped line. Lengths in ems, glyphs from left to right."""
 
     text: str
@@ -105,7 +105,7 @@ def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Parag
     return Paragraph(_measured(letters, base, language), base, language, is_whole)
 
 
-def shape_line(letters: Sequence[Letter], language: str) -> Line:
+def shape_line(letters: Sequence[Letter], language: str) -> ShapedLine:
     """Glyphs of one line from left to right."""
     glyphs: list[Glyph] = []
     x, ascent, descent = 0.0, LEAST_ASCENT, LEAST_DESCENT
@@ -121,7 +121,7 @@ def shape_line(letters: Sequence[Letter], language: str) -> Line:
                 ascent = max(ascent, dy + ink.y_bearing / face.units)
                 descent = max(descent, -dy - (ink.y_bearing + ink.height) / face.units)
     text = "".join(letter.text for letter in letters)
-    return Line(text, tuple(glyphs), x, min(ascent, MOST_ASCENT), min(descent, MOST_DESCENT))
+    return ShapedLine(text, tuple(glyphs), x, min(ascent, MOST_ASCENT), min(descent, MOST_DESCENT))
 
 
 def ellipsis_after(letter: Letter, base: int) -> Letter | None:
