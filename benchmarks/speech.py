@@ -52,7 +52,9 @@ def main():
     arguments = parser.parse_args()
     lengths = []
     started = time.perf_counter()
-    events = recognise(arguments.video, engine=arguments.engine, progress=lambda _, total: lengths.append(total))
+    events = recognise(
+        arguments.video, engine=arguments.engine, progress=lambda _stage, _done, total: lengths.append(total)
+    )
     took = time.perf_counter() - started
     written = list(read_words(arguments.subtitles))
     heard = [(event.start_s, event.end_s, word) for event in events for word in split(event.text)]

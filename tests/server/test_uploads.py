@@ -101,7 +101,7 @@ def test_subtitles_that_come_while_speech_is_listened_to_are_taken_instead(own, 
         if not list(Path(video).parent.glob("*.srt")):
             while True:
                 listening.set()
-                progress("recognising speech", 1, 2)
+                progress("speech recognition", 1, 2)
                 time.sleep(0.01)
         return search_events(video, progress=progress, **given)
 

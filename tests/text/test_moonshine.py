@@ -57,7 +57,7 @@ def test_sound_without_speech_gives_no_events(samples, tmp_path):
 def test_progress_ends_at_the_whole(tmp_path):
     calls = []
     path = write_sound(tmp_path / "quiet.wav", np.zeros(70 * RATE))
-    recognise(path, engine="moonshine", progress=lambda done, total: calls.append((done, total)))
+    recognise(path, engine="moonshine", progress=lambda stage, done, total: calls.append((done, total)))
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1] == pytest.approx((70.0, 70.0), abs=0.1)
 

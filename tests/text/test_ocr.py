@@ -119,7 +119,7 @@ def test_models_come_from_the_wheel_and_nothing_is_fetched(monkeypatch):
 @needs_reader
 def test_progress_ends_at_the_last_picture():
     calls = []
-    read_all([picture()] * 3, progress=lambda done, total: calls.append((done, total)))
+    read_all([picture()] * 3, progress=lambda stage, done, total: calls.append((done, total)))
     assert calls == [(0, 3.0), (1, 3.0), (2, 3.0)]
 
 

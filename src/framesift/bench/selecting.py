@@ -89,10 +89,10 @@ class VideoBench:
     def _prepare(self) -> None:
         plan, built = self.plan, False
 
-        def watch(done: int, expected: int) -> None:
+        def watch(_stage: str, done: float, expected: float) -> None:
             nonlocal built
             built = True
-            self.progress(done, expected)
+            self.progress(round(done), round(expected))
 
         started = time.perf_counter()
         self.index: VideoIndex = index(

@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import dump_json
@@ -55,7 +54,7 @@ def events_of(args: argparse.Namespace) -> "Found":
         recognise_speech=speech_of(args),
         screen_text=args.screen_text,
         store=args.store,
-        progress=lambda what, done, total: bar(Path(what), round(done), round(total)),
+        progress=bar,
     )
     bar.close()
     return found
@@ -81,24 +80,24 @@ def print_json(value: Any) -> None:
 
 
 class Bar:
-    """A progress bar per video on a terminal, nothing elsewhere: candidates, rate, time left."""
+    """A progress bar per stage on a terminal, nothing elsewhere: candidates, rate, time left."""
 
     def __init__(self, *, show: bool, unit: str = " frames") -> None:
         self.show = show and sys.stderr.isatty()
         self.unit = unit
         self._bar: Any = None
-        self._path: Path | None = None
+        self._stage: str | None = None
 
-    def __call__(self, path: Path, done: int, expected: int) -> None:
+    def __call__(self, stage: str, done: float, total: float) -> None:
         if not self.show:
             return
-        if path != self._path:
+        if stage != self._stage:
             from tqdm import tqdm
 
             self.close()
-            self._bar, self._path = tqdm(desc=path.name, unit=self.unit), path
-        self._bar.total = expected
-        self._bar.update(done - self._bar.n)
+            self._bar, self._stage = tqdm(desc=stage, unit=self.unit), stage
+        self._bar.total = round(total)
+        self._bar.update(round(done) - self._bar.n)
 
     def close(self) -> None:
         if self._bar is not None:

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +130,7 @@ def look(args: argparse.Namespace) -> tuple[VideoIndex, "Found"]:
         args.encoder,
         args.fps,
         args.mode,
-        progress=partial(bar, path),
+        progress=lambda _, done, total: bar(path.name, done, total),
         store=args.store,
         device=args.device,
     )

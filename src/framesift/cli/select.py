@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +134,7 @@ def _save(args: argparse.Namespace, one: QuestionRow, made: "Exhibit", folder: P
         with_video=args.with_video,
         formats=[name for name in args.format if not (args.questions and name in NUMBER_FORMATS)],
         row=one.row,
-        progress=partial(bar, Path("frames")),
+        progress=bar,
     )
     bar.close()
     report = saved if args.zip else saved / "report.html"
@@ -208,7 +207,7 @@ def _compare(args: argparse.Namespace) -> int:
         force=args.force,
         as_zip=args.zip,
         with_video=args.with_video,
-        progress=partial(bar, Path("frames")),
+        progress=bar,
     )
     bar.close()
     report = saved if args.zip else saved / "report.html"

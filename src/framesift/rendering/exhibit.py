@@ -14,6 +14,7 @@ from PIL import Image
 from framesift._utils.text import clock
 from framesift._utils.version import __version__
 from framesift.errors import InputError, OptionError
+from framesift.progress import as_progress
 from framesift.rendering.overlay import render
 from framesift.store.fingerprint import fingerprint
 from framesift.types import Event, Question, Selection, Slot, VideoInfo
@@ -136,7 +137,7 @@ class Exhibit:
         with_video: bool = False,
         formats: Sequence[str] = (),
         row: Mapping[str, Any] | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[..., Any] | None = None,
     ) -> Path:
         """Write frames/, selection.json, sheet.jpg and report.html, and give back the folder (or the zip file).
 
@@ -154,7 +155,7 @@ class Exhibit:
             with_video=with_video,
             formats=formats,
             row=row or {},
-            progress=progress,
+            progress=as_progress(progress),
         )
 
     def _scale_of(self, place: int) -> float:

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from PIL import Image
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import InputError
+from framesift.progress import Progress, ignore_progress
 from framesift.rendering.contact_sheet import Card, sheet
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export_formats import FORMATS, checked_formats, file_name
@@ -23,7 +24,6 @@ from framesift.rendering.thumbnails import Album, gather, jpeg
 
 FRAME_QUALITY = 92
 REPORT, SELECTION = "report.html", "selection.json"
-Progress = Callable[[int, int], None]
 
 
 def save(
@@ -35,7 +35,7 @@ def save(
     with_video: bool = False,
     formats: Sequence[str] = (),
     row: Mapping[str, Any],
-    progress: Progress | None = None,
+    progress: Progress = ignore_progress,
 ) -> Path:
     """Write one exhibit; see `Exhibit.save`."""
     names = checked_formats(formats)
@@ -66,7 +66,7 @@ def save_comparison(
     force: bool = False,
     as_zip: bool = False,
     with_video: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = ignore_progress,
 ) -> Path:
     """Write one report with the exhibits' timelines one above the other, and each one's selection beside it."""
     count = sum(len(exhibit) for exhibit in exhibits)
@@ -75,9 +75,8 @@ def save_comparison(
         for k, exhibit in enumerate(exhibits):
             before = sum(len(earlier) for earlier in exhibits[:k])
 
-            def move(done: int, _: int, before: int = before) -> None:
-                if progress is not None:
-                    progress(min(before + done, count), count)
+            def move(stage: str, done: float, _: float, before: int = before) -> None:
+                progress(stage, min(before + done, count), count)
 
             albums.append(gather(exhibit, pictures=count, progress=move))
             told[exhibit.selection.method] = exhibit.to_dict()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
+from framesift.progress import Progress, ignore_progress
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.reasons import Reason, reasons
 
@@ -36,7 +37,7 @@ def gather(
     *,
     pictures: int | None = None,
     each: Callable[[int, Image.Image], None] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Album:
     """Look once at every frame of the exhibit and every one that nearly was.
 
@@ -59,8 +60,7 @@ def gather(
             album.pages.append(data_url(page, quality=PAGE_QUALITY))
             album.sizes.append(page.size)
             album.thumbs.append(_shrunk(picture, THUMB))
-        if progress is not None:
-            progress(done, len(wanted))
+        progress("frames", done, len(wanted))
     return album
 
 

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError
+from framesift.progress import Progress
 from framesift.server.config import Settings
 from framesift.server.files import Film, Shelf, write_json
 from framesift.server.jobs import Job, Report
@@ -166,7 +167,7 @@ class Catalog:
                 settings.encoder,
                 settings.fps,
                 settings.mode,
-                progress=lambda done, total: report("indexing", done, total),
+                progress=report,
                 store=self.store,
                 device=settings.device,
             )
@@ -174,7 +175,7 @@ class Catalog:
                 beside = self._beside_now(film)
                 report("looking for words", 0, 0)
                 found = self._newest_words(film, report)
-                self._encode_words(made, found, lambda done, total: report("reading the words", done, total))
+                self._encode_words(made, found, lambda _, done, total: report("reading the words", done, total))
                 if self._beside_now(film) == beside:  # else subtitles have come meanwhile
                     break
         except FramesiftError as error:
@@ -250,7 +251,7 @@ class Catalog:
             raise FramesiftError(f"{job.name!r} is no longer there")
         self.make_ready(film, report)
 
-    def _search(self, film: Film, progress: Callable[[str, float, float], None]) -> Found:
+    def _search(self, film: Film, progress: Progress) -> Found:
         settings = self.settings
         return search_events(
             film.path,
@@ -261,7 +262,7 @@ class Catalog:
             progress=progress,
         )
 
-    def _encode_words(self, made: VideoIndex, found: Found, progress: Callable[[int, int], None]) -> None:
+    def _encode_words(self, made: VideoIndex, found: Found, progress: Progress) -> None:
         from framesift.encoders.base import get_encoder, get_text_encoder
         from framesift.store.text_vectors import kept_vectors
 

@@ -4,8 +4,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from framesift.errors import FramesiftError, InputError
+from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from framesift.text import ocr as screentext
@@ -17,7 +19,6 @@ from framesift.types import Event, VideoInfo
 from framesift.video.frames import probe, sample
 
 AUTO, NONE = "auto", "none"
-Progress = Callable[[str, float, float], None]  # (what is being done, seconds done, seconds in all)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def find_events(
     recognise_speech: str | bool = True,
     screen_text: bool = False,
     store: str | os.PathLike[str] | Store | None = None,
-    progress: Progress | None = None,
+    progress: Callable[..., Any] | None = None,
 ) -> list[Event]:
     """The timestamped text of a video, from the first of these that has any: the file you name, a subtitle file beside
     the video, a text track inside it, speech (recognised once and kept). Text on the screen is added if asked for.
@@ -83,16 +84,17 @@ def search_events(
     recognise_speech: str | bool = True,
     screen_text: bool = False,
     store: str | os.PathLike[str] | Store | None = None,
-    progress: Progress | None = None,
+    progress: Callable[..., Any] | None = None,
 ) -> Found:
     """`find_events`, with where the events came from and what was looked for in vain.
 
     subtitles: a file, "auto", or "none" (then nothing but what is asked for below). recognise_speech: False, True (if
-    nothing else has text) or an engine's name. progress: called with what is being done, seconds done and in all.
+    nothing else has text) or an engine's name. progress: a `framesift.progress.Progress`, in
+    seconds of the video.
     """
     info = probe(video)
     kept = store if isinstance(store, Store) else Store(store)
-    search = _Search(info, kept, language, progress)
+    search = _Search(info, kept, language, as_progress(progress))
     if os.fspath(subtitles) not in (AUTO, NONE):
         search.read_file(Path(subtitles), named=True)
     elif os.fspath(subtitles) == AUTO:
@@ -109,7 +111,7 @@ def search_events(
 class _Search:
     """The places looked at so far, and what was found there."""
 
-    def __init__(self, info: VideoInfo, store: Store, language: str | None, progress: Progress | None) -> None:
+    def __init__(self, info: VideoInfo, store: Store, language: str | None, progress: Progress) -> None:
         self.info, self.store, self.language, self.progress = info, store, language, progress
         self.lists: list[list[Event]] = []
         self.sources: list[Source] = []
@@ -151,9 +153,7 @@ class _Search:
         name = speech.engine_name(engine)
         spoken = self._kept(
             f"speech-{name}-{self.language or 'any'}",
-            lambda: speech.recognise(
-                self.info.path, engine=engine, language=self.language, progress=self._watch("recognising speech")
-            ),
+            lambda: speech.recognise(self.info.path, engine=engine, language=self.language, progress=self.progress),
         )
         if not spoken:
             self.notes.append(f"no speech was heard ({name})")
@@ -167,8 +167,7 @@ class _Search:
 
         def read() -> list[Event]:
             with sample(self.info.path, 1.0) as frames:
-                watch = self._watch("reading the screen")
-                return screentext.read_screen(frames, duration_s=self.info.duration_s, progress=watch)
+                return screentext.read_screen(frames, duration_s=self.info.duration_s, progress=self.progress)
 
         written = self._kept("screen", read)
         if not written:
@@ -190,10 +189,6 @@ class _Search:
         self.lists.append(events)
         self.sources.append(source)
         return True
-
-    def _watch(self, what: str) -> Callable[[float, float], None] | None:
-        progress = self.progress
-        return None if progress is None else lambda done, total: progress(what, done, total)
 
     def _kept(self, name: str, make: Callable[[], list[Event]]) -> list[Event]:
         """What `make` gives, read from the library if it was made before."""

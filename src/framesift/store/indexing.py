@@ -15,6 +15,7 @@ import numpy as np
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of, get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Key, Store, whole_path
 from framesift.types import VideoIndex
@@ -24,7 +25,6 @@ from framesift.video.frames import Sampling, sample
 Fps = float | Literal["auto"]
 Mode = Literal["exact", "fast", "keyframes"]
 MODES: tuple[Mode, ...] = get_args(Mode)
-Progress = Callable[[int, int], None]  # (candidates done, about how many there will be)
 
 # Candidates per part: what is lost at most when a run is stopped. Batches end with their part, so that the vectors do
 # not depend on where a run was stopped.
@@ -43,7 +43,7 @@ def index(
     fps: Fps = "auto",
     mode: Mode = "exact",
     *,
-    progress: Progress | None = None,
+    progress: Callable[..., Any] | None = None,
     store: str | os.PathLike[str] | Store | None = None,
     device: str = "auto",
     source: str | None = None,
@@ -51,9 +51,9 @@ def index(
     """Decode and encode a video once; the next call, in any process, reads the result.
 
     encoder: a name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods. fps: candidates
-    per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress is
-    called with the candidates done and expected. store: a folder, the user's cache folder by default. source: the URL
-    the video came from, where `path` is but a copy.
+    per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress:
+    a `framesift.progress.Progress`, called with the candidates done and expected. store: a folder, the user's cache
+    folder by default. source: the URL the video came from, if `path` is a local copy.
     """
     path = os.fspath(path)
     kept = store if isinstance(store, Store) else Store(store)
@@ -62,7 +62,7 @@ def index(
     if found is not None:
         return found
     model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
-    _build(path, model, kept, key, fps, mode, progress, source or path)
+    _build(path, model, kept, key, fps, mode, as_progress(progress), source or path)
     built = kept.load(key, path)
     if built is None:
         raise FramesiftError(f"the index of {path} was removed while it was made; run the command again")
@@ -104,7 +104,7 @@ def _build(
     key: Key,
     fps: Fps,
     mode: Mode,
-    progress: Progress | None,
+    progress: Progress,
     source: str,
 ) -> None:
     started = time.perf_counter()
@@ -126,8 +126,7 @@ def _build(
             if len(joined[0]) == PART_SIZE:
                 store.save_part(key, done + len(times) - PART_SIZE, *joined)
             done += len(times)
-            if progress is not None:
-                progress(done, max(expected, done))
+            progress("indexing", done, max(expected, done))
         if not done:
             raise InputError(f"{path} gave no picture; expected a video that can be played")
         manifest: dict[str, Any] = {

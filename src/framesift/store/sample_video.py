@@ -6,7 +6,7 @@ over them; somebody speaks now and then; for a few seconds a rocket stands on it
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from PIL import Image
 
 from framesift._utils.text import clock
 from framesift.errors import MissingExtra
+from framesift.progress import Progress, ignore_progress
 from framesift.store.store import Store
 from framesift.types import Event, Question
 
@@ -66,7 +67,7 @@ def sample_events() -> list[Event]:
     return events
 
 
-def sample_video(folder: Path | None = None, *, progress: Callable[[Path, int, int], None] | None = None) -> Path:
+def sample_video(folder: Path | None = None, *, progress: Progress = ignore_progress) -> Path:
     """The sample video's path; made on the first call, beside the folder of the indexes unless another is named."""
     folder = folder or Store().root.parent / "demo"
     path = folder / f"sample-{VERSION}.mp4"
@@ -74,7 +75,7 @@ def sample_video(folder: Path | None = None, *, progress: Callable[[Path, int, i
         folder.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{os.getpid()}-{path.name}")
         try:
-            _write(temporary, lambda done, total: progress(path, done, total) if progress else None)
+            _write(temporary, progress)
             path.with_suffix(".srt").write_text(_as_srt(sample_events()), encoding="utf-8")
             temporary.replace(path)
         finally:
@@ -90,7 +91,7 @@ def _as_srt(events: list[Event]) -> str:
     return "\n".join(cues)
 
 
-def _write(path: Path, progress: Callable[[int, int], None]) -> None:
+def _write(path: Path, progress: Progress) -> None:
     import av
 
     folder = photographs()
@@ -106,7 +107,7 @@ def _write(path: Path, progress: Callable[[int, int], None]) -> None:
                 picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
                 done += 1
-            progress(done, sum(scene.seconds for scene in SCENES) * FPS)
+            progress("sample video", done, sum(scene.seconds for scene in SCENES) * FPS)
         container.mux(stream.encode(None))
 
 

@@ -1,12 +1,13 @@
 """Vectors of texts, computed once: an event's words belong to the video, not to the question."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from framesift.encoders.base import UNKNOWN, encode_long_texts, fingerprint_of
+from framesift.progress import Progress, ignore_progress
 from framesift.store.store import Store
 from framesift.types.vectors import Array
 
@@ -22,7 +23,7 @@ def kept_vectors(
     texts: Sequence[str],
     store: str | os.PathLike[str] | None = None,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Array:
     """(n, D) float32 unit rows, read from the library if these texts were encoded before. Equal texts cost one.
 
@@ -40,10 +41,9 @@ def kept_vectors(
     return vectors
 
 
-def _encoded(encoder: "TextEncoder", texts: list[str], progress: Callable[[int, int], None] | None) -> Array:
+def _encoded(encoder: "TextEncoder", texts: list[str], progress: Progress) -> Array:
     parts = []
     for start in range(0, len(texts), AT_ONCE):
-        if progress is not None:
-            progress(start, len(texts))
+        progress("encoding text", start, len(texts))
         parts.append(encode_long_texts(encoder, texts[start : start + AT_ONCE]))
     return np.concatenate(parts) if parts else encode_long_texts(encoder, texts)

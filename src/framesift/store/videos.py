@@ -3,12 +3,13 @@
 import glob
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from framesift.encoders.base import identify
 from framesift.errors import FramesiftError, InputError
+from framesift.progress import Progress, ignore_progress
 from framesift.store.indexing import Fps, Mode, index
 from framesift.store.store import Store
 
@@ -46,20 +47,19 @@ def index_videos(
     mode: Mode = "exact",
     store: str | os.PathLike[str] | None = None,
     device: str = "auto",
-    progress: Callable[[Path, int, int], None] | None = None,
+    progress: Progress = ignore_progress,
 ) -> Iterator[dict[str, Any]]:
-    """Index each video and yield what came of it. progress is called with the path, candidates done and expected."""
+    """Index each video and yield what came of it. Each video is a stage of its progress."""
     identify(encoder)  # an encoder that can't be used is one sentence, not one per video
     kept = Store(store)
     for path in paths:
         started = time.perf_counter()
         moved = False
 
-        def watch(done: int, expected: int, path: Path = path) -> None:
+        def watch(_stage: str, done: float, expected: float, path: Path = path) -> None:
             nonlocal moved
             moved = True
-            if progress is not None:
-                progress(path, done, expected)
+            progress(path.name, done, expected)
 
         row: dict[str, Any] = {"path": str(path), "error": None}
         try:

@@ -18,10 +18,10 @@ import numpy as np
 from PIL import Image
 
 from framesift.errors import FramesiftError, MissingExtra
+from framesift.progress import Progress, ignore_progress
 from framesift.types import Event
 from framesift.types.vectors import Array
 
-Progress = Callable[[float, float], None]  # (seconds done, seconds in all)
 Reader = Callable[[Array], "list[Line]"]
 
 INSTALL = "pip install 'framesift[screentext]'"
@@ -84,7 +84,7 @@ class Sighting:
 
 
 def read_screen(
-    frames: Iterable[tuple[float, Array]], *, duration_s: float, progress: Progress | None = None
+    frames: Iterable[tuple[float, Array]], *, duration_s: float, progress: Progress = ignore_progress
 ) -> list[Event]:
     """The text in the pictures, each from its first to its last sighting.
 
@@ -105,8 +105,7 @@ def read_screen(
             followed.update(read(picture), time_s)
             last = now
             readings += 1
-        if progress is not None:
-            progress(time_s, max(duration_s, time_s))
+        progress("screen text", time_s, max(duration_s, time_s))
     found = followed.finish()
     kept = found if readings < LOGO_READINGS else without_logos(found, seen)
     log.info(

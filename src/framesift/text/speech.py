@@ -6,7 +6,7 @@ English and carries its tiny model in its wheel, so it works with no network. No
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,11 @@ from typing import Any, Protocol
 
 from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
+from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
 from framesift.text.word_timing import MOST_COMPRESSION, Word, is_invented, sentences, without_loops
 from framesift.types import Event
 from framesift.video.audio import SILENCE, Block, loudness, open_sound
-
-Progress = Callable[[float, float], None]  # (seconds done, seconds in all)
 
 NEITHER = f"speech needs moonshine-voice or faster-whisper: {INSTALL}"
 ENGLISH = ("en", "eng", "english")
@@ -77,7 +76,7 @@ def recognise(
     *,
     engine: str = "auto",
     language: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = ignore_progress,
 ) -> list[Event]:
     """What is said in a file, as sentence-like events on the clock a player shows.
 
@@ -94,8 +93,7 @@ def recognise(
                 if loudness(block.samples).max(initial=0.0) > SILENCE:
                     for words in model.words(block):
                         found += sentences(words)
-                if progress is not None:
-                    progress(block.end_s, max(sound.duration_s, block.end_s))
+                progress("speech recognition", block.end_s, max(sound.duration_s, block.end_s))
     events = without_loops(event for event in found if not is_invented(event))
     log.info("%s: %d events heard by %s, %d dropped as invented", path, len(events), name, len(found) - len(events))
     return events

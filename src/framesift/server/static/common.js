@@ -116,8 +116,8 @@ const PHASES = {
   indexing: "Looking at every second",
   "making the video": "Making the sample video",
   "looking for words": "Looking for subtitles and speech",
-  "recognising speech": "Listening to the speech",
-  "reading the screen": "Reading what is on the screen",
+  "speech recognition": "Listening to the speech",
+  "screen text": "Reading what is on the screen",
   "reading the words": "Reading the words",
 };
 
