@@ -122,13 +122,13 @@ class Pipeline:
         self, video: str | os.PathLike[str], *, source: str | None = None, progress: Callable[..., Any] | None = None
     ) -> VideoIndex:
         """The video's candidates as vectors, from the store or decoded and encoded now."""
-        config, report = self.config, as_progress(progress)
+        config = self.config
         return build_index(
             video,
             config.encoder,
             config.fps,
             config.mode,
-            progress=lambda *steps: report("indexing", *steps[-2:]),
+            progress=progress,
             store=config.store,
             device=config.device,
             source=source,
@@ -163,10 +163,7 @@ class Pipeline:
         texts = [event.text for event in events]
         named = self.config.event_encoder
         model = self._encoder(index) if named is None else get_text_encoder(named)
-        report = as_progress(progress)
-        vectors = kept_vectors(
-            model, texts, self.config.store, progress=lambda *steps: report("encoding text", *steps[-2:])
-        )
+        vectors = kept_vectors(model, texts, self.config.store, progress=as_progress(progress))
         return vectors if named is None else None
 
     @overload

@@ -43,10 +43,10 @@ class IndexWorker:
             video = fingerprint(file)
             built = False
 
-            def on_progress(done: int, expected: int) -> None:
+            def on_progress(stage: str, done: float, expected: float) -> None:
                 nonlocal built
                 built = True
-                progress("index", done, expected)
+                progress(stage, done, expected)
 
             settings = self.settings
             video_index = index(
