@@ -87,8 +87,8 @@ def test_moonshine_hears_every_block_as_if_it_were_the_first(beckett):
 @needs_moonshine
 def test_no_process_of_moonshine_is_left_behind(beckett, tmp_path, monkeypatch):
     started = []
-    start = moonshine.Moonshine._start
-    monkeypatch.setattr(moonshine.Moonshine, "_start", lambda self: started.append(start(self)) or started[-1])
+    start = moonshine.Moonshine._start_process
+    monkeypatch.setattr(moonshine.Moonshine, "_start_process", lambda self: started.append(start(self)) or started[-1])
     recognise(write_sound(tmp_path / "voice.wav", beckett), engine="moonshine")
     assert started and all(child.poll() is not None for child in started)
 

@@ -82,11 +82,11 @@ def test_text_has_a_question_a_line_and_comments(tmp_path):
         ("q.json", "3", "expected a list"),
         ("q.json", "[3]", "question 1"),
         ("q.json", '[{"text": ""}]', "has no question"),
-        ("q.json", '[{"question": "Q", "options": [[1]]}]', "options that are no texts"),
+        ("q.json", '[{"question": "Q", "options": [[1]]}]', "options that are not texts"),
         ("q.json", "[" * 100_000, "is not JSON"),
         ("q.jsonl", '"a"\nnonsense', "line 2"),
-        ("q.csv", "name,age\nx,1\n", "expected one called question"),
-        ("q.txt", "# nothing\n", "holds no question"),
+        ("q.csv", "name,age\nx,1\n", "expected one named question"),
+        ("q.txt", "# nothing\n", "contains no question"),
     ],
 )
 def test_bad_file_is_named_with_the_place(tmp_path, name, text, said):

@@ -112,19 +112,19 @@ def test_an_index_that_is_no_text_track_lists_those_there_are(tmp_path):
 
 
 def test_a_video_without_tracks_says_so(tmp_path):
-    with pytest.raises(InputError, match="holds no subtitle track"):
+    with pytest.raises(InputError, match="has no subtitle track"):
         read_track(make_clip(tmp_path / "a.mp4"))
 
 
 def test_picture_tracks_are_named_and_refused(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("hdmv_pgs_subtitle", "eng", 1, [(0, 500, b"\x80\0\0")]))
-    with pytest.raises(InputError, match="holds no text track, only track 1 .*pgs"):
+    with pytest.raises(InputError, match="has no text track, only track 1 .*pgs"):
         read_track(path)
 
 
-def test_a_track_of_blanks_holds_no_event(tmp_path):
+def test_track_of_blank_cues_contains_no_events(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(0, 500, b" \n"), (600, 900, b"<i></i>")]))
-    with pytest.raises(InputError, match="holds no event: its track 1 .* has 2 cues, none with words"):
+    with pytest.raises(InputError, match="contains no events: its track 1 .* has 2 cues, none with text"):
         read_track(path)
 
 

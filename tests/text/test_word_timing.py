@@ -2,7 +2,7 @@
 
 import pytest
 
-from framesift.text.word_timing import Word, is_invented, sentences, without_loops
+from framesift.text.word_timing import Word, is_hallucination, split_sentences, without_loops
 from framesift.types import Event
 
 
@@ -21,25 +21,25 @@ def texts(events):
 
 
 def test_an_utterance_is_cut_at_its_pauses():
-    events = sentences(words("we have to follow our passions", pauses={3: 1.0}))
+    events = split_sentences(words("we have to follow our passions", pauses={3: 1.0}))
     assert texts(events) == ["we have to", "follow our passions"]
     assert events[1].start_s == pytest.approx(2.2)
 
 
 def test_an_utterance_is_cut_after_its_sentences():
-    assert texts(sentences(words("This is pretty freaky. Should you be here?"))) == [
+    assert texts(split_sentences(words("This is pretty freaky. Should you be here?"))) == [
         "This is pretty freaky.",
         "Should you be here?",
     ]
 
 
 def test_a_last_short_word_stays_with_its_sentence():
-    assert texts(sentences(words("It is not my fault. Sorry."))) == ["It is not my fault. Sorry."]
+    assert texts(split_sentences(words("It is not my fault. Sorry."))) == ["It is not my fault. Sorry."]
 
 
 def test_a_long_sentence_is_cut_after_a_comma_into_readable_parts():
     text = "I am having nightmares of giant claws at night now, and they chase me through the whole town every time"
-    events = sentences(words(text))
+    events = split_sentences(words(text))
     assert texts(events)[0].endswith("now,")
     assert all(event.end_s - event.start_s <= 7.0 for event in events)
     assert " ".join(texts(events)) == text
@@ -47,7 +47,7 @@ def test_a_long_sentence_is_cut_after_a_comma_into_readable_parts():
 
 def test_words_of_languages_without_spaces_are_joined_without():
     line = [Word(0.3 * k, 0.3 * k + 0.3, letter) for k, letter in enumerate("我爱你。")]
-    assert texts(sentences(line)) == ["我爱你。"]
+    assert texts(split_sentences(line)) == ["我爱你。"]
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_words_of_languages_without_spaces_are_joined_without():
     ["", "…", "♪ ♪", "you", "Thanks for watching!", "go go go go go go go", "I am. I am. " * 20],
 )
 def test_what_engines_invent_is_known(text):
-    assert is_invented(Event(0.0, 5.0, text, source="speech"))
+    assert is_hallucination(Event(0.0, 5.0, text, source="speech"))
 
 
 def test_more_letters_than_anybody_can_say_are_invented():
     text = "There is a lesson to be learned from this, could have gone worse"
-    assert is_invented(Event(0.0, 0.5, text)) and not is_invented(Event(0.0, 4.0, text))
+    assert is_hallucination(Event(0.0, 0.5, text)) and not is_hallucination(Event(0.0, 4.0, text))
 
 
 @pytest.mark.parametrize("text", ["No!", "Go, go, go!", "Thank you.", "You know...", "我爱你", "It's 10 o'clock"])
 def test_what_people_say_is_kept(text):
-    assert not is_invented(Event(0.0, 1.5, text, source="speech"))
+    assert not is_hallucination(Event(0.0, 1.5, text, source="speech"))
 
 
 def test_a_loop_over_many_events_leaves_one():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framesift.errors import InputError, OptionError
-from framesift.text.questions import parse_question, question_in
+from framesift.text.questions import parse_question, parse_question_row
 from framesift.types import Event, Question, VideoIndex
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def question_of(messages: Sequence[Message], doc: Document) -> Question:
     """
     told = _squeezed(" ".join(_words(message) for message in messages))
     try:
-        question = question_in(dict(doc), "the document").question
+        question = parse_question_row(dict(doc), "the document").question
     except InputError:
         question = None
     if question is not None and _squeezed(question.text) in told:

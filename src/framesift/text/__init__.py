@@ -1,1 +1,1 @@
-"""Timestamped text: subtitle files, embedded tracks, speech, screen text."""
+"""Timestamped text of a video: subtitles, text tracks, speech and screen text, and questions about it."""

@@ -1,6 +1,7 @@
-"""Naming a question's objects: noun phrases by rule, or by asking a language model.
+"""Naming of the objects in a question: noun phrases by rule, or with a language model.
 
-A namer is anything with `name_objects(question) → Objects`. Searches for objects (`t-star`, `vsi`, …) look for them.
+A namer is anything with `name_objects(question) → Objects`. Selectors that search for objects (`t-star`, `vsi`, …)
+use them.
 """
 
 import json
@@ -12,10 +13,10 @@ from typing import Any, Protocol
 from framesift.types import Question
 from framesift.types.frame_source import RELATION_KINDS, Objects, Relation, RelationKind
 
-MOST_PHRASES = 8  # of each kind: more only makes a detector slower and less sure
-LONGEST_PHRASE = 4  # words
+MAX_PHRASES = 8  # of each kind: more make a detector slower and less certain
+MAX_PHRASE_WORDS = 4
 
-# Words that end a noun phrase: what remains between them in a question is mostly things and how they look.
+# Words that end a noun phrase: what remains between them is mostly things and their attributes.
 FUNCTION_WORDS = """
 a an the this that these those his her its their my your our some any each every all both no another other such same
 which what who whom whose when where why how i you he she it we they me him us them there here one ones
@@ -46,27 +47,27 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]")
 
 
 class ObjectNamer(Protocol):
-    """Reads from a question what to look for."""
+    """Names the objects to look for."""
 
     def name_objects(self, question: Question) -> Objects:
-        """Targets, cues and relations."""
+        """Return targets, cues and relations."""
 
 
 class RuleBasedNamer:
-    """Noun phrases by rule: runs of words that are no function word, no common verb and no quotation.
+    """Names noun phrases: runs of words that are neither function words, common verbs nor quotations.
 
-    Those of the stem are targets, those of the options cues; two of the stem with nothing but a relation's words
-    between them are related so.
+    Those of the stem are targets, those of the options cues. Two phrases of the stem with only a relation's words
+    between them are related.
     """
 
     def name_objects(self, question: Question) -> Objects:
         stem = _QUOTED.sub(" , ", question.text)
-        found = list(noun_phrases(stem))
-        targets = tuple(dict.fromkeys(phrase for phrase, _, _ in found))[:MOST_PHRASES]
+        phrases = list(noun_phrases(stem))
+        targets = tuple(dict.fromkeys(phrase for phrase, _, _ in phrases))[:MAX_PHRASES]
         options = (phrase for option in question.valid_options for phrase, _, _ in noun_phrases(option))
-        cues = tuple(phrase for phrase in dict.fromkeys(options) if phrase not in targets)[:MOST_PHRASES]
+        cues = tuple(phrase for phrase in dict.fromkeys(options) if phrase not in targets)[:MAX_PHRASES]
         relations = []
-        for (first, _, end), (second, start, _) in pairwise(found):
+        for (first, _, end), (second, start, _) in pairwise(phrases):
             kind = relation_between(stem[end:start])
             if kind and first != second and {first, second} <= set(targets):
                 relations.append(Relation(first, kind, second))
@@ -74,38 +75,38 @@ class RuleBasedNamer:
 
 
 class LanguageModelNamer:
-    """Objects named by a language model: `ask` is any function from a prompt to the model's reply.
+    """Names objects with a language model; `complete` is any function from a prompt to the model's reply.
 
-    A reply that can't be read falls back to the rules.
+    A reply that can't be parsed falls back to the rules.
     """
 
     PROMPT = (
         "Which objects should be looked for in a video to answer this question? Reply with JSON only: "
         '{{"targets": [...], "cues": [...], "relations": [["object", "spatial|attribute|temporal|causal", "object"]]}}.'
-        " Targets are the visible things that answer it, cues are things likely to be near them; at most {most} each, "
+        " Targets are the visible things that answer it, cues are things likely to be near them; at most {limit} each, "
         "two or three words each.\nQuestion: {question}"
     )
-    WEIGHING = (
+    WEIGHTS_PROMPT = (
         "To answer this question about a video, how much do these matter: objects in the picture, the scene as a whole,"
         ' the subtitles? Reply with JSON only: {{"objects": 0.0, "relevance": 0.0, "subtitles": 0.0}}, summing to 1.\n'
         "Question: {question}"
     )
 
-    def __init__(self, ask: Callable[[str], str]) -> None:
-        self._ask = ask
+    def __init__(self, complete: Callable[[str], str]) -> None:
+        self._complete = complete
 
     def name_objects(self, question: Question) -> Objects:
-        reply = _read_json(self._ask(self.PROMPT.format(most=MOST_PHRASES, question=question.query_text)))
+        reply = _parse_json(self._complete(self.PROMPT.format(limit=MAX_PHRASES, question=question.query_text)))
         targets = _phrases(reply.get("targets"))
         if not targets:
             return RuleBasedNamer().name_objects(question)
         triples = reply.get("relations")
         related = [r for r in triples if _is_relation(r)] if isinstance(triples, list) else []
-        return Objects(targets, _phrases(reply.get("cues")), tuple(Relation(*r) for r in related[:MOST_PHRASES]))
+        return Objects(targets, _phrases(reply.get("cues")), tuple(Relation(*r) for r in related[:MAX_PHRASES]))
 
     def weigh(self, question: Question) -> tuple[float, float, float] | None:
-        """Q-Gate's weights of objects, relevance and subtitles; None, for the keyword rules, if unreadable."""
-        reply = _read_json(self._ask(self.WEIGHING.format(question=question.query_text)))
+        """Return Q-Gate's weights of objects, relevance and subtitles; None if the reply can't be parsed."""
+        reply = _parse_json(self._complete(self.WEIGHTS_PROMPT.format(question=question.query_text)))
         values = [reply.get(name) for name in ("objects", "relevance", "subtitles")]
         if not all(isinstance(v, int | float) and 0 <= v < 1e9 for v in values) or not any(values):
             return None
@@ -114,22 +115,22 @@ class LanguageModelNamer:
 
 
 def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
-    """Each phrase in lower case with where it starts and ends; the last words of a longer run."""
+    """Yield each phrase in lower case with its start and end; a longer run gives its last words."""
     run: list[re.Match[str]] = []
     for word in [*_WORD.finditer(text), None]:
         if word is not None and word.group()[0].isalnum() and not _ends_phrase(word.group()):
             run.append(word)
             continue
-        kept = run[-LONGEST_PHRASE:]
-        if kept and not all(part.group().isdigit() for part in kept):
-            yield " ".join(part.group().lower() for part in kept), kept[0].start(), kept[-1].end()
+        phrase = run[-MAX_PHRASE_WORDS:]
+        if phrase and not all(part.group().isdigit() for part in phrase):
+            yield " ".join(part.group().lower() for part in phrase), phrase[0].start(), phrase[-1].end()
         run = []
 
 
 def relation_between(words: str) -> RelationKind | None:
-    """The kind of relation the words between two phrases state, the most telling one first."""
-    telling: tuple[RelationKind, ...] = ("causal", "temporal", "attribute", "spatial")
-    for kind in telling:
+    """Return the kind of relation that the words between two phrases state, the most specific one first."""
+    by_specificity: tuple[RelationKind, ...] = ("causal", "temporal", "attribute", "spatial")
+    for kind in by_specificity:
         if re.search(rf"\b(?:{RELATION_WORDS[kind]})\b", words.lower()):
             return kind
     return None
@@ -140,7 +141,7 @@ def _ends_phrase(word: str) -> bool:
     return bare in _FUNCTION or len(bare) == 1
 
 
-def _read_json(reply: str) -> dict[str, Any]:
+def _parse_json(reply: str) -> dict[str, Any]:
     match = re.search(r"\{.*\}", reply, re.DOTALL)
     try:
         value = json.loads(match.group()) if match else {}
@@ -152,7 +153,7 @@ def _read_json(reply: str) -> dict[str, Any]:
 def _phrases(values: object) -> tuple[str, ...]:
     if not isinstance(values, list):
         return ()
-    return tuple(dict.fromkeys(v.strip().lower() for v in values if isinstance(v, str) and v.strip()))[:MOST_PHRASES]
+    return tuple(dict.fromkeys(v.strip().lower() for v in values if isinstance(v, str) and v.strip()))[:MAX_PHRASES]
 
 
 def _is_relation(value: object) -> bool:

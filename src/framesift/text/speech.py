@@ -16,7 +16,7 @@ from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
-from framesift.text.word_timing import MOST_COMPRESSION, Word, is_invented, sentences, without_loops
+from framesift.text.word_timing import MAX_COMPRESSION, Word, is_hallucination, split_sentences, without_loops
 from framesift.types import Event
 from framesift.video.audio import SILENCE, Block, loudness, open_sound
 
@@ -92,9 +92,9 @@ def recognise(
             for block in sound.blocks(model.block_s):
                 if loudness(block.samples).max(initial=0.0) > SILENCE:
                     for words in model.words(block):
-                        found += sentences(words)
+                        found += split_sentences(words)
                 progress("speech recognition", block.end_s, max(sound.duration_s, block.end_s))
-    events = without_loops(event for event in found if not is_invented(event))
+    events = without_loops(event for event in found if not is_hallucination(event))
     log.info("%s: %d events heard by %s, %d dropped as invented", path, len(events), name, len(found) - len(events))
     return events
 
@@ -239,7 +239,7 @@ class _Whisper:
 def segment_words(segment: Any, offset_s: float) -> list[Word]:
     """The words of one of faster-whisper's segments; none where its own measures say that nobody spoke."""
     silent = segment.no_speech_prob > NO_SPEECH and segment.avg_logprob < LEAST_LOGPROB
-    if silent or segment.avg_logprob < 2 * LEAST_LOGPROB or segment.compression_ratio > MOST_COMPRESSION:
+    if silent or segment.avg_logprob < 2 * LEAST_LOGPROB or segment.compression_ratio > MAX_COMPRESSION:
         return []
     return [
         Word(offset_s + word.start, offset_s + max(word.end, word.start), word.word)

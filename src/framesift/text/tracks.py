@@ -1,7 +1,6 @@
 """Text tracks inside video files, through PyAV.
 
-The packets are read as they are: they hold the text itself, which FFmpeg's decoders would turn into ASS, losing who
-speaks.
+The text is read from the packets: FFmpeg's decoders would convert it to ASS, which loses the speakers.
 """
 
 import logging
@@ -28,9 +27,7 @@ from framesift.video.container import MICROSECOND, open_container, read_only
 
 log = logging.getLogger(__name__)
 
-
-_Clean = Callable[[str], tuple[str, ...]]
-_CLEANERS: dict[str, _Clean] = {
+_CLEANERS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "mov_text": plain_lines,
     "subrip": plain_lines,
     "srt": plain_lines,
@@ -44,56 +41,56 @@ _CLEANERS: dict[str, _Clean] = {
 def read_track(
     video_path: str | os.PathLike[str], *, index: int | None = None, language: str | None = None
 ) -> list[Event]:
-    """The events of a text track, on the container's clock less its start time: at least one, or InputError.
+    """Read the events of a text track: at least one, or InputError. Times count from the container's start time.
 
-    index is the stream's in the file. Without it: a track in the language that is asked for, else the default one, else
-    English, else the first; tracks of forced lines only after whole ones.
+    index is that of the stream in the file. Without it, the requested language is preferred, then the default track,
+    then English, then the first; tracks of forced lines come after complete ones.
     """
     path = Path(video_path)
     try:
         with open_container(path) as container:
-            stream = _choose(path, list(container.streams.subtitles), index, language)
-            name = _name(stream)  # once the container is closed, its streams are gone
+            stream = _find_stream(path, list(container.streams.subtitles), index, language)
+            name = _describe(stream)  # streams are invalid once the container is closed
             read_only(container, stream)
-            cues = list(_cues(container, stream))
+            cues = list(_read_cues(container, stream))
     except (av.error.FFmpegError, OSError) as error:
-        raise InputError(f"{path}: its text tracks can't be read ({error.strerror}); get the file again") from None
+        raise InputError(f"{path}: its text tracks can't be read ({error.strerror}); the file may be damaged") from None
     events, repairs = to_events(cues, source="track")
     if not events:
-        raise InputError(f"{path} holds no event: its {name} has {len(cues)} cues, none with words")
-    log.info("%s: %d events from %s, mended: %s", path, len(events), name, dict(repairs) or "nothing")
+        raise InputError(f"{path} contains no events: its {name} has {len(cues)} cues, none with text")
+    log.info("%s: %d events from %s, repairs: %s", path, len(events), name, dict(repairs) or "none")
     return events
 
 
-def _choose(path: Path, streams: list[SubtitleStream], index: int | None, language: str | None) -> SubtitleStream:
-    """The track that is meant, or an InputError that lists those there are."""
+def _find_stream(path: Path, streams: list[SubtitleStream], index: int | None, language: str | None) -> SubtitleStream:
+    """Return the requested or best track, or raise an InputError that lists the tracks."""
     if not streams:
-        raise InputError(f"{path} holds no subtitle track")
+        raise InputError(f"{path} has no subtitle track")
     text = [stream for stream in streams if _codec(stream) in _CLEANERS]
-    listed = ", ".join(map(_name, streams))
+    listed = ", ".join(map(_describe, streams))
     if index is not None:
-        chosen = next((stream for stream in text if stream.index == index), None)
-        if chosen is None:
+        requested = next((stream for stream in text if stream.index == index), None)
+        if requested is None:
             raise InputError(f"{path} has no text track {index}; it has {listed}")
-        return chosen
+        return requested
     if not text:
-        raise InputError(f"{path} holds no text track, only {listed}: pictures of text can't be read as text")
-    asked = language_code(language)
+        raise InputError(f"{path} has no text track, only {listed}, which are images")
+    wanted = language_code(language)
 
     def rank(stream: SubtitleStream) -> tuple[bool, bool, bool, bool, int]:
-        spoken = language_code(stream.language)
+        own_language = language_code(stream.language)
         return (
-            not (asked and spoken == asked),
+            not (wanted and own_language == wanted),
             bool(stream.disposition & Disposition.forced),
             not stream.disposition & Disposition.default,
-            spoken != "en",
+            own_language != "en",
             stream.index,
         )
 
     return min(text, key=rank)
 
 
-def _cues(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[Cue]:
+def _read_cues(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[Cue]:
     clean = _CLEANERS[_codec(stream)]
     zero = (container.start_time or 0) * MICROSECOND
     for packet in container.demux(stream):
@@ -101,15 +98,15 @@ def _cues(container: av.container.InputContainer, stream: SubtitleStream) -> Ite
             continue
         data = bytes(packet)
         if _codec(stream) == "mov_text":
-            data = data[2 : 2 + int.from_bytes(data[:2], "big")]  # styles may follow the text
+            data = data[2 : 2 + int.from_bytes(data[:2], "big")]  # the rest are styles
         if not data:
-            continue  # in MP4 an empty packet fills the time between two cues
+            continue  # in MP4, the time between two cues
         start = packet.pts * packet.time_base - zero
         end_s = float(start + packet.duration * packet.time_base) if packet.duration else None
-        yield Cue(float(start), end_s, clean(_text(data)))
+        yield Cue(float(start), end_s, clean(_decode(data)))
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return decode(data)[0]
     except UnreadableSubtitles:
@@ -120,6 +117,6 @@ def _codec(stream: SubtitleStream) -> str:
     return stream.codec_context.name if stream.codec_context is not None else "unknown"
 
 
-def _name(stream: SubtitleStream) -> str:
+def _describe(stream: SubtitleStream) -> str:
     language = f" ({stream.language})" if language_code(stream.language) else ""
     return f"track {stream.index} {_codec(stream)}{language}"

@@ -1,4 +1,4 @@
-"""Words with their times into events: sentence-like, about as long as a subtitle, and none that was made up."""
+"""Grouping of timed words into events as long as subtitles, without what speech engines hallucinate."""
 
 import itertools
 import re
@@ -8,107 +8,107 @@ from dataclasses import dataclass
 
 from framesift.types import Event
 
-# Events are about as long as a subtitle.
 PAUSE_S = 0.6
-SHORTEST_S = 1.0
-LONGEST_S = 7.0
-# Nobody speaks faster; a longer text in the time was made up.
-MOST_LETTERS_PER_S = 40.0
-# The share of the squeezed text's size above which it repeats itself (openai/whisper).
-MOST_COMPRESSION = 2.4
-# As many equal events in a row are a loop of the engine, not speech.
-LOOP = 4
-# What engines write when they hear music or noise.
-STOCK = {"you", "uh", "um", "hmm", "thanks for watching", "thank you for watching", "please subscribe"}
+# About as long as subtitles.
+MIN_EVENT_S = 1.0
+MAX_EVENT_S = 7.0
+# Nobody speaks faster.
+MAX_LETTERS_PER_S = 40.0
+# Ratio of a text's size to its compressed size above which it repeats itself (openai/whisper).
+MAX_COMPRESSION = 2.4
+# This many equal events in a row are a loop of the engine, not speech.
+LOOP_LENGTH = 4
+# What engines output for music or noise.
+STOCK_PHRASES = {"you", "uh", "um", "hmm", "thanks for watching", "thank you for watching", "please subscribe"}
 
 _SENTENCE_END = re.compile(r"""[.!?…。！？]["'”’)\]]*$""")
-_ECHO = re.compile(r"((?:\S+ ){3,}\S+)(?: \1)+")  # four words or more, and the same again
+_REPETITION = re.compile(r"((?:\S+ ){3,}\S+)(?: \1)+")  # four words or more, repeated
 _CLAUSE_END = re.compile(r"[,;:–—、，；：]$")
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word and its time. `text` begins with a space where the language has one."""
+    """A word with its times. `text` starts with a space in languages that separate words."""
 
     start_s: float
     end_s: float
     text: str
 
 
-def sentences(words: Sequence[Word]) -> list[Event]:
-    """Cut an utterance at pauses and ends of sentences, and what is still too long at its best place inside."""
+def split_sentences(words: Sequence[Word]) -> list[Event]:
+    """Split an utterance at pauses and ends of sentences, and parts that are still too long near their middle."""
     pieces: list[list[Word]] = []
     for word in words:
         last = pieces[-1] if pieces else [word]
-        ends = _length(last) >= SHORTEST_S and _SENTENCE_END.search(last[-1].text)
+        ends = _duration(last) >= MIN_EVENT_S and _SENTENCE_END.search(last[-1].text)
         if not pieces or ends or word.start_s - last[-1].end_s >= PAUSE_S:
             pieces.append([word])
         else:
             last.append(word)
-    return [_event(part) for piece in _without_crumbs(pieces) for part in _halved(piece)]
+    return [_to_event(part) for piece in _join_short(pieces) for part in _split_long(piece)]
 
 
-def _length(words: Sequence[Word]) -> float:
+def _duration(words: Sequence[Word]) -> float:
     return words[-1].end_s - words[0].start_s
 
 
-def _without_crumbs(pieces: Iterable[list[Word]]) -> list[list[Word]]:
-    """Join what is shorter than SHORTEST_S to the sentence right before it."""
-    kept: list[list[Word]] = []
+def _join_short(pieces: Iterable[list[Word]]) -> list[list[Word]]:
+    """Join parts shorter than MIN_EVENT_S to the sentence right before them."""
+    joined: list[list[Word]] = []
     for piece in pieces:
-        near = kept and piece[0].start_s - kept[-1][-1].end_s < PAUSE_S / 2
-        if near and _length(piece) < SHORTEST_S and _length([*kept[-1], *piece]) <= LONGEST_S:
-            kept[-1] = [*kept[-1], *piece]
+        near = joined and piece[0].start_s - joined[-1][-1].end_s < PAUSE_S / 2
+        if near and _duration(piece) < MIN_EVENT_S and _duration([*joined[-1], *piece]) <= MAX_EVENT_S:
+            joined[-1] = [*joined[-1], *piece]
         else:
-            kept.append(piece)
-    return kept
+            joined.append(piece)
+    return joined
 
 
-def _halved(words: list[Word]) -> list[list[Word]]:
-    """Halve, and halve again, until no part is longer than LONGEST_S: after a comma or a pause, near the middle."""
-    if len(words) < 2 or _length(words) <= LONGEST_S:
+def _split_long(words: list[Word]) -> list[list[Word]]:
+    """Split in two, recursively, until no part exceeds MAX_EVENT_S: after a comma or a pause, near the middle."""
+    if len(words) < 2 or _duration(words) <= MAX_EVENT_S:
         return [words]
     middle_s = (words[0].start_s + words[-1].end_s) / 2
 
     def fitness(cut: int) -> float:
         before, after = words[cut - 1], words[cut]
         clause = 0.5 if _CLAUSE_END.search(before.text) else 0.0
-        return clause + (after.start_s - before.end_s) - abs(before.end_s - middle_s) / _length(words)
+        return clause + (after.start_s - before.end_s) - abs(before.end_s - middle_s) / _duration(words)
 
     cut = max(range(1, len(words)), key=fitness)
-    return [*_halved(words[:cut]), *_halved(words[cut:])]
+    return [*_split_long(words[:cut]), *_split_long(words[cut:])]
 
 
-def _event(words: Sequence[Word]) -> Event:
+def _to_event(words: Sequence[Word]) -> Event:
     text = " ".join("".join(word.text for word in words).split())
     start_s = max(0.0, words[0].start_s)
     return Event(round(start_s, 3), round(max(start_s, words[-1].end_s), 3), text, source="speech")
 
 
-def is_invented(event: Event) -> bool:
-    """Whether the text looks like what engines write where nobody speaks: nothing, a stock phrase, a loop, a flood."""
-    words = _spoken(event.text)
-    if not words or " ".join(words) in STOCK:
+def is_hallucination(event: Event) -> bool:
+    """Return whether an event is likely hallucinated: empty, a stock phrase, repetitive or too fast."""
+    words = _words(event.text)
+    if not words or " ".join(words) in STOCK_PHRASES:
         return True
-    packed = len(event.text.encode()) / len(zlib.compress(event.text.encode()))
-    if packed > MOST_COMPRESSION or (len(words) >= 6 and len(set(words)) * 3 <= len(words)):
+    compression = len(event.text.encode()) / len(zlib.compress(event.text.encode()))
+    if compression > MAX_COMPRESSION or (len(words) >= 6 and len(set(words)) * 3 <= len(words)):
         return True
-    return len(event.text) > MOST_LETTERS_PER_S * max(event.end_s - event.start_s, 0.25)
+    return len(event.text) > MAX_LETTERS_PER_S * max(event.end_s - event.start_s, 0.25)
 
 
 def without_loops(events: Iterable[Event]) -> list[Event]:
-    """Leave one event of each run of LOOP or more that say the same."""
-    kept: list[Event] = []
-    for _, run in itertools.groupby(events, key=lambda event: _spoken(event.text)):
+    """Keep one event of each run of LOOP_LENGTH or more with the same text."""
+    remaining: list[Event] = []
+    for _, run in itertools.groupby(events, key=lambda event: _words(event.text)):
         same = list(run)
-        kept += same if len(same) < LOOP else same[:1]
-    return kept
+        remaining += same if len(same) < LOOP_LENGTH else same[:1]
+    return remaining
 
 
-def without_echo(text: str) -> str:
-    """A text in which an engine said something twice over, once."""
-    return _ECHO.sub(r"\1", text)
+def without_repetitions(text: str) -> str:
+    """Remove immediate repetitions of four words or more."""
+    return _REPETITION.sub(r"\1", text)
 
 
-def _spoken(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.casefold())
