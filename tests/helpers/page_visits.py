@@ -1,4 +1,4 @@
-"""A stranger at the page: one tab of a headless Chromium, what it asked for and what it complained of."""
+"""One tab of a headless Chromium on the server's pages, with its requests and console messages."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ ASKED = "?q=Why+was+the+launch+put+off%3F&n=6"
 
 
 class Visit:
-    """One tab: `outside` lists requests to other places, `complaints` what the page complained of."""
+    """One tab: `outside` lists requests to other hosts, `complaints` console messages and errors."""
 
     def __init__(self, browser: Any, url: str, **context: Any) -> None:
         self.context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True} | context)
@@ -23,9 +23,9 @@ class Visit:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda message: self.complaints.append(message.text))
 
-    def _note(self, asked: str, own: str) -> None:
-        if not asked.startswith((own, "data:", "blob:")):
-            self.outside.append(asked)
+    def _note(self, requested: str, server: str) -> None:
+        if not requested.startswith((server, "data:", "blob:")):
+            self.outside.append(requested)
 
     def settles(self, true: Any, seconds: float = 30) -> bool:
         return settles(self.page, true, seconds)
@@ -34,7 +34,7 @@ class Visit:
         return int(self.page.locator(".card").count())
 
     def at_s(self) -> float:
-        """Where the player stands."""
+        """The player's position."""
         return float(self.page.evaluate("document.getElementById('film').currentTime"))
 
     def ask(self, question: str = QUESTION) -> None:

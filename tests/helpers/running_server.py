@@ -1,4 +1,4 @@
-"""A server on a free port in this process, and videos small enough to index at once."""
+"""A server on a free port in this process, and videos small enough to index quickly."""
 
 import threading
 import time
@@ -12,13 +12,13 @@ import av
 import httpx
 import numpy as np
 
-from framesift.server.config import Settings
+from framesift.server.config import ServerConfig
 
-SAID = [(2, 5, "The boat is red."), (9, 12, "The wind put off the launch."), (16, 18, "Nobody came <b>back</b>.")]
+LINES = [(2, 5, "The boat is red."), (9, 12, "The wind put off the launch."), (16, 18, "Nobody came <b>back</b>.")]
 
 
-def make_film(path: Path, seconds: int = 24, *, said: bool = True) -> Path:
-    """H.264, which Chromium plays; a new colour every three seconds; a subtitle file beside it."""
+def make_video(path: Path, seconds: int = 24, *, subtitles: bool = True) -> Path:
+    """Write H.264, which Chromium plays, with a new colour every three seconds, and a subtitle file beside it."""
     rng = np.random.default_rng(len(path.name))
     path.parent.mkdir(parents=True, exist_ok=True)
     with av.open(str(path), "w") as container:
@@ -28,22 +28,22 @@ def make_film(path: Path, seconds: int = 24, *, said: bool = True) -> Path:
         for k in range(seconds * 5):
             if k % 15 == 0:
                 colours = rng.integers(0, 256, (2, 3), dtype=np.uint8)
-            picture = np.empty((64, 96, 3), np.uint8)
-            picture[:32], picture[32:] = colours
-            picture[:8, : 8 + k % 80] = 255
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            frame = np.empty((64, 96, 3), np.uint8)
+            frame[:32], frame[32:] = colours
+            frame[:8, : 8 + k % 80] = 255
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
         container.mux(stream.encode(None))
-    if said:
-        cues = (f"{k}\n00:00:{a:02d},000 --> 00:00:{b:02d},000\n{t}\n" for k, (a, b, t) in enumerate(SAID, 1))
+    if subtitles:
+        cues = (f"{k}\n00:00:{a:02d},000 --> 00:00:{b:02d},000\n{t}\n" for k, (a, b, t) in enumerate(LINES, 1))
         path.with_suffix(".srt").write_text("\n".join(cues), encoding="utf-8")
     return path
 
 
-class Served:
-    """A running server: its address, what it is made of, and a client that asks it."""
+class RunningServer:
+    """A running server: its address, its services and a client."""
 
-    def __init__(self, settings: Settings, port: int, house: Any) -> None:
-        self.settings, self.port, self.house = settings, port, house
+    def __init__(self, config: ServerConfig, port: int, services: Any) -> None:
+        self.config, self.port, self.services = config, port, services
         self.url = f"http://127.0.0.1:{port}"
         self.client = httpx.Client(base_url=self.url, timeout=60)
 
@@ -56,51 +56,52 @@ class Served:
     def video(self, name: str) -> dict[str, Any]:
         return next(video for video in self.get("/api/videos").json()["videos"] if video["name"] == name)
 
-    def make_ready(self, name: str) -> str:
-        """Queue the video and wait until it is done; its id."""
+    def index(self, name: str) -> str:
+        """Queue the video and wait until its job has ended; the video's id."""
         video = str(self.video(name)["id"])
         self.post(f"/api/videos/{video}/index")
         until(lambda: self.get(f"/api/videos/{video}").json()["job"]["state"] not in ("waiting", "running"))
         return video
 
 
-def hold(served: Served) -> threading.Event:
-    """Keep the next job from coming further than 40 % until the event that is given back is set."""
-    work, go_on = served.house.queue._work, threading.Event()
+def hold_jobs(server: RunningServer) -> threading.Event:
+    """Hold jobs at 40 % until the returned event is set."""
+    run_job, release = server.services.queue._run_job, threading.Event()
 
-    def slowly(job: Any, report: Any) -> None:
-        while not go_on.wait(0.01):
+    def held(job: Any, report: Any) -> None:
+        while not release.wait(0.01):
             report("indexing", 40, 100)
-        work(job, report)
+        run_job(job, report)
 
-    served.house.queue._work = slowly
-    return go_on
+    server.services.queue._run_job = held
+    return release
 
 
-def until(true: Any, seconds: float = 60) -> None:
+def until(condition: Any, seconds: float = 60) -> None:
+    """Wait until `condition()` is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not become true in time"
         time.sleep(0.02)
 
 
 @contextmanager
-def serve(folder: Path | None, state: Path, port: int = 0, **options: Any) -> Iterator[Served]:
-    from framesift.cli.serve import _listen
-    from framesift.server.server import Server, claim
+def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) -> Iterator[RunningServer]:
+    from framesift.cli.serve import listen
+    from framesift.server.server import Server, lock_directories
 
-    listener = _listen("127.0.0.1", port)
+    listener = listen("127.0.0.1", port)
     port = listener.getsockname()[1]
-    settings = Settings(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
-    with claim(settings):
-        server = Server(settings)
+    config = ServerConfig(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
+    with lock_directories(config):
+        server = Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         until(lambda: server.started)
-        served = Served(settings, port, server.house)
+        running = RunningServer(config, port, server.services)
         try:
-            yield served
+            yield running
         finally:
-            served.client.close()
+            running.client.close()
             server.should_exit = True
             thread.join(timeout=20)

@@ -1,46 +1,46 @@
-"""What is known of videos: looked up once, kept no longer than it is true, and never in anybody's way."""
+"""Facts about videos, and the cache of indexes and texts."""
 
 import os
 import threading
 
 import pytest
 
-from framesift.server.catalog import Catalog, Recent
-from framesift.server.config import Settings
-from framesift.server.files import Shelf
-from helpers.running_server import make_film
+from framesift.server.catalog import Catalog, RecentCache
+from framesift.server.config import ServerConfig
+from framesift.server.files import VideoFiles
+from helpers.running_server import make_video
 
 
 @pytest.fixture
 def catalog(tmp_path):
-    make_film(tmp_path / "films" / "film.mp4", 4, said=False)
-    settings = Settings(folder=tmp_path / "films", store=tmp_path / "store", encoder="offline")
-    return Catalog(settings, Shelf(settings), lambda: None)
+    make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
+    config = ServerConfig(folder=tmp_path / "videos", store=tmp_path / "store", encoder="offline")
+    return Catalog(config, VideoFiles(config), lambda: None)
 
 
-def test_facts_are_looked_up_once_for_each_state_of_a_file(catalog, monkeypatch):
-    film = catalog.shelf.films()[0]
-    assert catalog.facts(film) is None  # a listing does not wait
-    facts = catalog.facts(film, wait=True)
+def test_file_is_probed_once_per_version(catalog, monkeypatch):
+    video = catalog.files.list_videos()[0]
+    assert catalog.facts(video) is None  # a listing does not wait
+    facts = catalog.facts(video, wait=True)
     monkeypatch.setattr("framesift.server.catalog.probe", lambda _: pytest.fail("looked up again"))
-    assert catalog.facts(film, wait=True) == facts and facts.duration_s == 4
-    again = Catalog(catalog.settings, catalog.shelf, lambda: None)
-    assert again.facts(film) == facts  # kept on the disk
+    assert catalog.facts(video, wait=True) == facts and facts.duration_s == 4
+    again = Catalog(catalog.config, catalog.files, lambda: None)
+    assert again.facts(video) == facts  # kept on the disk
 
 
-def test_a_file_that_keeps_changing_leaves_no_trail(catalog):
-    film = catalog.shelf.films()[0]
+def test_facts_of_earlier_versions_are_deleted(catalog):
+    video = catalog.files.list_videos()[0]
     for second in range(5):
-        os.utime(film.path, (second, second))
-        assert catalog.facts(film, wait=True).duration_s == 4
+        os.utime(video.path, (second, second))
+        assert catalog.facts(video, wait=True).duration_s == 4
     assert len(catalog._facts) == 1 and len(list(catalog._folder.iterdir())) == 1
 
 
-def test_what_was_used_last_is_kept_and_made_once():
-    recent, made = Recent(2), []
+def test_cache_keeps_recent_values_and_makes_each_once():
+    cache, made = RecentCache(2), []
 
     def make(key):
-        return recent.get(key, lambda: made.append(key) or key)
+        return cache.get(key, lambda: made.append(key) or key)
 
     assert [make(key) for key in "abac"] == list("abac")
     assert made == ["a", "b", "c"]
@@ -49,21 +49,21 @@ def test_what_was_used_last_is_kept_and_made_once():
     assert made == ["a", "b", "c", "b"]  # b was used longest ago when c came
 
 
-def test_who_waits_for_one_thing_keeps_nobody_from_another():
-    recent, begun, go_on = Recent(4), threading.Event(), threading.Event()
-    recent.get("quick", lambda: 1)
-    slow = threading.Thread(target=recent.get, args=("slow", lambda: begun.set() or go_on.wait(30)))
+def test_cache_serves_other_keys_while_a_value_is_being_made():
+    cache, begun, release = RecentCache(4), threading.Event(), threading.Event()
+    cache.get("quick", lambda: 1)
+    slow = threading.Thread(target=cache.get, args=("slow", lambda: begun.set() or release.wait(30)))
     slow.start()
     assert begun.wait(10)
     try:
-        assert recent.get("quick", lambda: pytest.fail("made again")) == 1
+        assert cache.get("quick", lambda: pytest.fail("made again")) == 1
     finally:
-        go_on.set()
+        release.set()
         slow.join()
 
 
-def test_what_failed_is_tried_again():
-    recent = Recent(2)
+def test_cache_retries_a_value_that_failed():
+    cache = RecentCache(2)
     with pytest.raises(ZeroDivisionError):
-        recent.get("a", lambda: 1 / 0)
-    assert recent.get("a", lambda: 5) == 5
+        cache.get("a", lambda: 1 / 0)
+    assert cache.get("a", lambda: 5) == 5

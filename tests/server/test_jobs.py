@@ -1,4 +1,4 @@
-"""The queue: order, cancelling, failing, and going on after a restart."""
+"""The job queue: order, cancelling, failures and restarts."""
 
 import json
 import threading
@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from framesift.errors import InputError
-from framesift.server.jobs import Full, Queue
+from framesift.server.jobs import JobQueue, QueueFull
 from helpers.running_server import until
 
 
@@ -15,7 +15,7 @@ def start(tmp_path):
     queues = []
 
     def make(work, begin=True, folder=""):
-        queue = Queue(tmp_path / "jobs.json", work, lambda: None, folder)
+        queue = JobQueue(tmp_path / "jobs.json", work, lambda: None, folder)
         if begin:
             queue.start()
         queues.append(queue)
@@ -36,7 +36,7 @@ def endless(job, report):
         threading.Event().wait(0.005)
 
 
-def test_jobs_run_one_after_the_other(start):
+def test_jobs_run_in_order(start):
     seen = []
     queue = start(lambda job, report: seen.append(job.name), begin=False)
     for name in "abc":
@@ -46,12 +46,12 @@ def test_jobs_run_one_after_the_other(start):
     assert seen == ["a", "b", "c"]
 
 
-def test_a_video_is_queued_once(start):
+def test_video_is_queued_once(start):
     queue = start(endless, begin=False)
     assert queue.add("a", "a") == queue.add("a", "a")
 
 
-def test_a_failure_is_a_sentence_and_the_queue_goes_on(start):
+def test_failed_job_has_a_message_and_the_queue_continues(start):
     def work(job, report):
         if job.name == "bad":
             raise InputError("'bad' is no video")
@@ -63,11 +63,11 @@ def test_a_failure_is_a_sentence_and_the_queue_goes_on(start):
         queue.add(name, name)
     queue.start()
     until(lambda: states(queue)["good"] == "done")
-    assert queue.of("bad").error == "'bad' is no video"
-    assert queue.of("worse").state == "failed" and "ZeroDivisionError" in queue.of("worse").error
+    assert queue.find("bad").error == "'bad' is no video"
+    assert queue.find("worse").state == "failed" and "ZeroDivisionError" in queue.find("worse").error
 
 
-def test_a_running_job_stops_at_its_next_step_when_cancelled(start):
+def test_cancelled_jobs_stop_at_their_next_progress_call(start):
     queue = start(endless)
     running, waiting = queue.add("a", "a"), queue.add("b", "b")
     until(lambda: states(queue)["a"] == "running")
@@ -77,14 +77,14 @@ def test_a_running_job_stops_at_its_next_step_when_cancelled(start):
     assert queue.cancel("nobody") is None
 
 
-def test_a_job_queued_again_while_it_is_being_cancelled_is_done(start):
-    go_on, seen = threading.Event(), []
+def test_job_queued_again_while_being_cancelled_is_done(start):
+    release, seen = threading.Event(), []
 
     def work(job, report):
         seen.append(job.id)
         if len(seen) == 1:
-            go_on.wait(10)
-            report("indexing", 1, 2)  # where the first one learns that it was cancelled
+            release.wait(10)
+            report("indexing", 1, 2)  # raises in the cancelled job
 
     queue = start(work)
     first = queue.add("a", "a")
@@ -92,21 +92,21 @@ def test_a_job_queued_again_while_it_is_being_cancelled_is_done(start):
     queue.cancel(first.id)
     second = queue.add("a", "a")
     assert second.id != first.id and second.state == "waiting"
-    go_on.set()
+    release.set()
     until(lambda: states(queue) == {"a": "done"})
     assert seen == [first.id, second.id]
 
 
-def test_a_removed_videos_job_is_gone_even_while_it_runs(start):
+def test_job_of_a_removed_video_is_removed_while_it_runs(start):
     queue = start(endless)
     queue.add("a", "a")
     until(lambda: states(queue) == {"a": "running"})
-    queue.forget("a")
+    queue.remove("a")
     queue.add("b", "b")
     until(lambda: states(queue) == {"b": "running"})
 
 
-def test_jobs_of_another_folder_are_kept_for_when_it_is_served_again(start):
+def test_jobs_of_another_directory_are_kept_until_it_is_served(start):
     queue = start(endless, begin=False, folder="one")
     queue.add("a", "a", uploaded=False)
     queue.add("u", "u")
@@ -119,15 +119,15 @@ def test_jobs_of_another_folder_are_kept_for_when_it_is_served_again(start):
     until(lambda: states(again) == {"a": "done", "u": "done"})
 
 
-def test_a_video_that_ends_the_server_again_and_again_is_left_alone(start, tmp_path):
+def test_job_that_ended_the_server_twice_fails(start, tmp_path):
     row = {"id": "1", "kind": "index", "video": "v", "name": "v", "state": "running", "starts": 2}
     (tmp_path / "jobs.json").write_text(json.dumps([row, row | {"id": "2", "video": "w", "name": "w", "starts": 1}]))
     queue = start(lambda job, report: None)
     until(lambda: states(queue) == {"v": "failed", "w": "done"})
-    assert "ended 2 times" in queue.of("v").error
+    assert "ended 2 times" in queue.find("v").error
 
 
-def test_a_restart_takes_up_what_was_running_and_waiting(start, tmp_path):
+def test_restart_resumes_running_and_waiting_jobs(start, tmp_path):
     queue = start(endless)
     queue.add("a", "a")
     queue.add("b", "b")
@@ -139,7 +139,7 @@ def test_a_restart_takes_up_what_was_running_and_waiting(start, tmp_path):
     assert seen == ["a", "b"]
 
 
-def test_a_killed_server_leaves_a_job_that_starts_again(start, tmp_path):
+def test_job_of_a_killed_server_starts_again(start, tmp_path):
     (tmp_path / "jobs.json").write_text(
         '[{"id": "1", "kind": "index", "video": "v", "name": "v", "state": "running", "phase": "indexing"}]'
     )
@@ -147,26 +147,26 @@ def test_a_killed_server_leaves_a_job_that_starts_again(start, tmp_path):
     until(lambda: states(queue) == {"v": "done"})
 
 
-def test_a_damaged_list_starts_empty(start, tmp_path):
+def test_damaged_queue_file_is_read_as_empty(start, tmp_path):
     (tmp_path / "jobs.json").write_text('{"not": "ours"')
     assert start(endless, begin=False).jobs() == []
 
 
-def test_the_queue_has_an_end(start, monkeypatch):
-    monkeypatch.setattr("framesift.server.jobs.MOST_WAITING", 2)
+def test_full_queue_refuses_jobs(start, monkeypatch):
+    monkeypatch.setattr("framesift.server.jobs.MAX_OPEN_JOBS", 2)
     queue = start(endless, begin=False)
     queue.add("a", "a")
     queue.add("b", "b")
-    with pytest.raises(Full):
+    with pytest.raises(QueueFull):
         queue.add("c", "c")
 
 
-def test_a_wish_to_cancel_outlives_the_server(start, tmp_path):
-    begun, go_on = threading.Event(), threading.Event()
+def test_cancellation_survives_a_restart(start, tmp_path):
+    begun, release = threading.Event(), threading.Event()
 
     def long_step(job, report):
         begun.set()
-        go_on.wait(30)
+        release.wait(30)
         report("indexing", 1, 2)
 
     queue = start(long_step)
@@ -174,24 +174,24 @@ def test_a_wish_to_cancel_outlives_the_server(start, tmp_path):
     assert begun.wait(10)
     queue.cancel(job.id)
     assert json.loads((tmp_path / "jobs.json").read_text())[0]["state"] == "cancelled"
-    threading.Timer(0.1, go_on.set).start()
+    threading.Timer(0.1, release.set).start()
     queue.stop()
-    assert start(endless, begin=False).of("a").state == "cancelled"
+    assert start(endless, begin=False).find("a").state == "cancelled"
 
 
-def test_a_step_that_outlasts_the_server_is_no_crash(start, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.server.jobs.LEFT_S", 0.05)
-    begun, go_on = threading.Event(), threading.Event()
-    queue = start(lambda job, report: begun.set() or go_on.wait(30))
+def test_step_longer_than_the_shutdown_is_not_counted_as_a_crash(start, tmp_path, monkeypatch):
+    monkeypatch.setattr("framesift.server.jobs.STOP_TIMEOUT_S", 0.05)
+    begun, release = threading.Event(), threading.Event()
+    queue = start(lambda job, report: begun.set() or release.wait(30))
     queue.add("a", "a")
     assert begun.wait(10)
     queue.stop()
     kept = json.loads((tmp_path / "jobs.json").read_text())[0]
-    go_on.set()
+    release.set()
     assert (kept["state"], kept["starts"]) == ("waiting", 0)
 
 
-def test_work_that_goes_wrong_because_the_server_ends_is_taken_up_again(start):
+def test_job_that_fails_during_the_shutdown_is_resumed(start):
     queue = None
 
     def work(job, report):
@@ -202,4 +202,4 @@ def test_work_that_goes_wrong_because_the_server_ends_is_taken_up_again(start):
     queue.add("a", "a")
     until(lambda: states(queue) == {"a": "running"})
     queue.stop()
-    assert start(endless, begin=False).of("a").state == "waiting"
+    assert start(endless, begin=False).find("a").state == "waiting"

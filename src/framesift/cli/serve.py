@@ -1,4 +1,4 @@
-"""The command that opens the web page."""
+"""`framesift serve`: the web page and its HTTP API."""
 
 import argparse
 import contextlib
@@ -18,107 +18,121 @@ from framesift.cli.common import Add, add_index_options, print_json
 from framesift.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
-    from framesift.server.config import Settings
+    from framesift.server.config import ServerConfig
 
 AUTO = "auto"
 TOKEN_BYTES = 24
-SHORT_TOKEN = 16  # characters: below this, a wider host gets a word of warning
+SHORT_TOKEN = 16  # characters; a shorter token is warned about
+BYTES_PER_UNIT = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def add_commands(add: Add) -> None:
-    serve = add("serve", _serve, "open a page where videos are asked questions and the evidence is looked at")
-    serve.add_argument("folder", nargs="?", metavar="FOLDER", help="videos to show besides those uploaded")
+    serve = add("serve", _serve, "start a local web page for asking questions about videos")
+    serve.add_argument("folder", nargs="?", metavar="FOLDER", help="directory of videos to list besides the uploads")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    serve.add_argument("--port", type=int, default=8000, help="(default: 8000; 0 takes any that is free)")
+    serve.add_argument("--port", type=int, default=8000, help="port to listen on; 0 chooses a free one (default: 8000)")
     serve.add_argument("--open", action="store_true", help="open the page in the browser")
-    serve.add_argument("--token", metavar="TEXT", help="secret every request must bring; auto makes one")
-    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a name the page goes by")
-    where = "http://HOST:PORT/v1[#MODEL] or local:MODEL, to be asked from the page; repeatable"
-    serve.add_argument("--reader", action="append", default=[], metavar="READER", help=where)
-    serve.add_argument("--uploads", metavar="DIR", help="folder for uploads (default: beside the indexes)")
-    serve.add_argument("--max-upload", type=_size, default=8e9, metavar="SIZE", help="as in 2GB (default: 8GB)")
-    serve.add_argument("--language", metavar="CODE", help="preferred language of subtitles and speech, as in en")
+    serve.add_argument("--token", metavar="TEXT", help="secret required by every request; auto generates one")
+    allowed = "host name under which the page may be opened; repeatable"
+    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
+    reader = "reader offered on the page: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable"
+    serve.add_argument("--reader", action="append", default=[], metavar="READER", help=reader)
+    serve.add_argument("--uploads", metavar="DIR", help="directory for uploads (default: in the store)")
+    serve.add_argument("--max-upload", type=_size, default=8e9, metavar="SIZE", help="such as 2GB (default: 8GB)")
+    serve.add_argument("--language", metavar="CODE", help="preferred language of subtitles and speech, such as en")
     serve.add_argument("--speech", metavar="ENGINE", default="auto", help="auto (default), none, moonshine, whisper:…")
-    serve.add_argument("--screen-text", action="store_true", help="also read what is written on the screen")
-    serve.add_argument("--event-encoder", metavar="NAME", help="minilm: compare words by a sentence encoder")
+    serve.add_argument("--screen-text", action="store_true", help="also read text on the screen")
+    serve.add_argument("--event-encoder", metavar="NAME", help="minilm: compare text with a sentence encoder")
     add_index_options(serve)
 
 
 def _size(text: str) -> float:
     match = re.fullmatch(r"([0-9.]+)([KMGT]?)B?", text.strip().upper())
     try:
-        return float(match[1]) * {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2]] if match else float("x")
+        return float(match[1]) * BYTES_PER_UNIT[match[2]] if match else float("x")
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount; expected one like 500MB, 2GB") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; expected one like 500MB or 2GB") from None
 
 
 def _serve(args: argparse.Namespace) -> int:
     try:
-        from framesift.server.server import claim
+        from framesift.server.server import lock_directories
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
-        raise MissingExtra(f"the page needs {error.name}: pip install 'framesift[serve]'") from None
-    settings = _settings(args, args.port)  # what is wrong with them comes before the port
-    with claim(settings):
-        listener = _listen(args.host, args.port)
-        return _run(args, _settings(args, listener.getsockname()[1], token=settings.token), listener)
+        raise MissingExtra(f"framesift serve needs {error.name}: pip install 'framesift[serve]'") from None
+    token = _checked_token(args.token)
+    _check_models(args)
+    config = _make_config(args, args.port, token)  # bad options are reported before the port is bound
+    with lock_directories(config):
+        listener = listen(args.host, args.port)
+        return _run(args, _make_config(args, listener.getsockname()[1], token), listener)
 
 
-def _run(args: argparse.Namespace, settings: "Settings", listener: socket.socket) -> int:
+def _run(args: argparse.Namespace, config: "ServerConfig", listener: socket.socket) -> int:
     from framesift.server.server import Server
 
-    server = Server(settings)
-    address = _address(settings)
+    server = Server(config)
+    address = page_address(config)
     if args.json:
-        print_json({"url": address, "folder": None if settings.folder is None else str(settings.folder)})
+        print_json({"url": address, "folder": None if config.folder is None else str(config.folder)})
     else:
-        print(f"framesift is at {address}  (Ctrl+C stops it)")
-        if settings.token and len(settings.token) < SHORT_TOKEN:
-            print(f"note: a token of {len(settings.token)} characters is soon guessed; --token auto", file=sys.stderr)
+        print(f"framesift is running at {address}  (Ctrl+C stops it)")
+        if config.token and len(config.token) < SHORT_TOKEN:
+            length = len(config.token)
+            print(f"warning: a token of {length} characters is easy to guess; use --token auto", file=sys.stderr)
     sys.stdout.flush()
     if args.open:
-        # The socket listens already, so the browser's first request waits for the server rather than failing.
+        # The socket is already listening, so the browser's first request waits instead of failing.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+    with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
     if any(thread.name.startswith("framesift-") for thread in threading.enumerate()):
-        # A thread in the middle of a long step, inside a native library, would abort the interpreter's own way to end.
+        # A daemon thread inside a native library would abort the interpreter's normal exit.
         sys.stdout.flush()
         os._exit(0)
     return 0
 
 
-def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> "Settings":
+def _checked_token(text: str | None) -> str:
+    if text is None:
+        return ""
+    if text == AUTO:
+        return secrets.token_urlsafe(TOKEN_BYTES)
+    if not text.strip():
+        raise OptionError("--token is empty; expected a secret, or auto to generate one")
+    if readable(text) != text:
+        raise OptionError("--token contains bytes that are not text; expected letters, digits and punctuation")
+    return text
+
+
+def _check_models(args: argparse.Namespace) -> None:
+    """Report an encoder, speech engine or reader address that can't be used now, not at the first question."""
     from framesift.encoders.base import get_text_encoder, identify
     from framesift.readers.base import get_reader
-    from framesift.server.config import Settings
     from framesift.text.speech import engine_name
 
-    if token is None:
-        token = args.token or ""
-        if token == AUTO:
-            token = secrets.token_urlsafe(TOKEN_BYTES)
-        if args.token is not None and not token.strip():
-            raise OptionError("--token is empty; expected a secret text, or auto to have one made")
-        if readable(token) != token:
-            raise OptionError("--token holds what is no text; expected letters, digits and signs")
-        identify(args.encoder)  # an encoder that can't be used is told now as well
-        if args.event_encoder is not None:
-            get_text_encoder(args.event_encoder)
-        if args.speech not in ("auto", "none"):
-            engine_name(args.speech)
-        for reader in args.reader:
-            if reader.startswith(("http://", "https://")):
-                get_reader(reader)  # a wrong address is told now, not at the first question
-    return Settings(
+    identify(args.encoder)
+    if args.event_encoder is not None:
+        get_text_encoder(args.event_encoder)
+    if args.speech not in ("auto", "none"):
+        engine_name(args.speech)
+    for reader in args.reader:
+        if reader.startswith(("http://", "https://")):
+            get_reader(reader)
+
+
+def _make_config(args: argparse.Namespace, port: int, token: str) -> "ServerConfig":
+    from framesift.server.config import ServerConfig
+
+    return ServerConfig(
         folder=None if args.folder is None else Path(args.folder),
         store=None if args.store is None else Path(args.store),
         uploads=None if args.uploads is None else Path(args.uploads),
         host=args.host,
         port=port,
         token=token,
-        names=tuple(args.allow_host),
+        allowed_hosts=tuple(args.allow_host),
         readers=tuple(args.reader),
         upload_bytes=int(args.max_upload),
         encoder=args.encoder,
@@ -132,26 +146,27 @@ def _settings(args: argparse.Namespace, port: int, token: str | None = None) -> 
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """The socket, bound before anything is printed, so that a port in use is a sentence."""
+def listen(host: str, port: int) -> socket.socket:
+    """Bind the socket before anything is printed, so that a port in use is an error message."""
     try:
         if not 0 <= port < 2**16:
             raise OverflowError("ports go from 0 to 65535")
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
+        listener.bind(address)
         listener.listen(128)
     except (OSError, OverflowError, UnicodeError) as error:
         raise OptionError(
             f"can't listen on {host}, port {port} ({getattr(error, 'strerror', None) or error}); "
-            "choose another with --port, or --port 0 for any that is free"
+            "choose another with --port, or a free one with --port 0"
         ) from None
     return listener
 
 
-def _address(settings: "Settings") -> str:
-    host = settings.host if settings.host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104 (compared)
+def page_address(config: "ServerConfig") -> str:
+    """The address that opens the page, with the token if there is one."""
+    host = config.host if config.host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104 (compared)
     host = f"[{host}]" if ":" in host else host
-    secret = f"?token={quote(settings.token, safe='')}" if settings.token else ""
-    return f"http://{host}:{settings.port}/{secret}"
+    secret = f"?token={quote(config.token, safe='')}" if config.token else ""
+    return f"http://{host}:{config.port}/{secret}"

@@ -1,1 +1,1 @@
-"""The web page and its HTTP API: a local server that drives the whole river and adds nothing to it."""
+"""Web page and HTTP API: a local server in front of the pipeline."""

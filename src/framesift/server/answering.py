@@ -1,4 +1,4 @@
-"""A question put to a video on the shelf: the public API's own calls, and their records made ready for the page."""
+"""Questions about the library's videos: selections, views for the page, reader answers and exports."""
 
 import itertools
 import shutil
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError, OptionError, UnknownName
@@ -26,56 +27,57 @@ from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import Album
 from framesift.selection.registry import Selector, check_options, get_selector, selectors
 from framesift.server.catalog import Catalog
-from framesift.server.files import Film, safe_name
-from framesift.server.frame_images import SIDE, Busy, Pictures
-from framesift.server.models import Ask, ExportFormat
+from framesift.server.files import LibraryVideo, safe_name
+from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
+from framesift.server.models import ExportFormat, QuestionRequest
 from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection
 from framesift.types.vectors import Array
 from framesift.video.frames import frame_numbers
 
-# Needs that a plain installation can't meet from the page: a detector or a network is a file somebody has to name.
-FILES_OF_THEIR_OWN = ("detector", "network")
-KEPT_QUERIES = 64
-AT_ONCE = 4  # selections and exports: each is work for a whole core
-MOST_WAITING = 32  # for their turn; who comes later is told at once
-READERS_AT_ONCE = 4  # each may be silent for minutes, and must not keep a selection waiting
+# Selector options that name a file to load, which a request must not do.
+FILE_OPTIONS = ("detector", "network")
+CACHED_QUERIES = 64
+MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
+MAX_WAITING = 32
+WAIT_S = 30
+MAX_READER_REQUESTS = 4  # a reader may take minutes and must not block selections
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """One method's selection with its words on, and how long choosing took."""
+class TimedSelection:
+    """One method's selection with its events, and how long it took."""
 
     selection: Selection
     seconds: float
 
 
-class Desk:
-    """Where questions are answered."""
+class Answering:
+    """Answers requests about ready videos, within the server's limits of concurrent work."""
 
-    def __init__(self, catalog: Catalog, pictures: Pictures, readers: Sequence[str]) -> None:
-        self.catalog, self.pictures = catalog, pictures
+    def __init__(self, catalog: Catalog, images: FrameImages, readers: Sequence[str]) -> None:
+        self.catalog, self.images = catalog, images
         self._addresses = {public_address(reader): reader for reader in [*readers, SIMILARITY]}
         self._queries: dict[tuple[str, str], Array] = {}
-        self._places = threading.BoundedSemaphore(AT_ONCE)
-        # Exports until they are sent; what a server left that was ended meanwhile goes.
-        self._exports = catalog.settings.state / "exports"
+        self._running = threading.BoundedSemaphore(MAX_CONCURRENT)
+        self._admitted = threading.BoundedSemaphore(MAX_CONCURRENT + MAX_WAITING)
+        self._reader_requests = threading.BoundedSemaphore(MAX_READER_REQUESTS)
+        # Exports until they are sent; a server that was killed leaves some behind.
+        self._exports = catalog.config.state / "exports"
         shutil.rmtree(self._exports, ignore_errors=True)
-        self._line = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)
-        self._readers = threading.BoundedSemaphore(READERS_AT_ONCE)
 
     @property
     def readers(self) -> list[str]:
         """The readers of this server, without the credentials of their addresses."""
         return list(self._addresses)
 
-    def choose(self, film: Film, ask: Ask, method: str) -> Chosen:
-        """The frames, as `framesift select` gives them: same index, same words, same call."""
-        question = parse_question(ask.question, ask.options)
+    def select(self, video: LibraryVideo, request: QuestionRequest, method: str) -> TimedSelection:
+        """Select frames as `framesift select` does: same index, same events, same call."""
+        question = parse_question(request.question, request.options)
         check_method(get_selector(method))
-        index, found = self.catalog.index(film), self.catalog.found(film)
-        settings = self.catalog.settings
-        with self._place():
+        index, found = self.catalog.index(video), self.catalog.text(video)
+        config = self.catalog.config
+        with self._slot():
             query = self._query(index.encoder, question)
             started = time.perf_counter()
             selection = select_many(
@@ -83,116 +85,124 @@ class Desk:
                 [question],
                 queries=query,
                 events=found.events,
-                budget=ask.budget,
+                budget=request.budget,
                 method=method,
-                event_encoder=settings.event_encoder,
-                visual_demand="rules" if ask.visual_demand is None else ask.visual_demand,
+                event_encoder=config.event_encoder,
+                visual_demand="rules" if request.visual_demand is None else request.visual_demand,
                 store=self.catalog.store.root,
-                **_own_options(method, ask),
+                **_method_options(method, request),
             )[0]
             seconds = time.perf_counter() - started
-        return Chosen(events_for(selection, found.events), seconds)
+        return TimedSelection(events_for(selection, found.events), seconds)
 
-    def exhibit(self, film: Film, selection: Selection, text_mode: TextMode) -> Exhibit:
-        info = self.catalog.index(film).info
-        numbers = tuple(frame_numbers(film.path, selection.times_s))
-        return Exhibit(film.path, info, selection, numbers, OVERLAY_OF[text_mode])
+    def exhibit(self, video: LibraryVideo, selection: Selection, text_mode: TextMode) -> Exhibit:
+        info = self.catalog.index(video).info
+        numbers = tuple(frame_numbers(video.path, selection.times_s))
+        return Exhibit(video.path, info, selection, numbers, OVERLAY_OF[text_mode])
 
-    def view(self, film: Film, ask: Ask, methods: Sequence[str], text_mode: TextMode) -> dict[str, Any]:
-        """What the page draws, one lane per method; the pictures are on their way when this returns."""
-        chosen = [self.choose(film, ask, method) for method in dict.fromkeys(methods)]
-        facts = self.catalog.facts(film, wait=True)
-        assert facts is not None  # noqa: S101 (it was waited for)
-        scale = min(1.0, SIDE / max(facts.width, facts.height, 1))
+    def view(
+        self, video: LibraryVideo, request: QuestionRequest, methods: Sequence[str], text_mode: TextMode
+    ) -> dict[str, Any]:
+        """The data the page draws, one lane per method; the frames are being decoded when this returns."""
+        selections = [self.select(video, request, method) for method in dict.fromkeys(methods)]
+        facts = self.catalog.facts(video, wait=True)
+        assert facts is not None  # noqa: S101 (with wait=True there always are)
+        scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
-        exhibits = [self.exhibit(film, one.selection, text_mode) for one in chosen]
-        albums = [_album_of_addresses(film, facts.version, one.selection, size) for one in chosen]
-        times = {time_s for one in chosen for time_s in one.selection.times_s}
-        self.pictures.announce(film, facts.fingerprint, sorted(times))
+        exhibits = [self.exhibit(video, one.selection, text_mode) for one in selections]
+        albums = [_album_of_urls(video, facts.version, one.selection, size) for one in selections]
+        times = {time_s for one in selections for time_s in one.selection.times_s}
+        self.images.announce(video, facts.fingerprint, sorted(times))
         view = view_of(exhibits, albums, json_text="")
-        for lane, one in zip(view["lanes"], chosen, strict=True):
+        for lane, one in zip(view["lanes"], selections, strict=True):
             lane["seconds"] = one.seconds
-            rank = ranks(one.selection)
+            rank = rank_frames(one.selection)
             for row, slot in zip(lane["frames"], one.selection.slots, strict=True):
                 row |= {"words": "" if slot.event is None else slot.event.text, "rank": rank[slot.index]}
-        return view | {"video": film.id, "duration_s": facts.duration_s}
+        return view | {"video": video.id, "duration_s": facts.duration_s}
 
-    def answer(self, film: Film, ask: Ask, method: str, reader: str, text_mode: TextMode) -> tuple[Answer, list[float]]:
-        """A configured reader's answer, and the times it names. No address of a request is ever called."""
+    def ask(
+        self, video: LibraryVideo, request: QuestionRequest, method: str, reader: str, text_mode: TextMode
+    ) -> tuple[Answer, list[float]]:
+        """A configured reader's answer, and the times it cites. An address from a request is never called."""
         name = public_address(reader)
         if name not in self._addresses:
-            raise UnknownName(f"there is no reader {name!r} here; known are {', '.join(self.readers)}")
-        if not self._readers.acquire(blocking=False):
-            raise Busy(f"{READERS_AT_ONCE} questions are with readers already; ask again when one has answered")
+            raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.readers)}")
+        if not self._reader_requests.acquire(blocking=False):
+            raise ServerBusy(f"{MAX_READER_REQUESTS} reader requests are running already; try again when one is done")
         try:
-            exhibit = self.exhibit(film, self.choose(film, ask, method).selection, text_mode)
-            question = exhibit.question or Question(ask.question)
+            exhibit = self.exhibit(video, self.select(video, request, method).selection, text_mode)
+            question = exhibit.question or Question(request.question)
             answer = get_reader(self._addresses[name]).answer(exhibit, question, text_mode)
         finally:
-            self._readers.release()
+            self._reader_requests.release()
         return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)
 
-    def new_folder(self) -> Path:
-        """Where an export is written until it is sent."""
+    def new_export_folder(self) -> Path:
+        """A temporary directory for one export."""
         self._exports.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(dir=self._exports))
 
     def export(
-        self, film: Film, ask: Ask, methods: Sequence[str], text_mode: TextMode, form: ExportFormat, place: Path
+        self,
+        video: LibraryVideo,
+        request: QuestionRequest,
+        methods: Sequence[str],
+        text_mode: TextMode,
+        form: ExportFormat,
+        folder: Path,
     ) -> Path:
-        """Write what `framesift select` or `compare` would write into `place`; the file to hand out."""
+        """Write what `framesift select` or `compare` would write into `folder`; the file to send."""
         names = list(dict.fromkeys(methods))
-        exhibits = [self.exhibit(film, self.choose(film, ask, name).selection, text_mode) for name in names]
-        with self._place():
+        exhibits = [self.exhibit(video, self.select(video, request, name).selection, text_mode) for name in names]
+        with self._slot():
             if form == "json":
-                told = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-                (place / "selection.json").write_text(
-                    dump_json(told if len(exhibits) > 1 else exhibits[0].to_dict()), encoding="utf-8"
-                )
-                return place / "selection.json"
+                records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
+                content = records if len(exhibits) > 1 else exhibits[0].to_dict()
+                return write_text(folder / "selection.json", dump_json(content))
             as_zip = form == "zip"
-            folder = place / f"{export_name(film)}-evidence"
+            target = folder / f"{export_name(video)}-evidence"
             if len(exhibits) > 1:
-                saved = save_comparison(exhibits, folder, as_zip=as_zip)
+                saved = save_comparison(exhibits, target, as_zip=as_zip)
             else:
-                saved = exhibits[0].save(folder, as_zip=as_zip)
+                saved = exhibits[0].save(target, as_zip=as_zip)
             return saved if as_zip else saved / "report.html"
 
     def _query(self, encoder: str, question: Question) -> Array:
-        """(1, D) the question's text vector; turning a knob asks the same question again."""
+        """(1, D) the question's text vector, cached: a changed setting asks the same question again."""
         key = encoder, question.query_text
-        known = self._queries.get(key)
-        if known is None:
-            known = encode_long_texts(get_encoder(encoder), [question.query_text])
-            self._queries[key] = known
-            while len(self._queries) > KEPT_QUERIES:
+        vector = self._queries.get(key)
+        if vector is None:
+            vector = encode_long_texts(get_encoder(encoder), [question.query_text])
+            self._queries[key] = vector
+            while len(self._queries) > CACHED_QUERIES:
                 self._queries.pop(next(iter(self._queries)), None)
-        return known
+        return vector
 
     @contextmanager
-    def _place(self) -> Iterator[None]:
-        """A share of the machine; who finds none within a while, or too long a line, is asked to come back."""
-        busy = Busy("this server is busy with other questions; try again in a moment")
-        if not self._line.acquire(blocking=False):
+    def _slot(self) -> Iterator[None]:
+        """One of the slots for concurrent work; ServerBusy where too many requests wait or none becomes free."""
+        busy = ServerBusy("the server is busy with other questions; try again in a moment")
+        if not self._admitted.acquire(blocking=False):
             raise busy
         try:
-            if not self._places.acquire(timeout=30):
+            if not self._running.acquire(timeout=WAIT_S):
                 raise busy
             try:
                 yield
             finally:
-                self._places.release()
+                self._running.release()
         finally:
-            self._line.release()
+            self._admitted.release()
 
 
-def export_name(film: Film) -> str:
-    """What a video's exports are called after it: its name, as any system can write it, with room for what is added."""
-    return safe_name(film.path.stem)
+def export_name(video: LibraryVideo) -> str:
+    """The stem of an export's file name, valid on any system."""
+    return safe_name(video.path.stem)
 
 
-def methods() -> list[dict[str, Any]]:
-    """The selectors with their options, and for each that can't run here the sentence that says why."""
+def list_methods() -> list[dict[str, Any]]:
+    """The selectors with their options, and for each that can't run here the reason."""
     rows = []
     for selector in selectors().values():
         try:
@@ -200,7 +210,7 @@ def methods() -> list[dict[str, Any]]:
             why_not = ""
         except FramesiftError as error:
             why_not = str(error)
-        plain = {k: v for k, v in selector.options.items() if isinstance(v, bool | int | float | str | None)}
+        simple = {k: v for k, v in selector.options.items() if isinstance(v, bool | int | float | str | None)}
         rows.append(
             {
                 "name": selector.name,
@@ -209,17 +219,19 @@ def methods() -> list[dict[str, Any]]:
                 "needs": list(selector.needs),
                 "available": not why_not,
                 "why_not": why_not,
-                "options": {k: v for k, v in plain.items() if k not in FILES_OF_THEIR_OWN},
+                "options": {k: v for k, v in simple.items() if k not in FILE_OPTIONS},
             }
         )
     return rows
 
 
 def check_method(selector: Selector) -> None:
-    """Refuse a selector that would load a file named by a request, or that lacks its packages."""
-    missing = [need for need in selector.needs if need in FILES_OF_THEIR_OWN]
+    """Refuse a selector that needs a model file, or whose packages are not installed."""
+    missing = [need for need in selector.needs if need in FILE_OPTIONS]
     if missing:
-        raise OptionError(f"{selector.name} needs a {missing[0]} of its own; use it from Python or the command line")
+        raise OptionError(
+            f"{selector.name} needs a {missing[0]}, which the page can't set; use it from Python or the command line"
+        )
     if "peers" in selector.needs:
         from importlib.util import find_spec
 
@@ -227,34 +239,34 @@ def check_method(selector: Selector) -> None:
             raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
 
 
-def ranks(selection: Selection) -> dict[int, int]:
-    """From 1, by candidate: words and direct hits in turn, the best of each first, then what fills the story."""
+def rank_frames(selection: Selection) -> dict[int, int]:
+    """Ranks from 1 by candidate index: spoken and visual evidence in turn, best first, then refined and context."""
     events = selection.trace.get("ground", {}).get("events", ())
     scores = {row["index"]: row["score"] for row in events if row.get("index") is not None}
     by_role: dict[str, list[int]] = {role: [] for role in ROLES}
     for slot in sorted(selection.slots, key=lambda slot: (-scores.get(slot.index, slot.relevance), slot.index)):
         by_role[slot.role].append(slot.index)
-    turns = itertools.zip_longest(by_role["ground"], by_role["visual"])
-    order = [index for turn in turns for index in turn if index is not None]
+    pairs = itertools.zip_longest(by_role["ground"], by_role["visual"])
+    order = [index for pair in pairs for index in pair if index is not None]
     order += [*by_role["refined"], *by_role["context"]]
     return {index: rank for rank, index in enumerate(order, 1)}
 
 
-def _own_options(method: str, ask: Ask) -> dict[str, Any]:
-    """The request's settings for this method; a setting of the wrong kind is a sentence, not a crash."""
-    given = ask.settings.get(method, {})
-    known = get_selector(method).options
-    check_options(method, given, known)
+def _method_options(method: str, request: QuestionRequest) -> dict[str, Any]:
+    """The request's settings for this method, checked against the types of the defaults."""
+    given = request.settings.get(method, {})
+    defaults = get_selector(method).options
+    check_options(method, given, defaults)
     for name, value in given.items():
-        if name in FILES_OF_THEIR_OWN:
+        if name in FILE_OPTIONS:
             raise OptionError(f"{name} can't be set from a request")
-        default = known[name]
-        if default is not None and not _is_like(value, default):
-            raise OptionError(f"{name} is {value!r}; expected a {_kind(default)}, as its default {default!r}")
+        default = defaults[name]
+        if default is not None and not _has_type_of(value, default):
+            raise OptionError(f"{name} is {value!r}; expected a {_type_name(default)}, like the default {default!r}")
     return dict(given)
 
 
-def _is_like(value: object, default: object) -> bool:
+def _has_type_of(value: object, default: object) -> bool:
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(value, bool) and isinstance(default, bool)
     if isinstance(default, float):
@@ -264,19 +276,19 @@ def _is_like(value: object, default: object) -> bool:
     return isinstance(value, type(default))
 
 
-def _kind(default: object) -> str:
+def _type_name(default: object) -> str:
     return {bool: "yes or no", int: "whole number", float: "number", str: "text"}.get(type(default), "value")
 
 
-def _album_of_addresses(film: Film, version: str, selection: Selection, size: tuple[int, int]) -> Album:
-    told = reasons(selection)
+def _album_of_urls(video: LibraryVideo, version: str, selection: Selection, size: tuple[int, int]) -> Album:
+    frame_reasons = reasons(selection)
 
-    def address(time_s: float) -> str:
-        return f"/api/videos/{film.id}/frames/{time_s:.6f}.jpg?v={version}"
+    def url(time_s: float) -> str:
+        return f"/api/videos/{video.id}/frames/{time_s:.6f}.jpg?v={version}"
 
     return Album(
-        told,
-        pages=[address(time_s) for time_s in selection.times_s],
+        frame_reasons,
+        pages=[url(time_s) for time_s in selection.times_s],
         sizes=[size] * len(selection),
-        near={near.time_s: address(near.time_s) for reason in told for near in reason.nearly},
+        near={near.time_s: url(near.time_s) for reason in frame_reasons for near in reason.nearly},
     )

@@ -1,4 +1,4 @@
-"""The server put together: the door, the API under /api, the pages, and the threads behind them."""
+"""The FastAPI application: security middleware, API under /api, pages, and the background threads."""
 
 import threading
 from collections.abc import AsyncIterator
@@ -15,89 +15,95 @@ from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
-from framesift.server.answering import Desk
+from framesift.server.answering import Answering
 from framesift.server.catalog import Catalog, NotReady
-from framesift.server.config import Settings
-from framesift.server.files import Shelf
-from framesift.server.frame_images import Busy, Pictures
-from framesift.server.jobs import Full, Queue
-from framesift.server.models import Problem
-from framesift.server.security import Door, wants_page
+from framesift.server.config import ServerConfig
+from framesift.server.files import VideoFiles
+from framesift.server.frame_images import FrameImages, ServerBusy
+from framesift.server.jobs import JobQueue, QueueFull
+from framesift.server.models import ErrorRecord
+from framesift.server.security import SecurityMiddleware, expects_html
 
 DESCRIPTION = (
-    "Everything the page does, for programs. Records are those of the Python API: a selection is "
-    'Selection.to_dict(), an answer Answer.to_dict(). Every error is JSON with one sentence under "detail".'
+    "Everything the web page does, for programs. Records are those of the Python API: a selection is "
+    'Selection.to_dict(), an answer Answer.to_dict(). Every error is JSON with a message under "detail".'
 )
-# What the framework says by itself, as sentences.
-FRAMEWORK = {
+# Starlette's default messages, as sentences.
+DEFAULT_MESSAGES = {
     "Not Found": "There is nothing at this address",
-    "Method Not Allowed": "This address takes no request of this kind",
+    "Method Not Allowed": "This address does not support this HTTP method",
 }
-STATUS: dict[type[FramesiftError], int] = {NotReady: 409, Full: 503, Busy: 503, ReaderError: 502, MissingExtra: 501}
+STATUS_CODES: dict[type[FramesiftError], int] = {
+    NotReady: 409,
+    QueueFull: 503,
+    ServerBusy: 503,
+    ReaderError: 502,
+    MissingExtra: 501,
+}
 
 
-class Changes:
-    """A number that grows when anything the page shows has changed; streams compare it with what they last told."""
+class ChangeCounter:
+    """A counter raised whenever something the page shows has changed; event streams compare it with the last sent."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.number = 0
+        self.value = 0
 
     def __call__(self) -> None:
         with self._lock:
-            self.number += 1
+            self.value += 1
 
 
 @dataclass
-class House:
-    """What the routes work with; one for each server."""
+class Services:
+    """The objects the routes work with; one set per application."""
 
-    settings: Settings
-    shelf: Shelf
+    config: ServerConfig
+    files: VideoFiles
     catalog: Catalog
-    pictures: Pictures
-    queue: Queue
-    desk: Desk
-    changes: Changes
-    streams: int = 0
-    said: tuple[int, str] = (-1, "")  # the jobs as text, and the number of changes it was made at
-    uploading: int = 0
+    images: FrameImages
+    queue: JobQueue
+    answering: Answering
+    changes: ChangeCounter
+    open_streams: int = 0
+    jobs_json: tuple[int, str] = (-1, "")  # the jobs as JSON, and the value of `changes` it was made at
+    active_uploads: int = 0
     closing: bool = False
 
     @classmethod
-    def of(cls, settings: Settings) -> "House":
-        changes = Changes()
-        shelf = Shelf(settings)
-        catalog = Catalog(settings, shelf, changes)
-        pictures = Pictures(settings.state / "pictures")
-        queue = Queue(settings.state / "jobs.json", catalog.work, changes, shelf.mark)
-        return cls(settings, shelf, catalog, pictures, queue, Desk(catalog, pictures, settings.readers), changes)
+    def create(cls, config: ServerConfig) -> "Services":
+        changes = ChangeCounter()
+        files = VideoFiles(config)
+        catalog = Catalog(config, files, changes)
+        images = FrameImages(config.state / "pictures")
+        queue = JobQueue(config.state / "jobs.json", catalog.run_job, changes, files.folder_id)
+        return cls(config, files, catalog, images, queue, Answering(catalog, images, config.readers), changes)
 
     def start(self) -> None:
         self.catalog.start()
-        self.pictures.start()
+        self.images.start()
         self.queue.start()
 
     def stop(self) -> None:
         self.closing = True
         self.catalog.stop()
-        self.pictures.stop()
+        self.images.stop()
         self.queue.stop()
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The whole server as an ASGI application; its threads run while its lifespan does."""
-    from framesift.server.routes import asking, jobs, library, pages
+def create_app(config: ServerConfig) -> FastAPI:
+    """Create the ASGI application; its threads run during its lifespan."""
+    from framesift.server.routes import jobs, library, pages, questions
 
-    house = House.of(settings)
+    services = Services.create(config)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        house.start()
+        services.start()
         try:
             yield
         finally:
-            house.stop()
+            services.stop()
 
     app = FastAPI(
         title="framesift",
@@ -105,55 +111,54 @@ def create_app(settings: Settings) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         openapi_url="/api/openapi.json",
-        docs_url=None,  # the framework's own page loads its script from another site
+        docs_url=None,  # FastAPI's own page loads its script from another site
         redoc_url=None,
-        responses={400: {"model": Problem}, 401: {"model": Problem}, 403: {"model": Problem}, 422: {"model": Problem}},
+        responses=error_responses(400, 401, 403, 422),
     )
-    app.state.house = house
-    for routes in (library, jobs, asking):
-        app.include_router(routes.router, prefix="/api")
+    app.state.services = services
+    for module in (library, jobs, questions):
+        app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
-    app.add_exception_handler(FramesiftError, _own_error)
-    app.add_exception_handler(RequestValidationError, _wrong_request)
-    app.add_exception_handler(HTTPException, _told)
-    app.add_middleware(Door, settings=settings)
+    app.add_exception_handler(FramesiftError, _handle_framesift_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_middleware(SecurityMiddleware, config=config)
     return app
 
 
-async def _own_error(_: Request, error: Exception) -> Response:
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
-    return JSONResponse({"detail": _sentence(str(error))}, status)
+async def _handle_framesift_error(_: Request, error: Exception) -> Response:
+    status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
+    return JSONResponse({"detail": _capitalised(str(error))}, status)
 
 
-async def _wrong_request(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 (it is registered for no other)
+async def _handle_validation_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 (registered for no other)
     parts = []
     for row in error.errors()[:3]:
-        place = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))
+        field = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))
         if row["type"] == "json_invalid":
             parts.append("the body can't be read as JSON")
-        elif place.startswith("settings."):  # one row for every kind that it is not
-            parts = [f"{'.'.join(place.split('.')[:3])} can't be read; expected a number, a text, true or false"]
+        elif field.startswith("settings."):  # pydantic reports one error per type of the union
+            parts = [f"{'.'.join(field.split('.')[:3])} can't be read; expected a number, a text, true or false"]
         elif row["type"] == "string_pattern_mismatch":
-            parts.append(f"{place} holds characters that it may not hold")
+            parts.append(f"{field} contains characters that are not allowed")
         else:
-            parts.append(f"{place}: {row['msg']}" if place else str(row["msg"]))
-    sentence = "; ".join(parts).encode("utf-8", "replace").decode()
-    return JSONResponse({"detail": _sentence(sentence)}, 422)
+            parts.append(f"{field}: {row['msg']}" if field else str(row["msg"]))
+    message = "; ".join(parts).encode("utf-8", "replace").decode()
+    return JSONResponse({"detail": _capitalised(message)}, 422)
 
 
-async def _told(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 (it is registered for no other)
-    said = FRAMEWORK.get(error.detail, error.detail)
-    if error.status_code == 404 and wants_page(request.url.path, request.headers.get("accept", "")):
-        return HTMLResponse(
-            error_pages.render_error_page(404, said), 404, headers={"content-security-policy": error_pages.POLICY}
-        )
-    return JSONResponse({"detail": said}, error.status_code, headers=dict(error.headers or {}))
+async def _handle_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 (registered for no other)
+    message = DEFAULT_MESSAGES.get(error.detail, error.detail)
+    if error.status_code == 404 and expects_html(request.url.path, request.headers.get("accept", "")):
+        page = error_pages.render_error_page(404, message)
+        return HTMLResponse(page, 404, headers={"content-security-policy": error_pages.POLICY})
+    return JSONResponse({"detail": message}, error.status_code, headers=dict(error.headers or {}))
 
 
-def _sentence(text: str) -> str:
-    """With a capital, unless it starts with an address or a name."""
+def _capitalised(text: str) -> str:
+    """Start with a capital, unless the first word is an address or a selector's name."""
     first = text.split(" ", 1)[0]
     return text[:1].upper() + text[1:] if first.isalpha() and first not in selectors() else text
 
@@ -161,6 +166,6 @@ def _sentence(text: str) -> str:
 Responses = dict[int | str, dict[str, Any]]
 
 
-def problems(*statuses: int) -> Responses:
-    """These statuses as they stand in the API's description."""
-    return {status: {"model": Problem} for status in statuses}
+def error_responses(*statuses: int) -> Responses:
+    """Error statuses of a route, for the OpenAPI schema."""
+    return {status: {"model": ErrorRecord} for status in statuses}

@@ -1,7 +1,7 @@
-"""What is known of each video: its facts, whether it is ready, its index and its words.
+"""What the server knows about each video: facts from its container, whether it is ready, its index and its text.
 
-A video is ready when its index is in the library and its words have been looked for; both are what `framesift select`
-would use, made by the same calls with the same options.
+A video is ready when its index is in the store and its text has been searched for. Both are what `framesift select`
+would use, made with the same options.
 """
 
 import json
@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError
 from framesift.progress import Progress
-from framesift.server.config import Settings
-from framesift.server.files import Film, Shelf, write_json
-from framesift.server.jobs import Job, Report
+from framesift.server.config import ServerConfig
+from framesift.server.files import LibraryVideo, VideoFiles, write_json
+from framesift.server.jobs import IndexJob
 from framesift.store.events import Found, search_events
 from framesift.store.fingerprint import fingerprint
 from framesift.store.indexing import index, key_of
@@ -29,15 +29,15 @@ from framesift.text.subtitles import find_sidecars
 from framesift.types import VideoIndex
 from framesift.video.frames import probe
 
-KEPT = 4  # videos' indexes in memory: an hour at one frame a second and 1152 numbers each is 16 MiB
-T = TypeVar("T")
+CACHED_VIDEOS = 4  # indexes in memory: an hour at one frame a second and 1152 dimensions is 16 MiB
+Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a video file says of itself, or the sentence that says why it can't be read."""
+class VideoFacts:
+    """What the container says about a video, or why it can't be read."""
 
     fingerprint: str = ""
     duration_s: float = 0.0
@@ -50,307 +50,312 @@ class Facts:
 
     @property
     def version(self) -> str:
-        """Stands in the addresses of pictures, so that no browser shows those of a file that has been replaced."""
+        """Part of the URLs of images, so that no browser shows those of a file that has been replaced."""
         return self.fingerprint[:16]
 
 
 @dataclass(frozen=True)
-class Words:
-    """How much timestamped text a video has and where it came from, as shown beside it."""
+class TextSummary:
+    """How many events a video has and where they came from."""
 
     events: int
     sources: list[dict[str, Any]]
     notes: list[str]
 
 
-class _Newer(Exception):
-    """Subtitles have come while words were looked for elsewhere."""
+class _SubtitlesChanged(Exception):
+    """Subtitle files were added or changed during a search."""
 
 
 class NotReady(FramesiftError):
-    """A question put to a video that is not indexed yet."""
+    """The video is not indexed yet."""
 
 
-class Recent(Generic[T]):
-    """What was used last, a few of it; each is made once, and while it is being made the others can be had."""
+class RecentCache(Generic[Value]):
+    """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held: OrderedDict[str, T] = OrderedDict()
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[str, Value] = OrderedDict()
         self._lock = threading.Lock()
         self._making = [threading.Lock() for _ in range(16)]
 
-    def get(self, key: str, make: Callable[[], T]) -> T:
-        held = self._find(key)
-        if held is not None:
-            return held
+    def get(self, key: str, make: Callable[[], Value]) -> Value:
+        value = self._find(key)
+        if value is not None:
+            return value
         with self._making[hash(key) % len(self._making)]:
-            held = self._find(key)  # somebody else may have made it meanwhile
-            if held is None:
-                held = make()
+            value = self._find(key)  # another thread may have made it meanwhile
+            if value is None:
+                value = make()
                 with self._lock:
-                    self._held[key] = held
-                    while len(self._held) > self._most:
-                        self._held.popitem(last=False)
-            return held
+                    self._values[key] = value
+                    while len(self._values) > self._size:
+                        self._values.popitem(last=False)
+            return value
 
-    def _find(self, key: str) -> T | None:
+    def _find(self, key: str) -> Value | None:
         with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-            return self._held.get(key)
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
 
 
 class Catalog:
-    """Facts are looked up once per state of a file and kept on the disk; a few indexes and words in memory."""
+    """Facts are read once per version of a file and cached on disk; a few indexes and texts are cached in memory."""
 
-    def __init__(self, settings: Settings, shelf: Shelf, changed: Callable[[], None]) -> None:
-        self.settings, self.shelf, self._changed = settings, shelf, changed
-        self.store = Store(settings.store)
-        self._folder = settings.state / "facts"
-        self._facts: dict[str, Facts] = {}
-        self._indexes: Recent[VideoIndex] = Recent(KEPT)
-        self._found: Recent[Found] = Recent(KEPT)
-        self._wanted = threading.Event()
+    def __init__(self, config: ServerConfig, files: VideoFiles, changed: Callable[[], None]) -> None:
+        self.config, self.files, self._changed = config, files, changed
+        self.store = Store(config.store)
+        self._folder = config.state / "facts"
+        self._facts: dict[str, VideoFacts] = {}
+        self._indexes: RecentCache[VideoIndex] = RecentCache(CACHED_VIDEOS)
+        self._texts: RecentCache[Found] = RecentCache(CACHED_VIDEOS)
+        self._probe_requested = threading.Event()
         self._stopping = False
-        self._scout = threading.Thread(target=self._look_around, name="framesift-scout", daemon=True)
 
     def start(self) -> None:
-        self._scout.start()
+        threading.Thread(target=self._probe_new_files, name="framesift-probe", daemon=True).start()
         threading.Thread(target=self._warm_up, name="framesift-warm-up", daemon=True).start()
 
     def stop(self) -> None:
         self._stopping = True
-        self._wanted.set()
+        self._probe_requested.set()
 
     @cached_property
     def _key(self) -> Key:
-        """The key of any video but for its fingerprint; telling encoders apart reads their weights once."""
-        return key_of("", self.settings.encoder, self.settings.fps, self.settings.mode)
+        """The index key of any video but for its fingerprint; identifying an encoder reads its weights once."""
+        return key_of("", self.config.encoder, self.config.fps, self.config.mode)
 
-    def facts(self, film: Film, *, wait: bool = False) -> Facts | None:
-        """What is known; None while it is still being looked up, which a listing does not wait for."""
+    def facts(self, video: LibraryVideo, *, wait: bool = False) -> VideoFacts | None:
+        """The video's facts. Without `wait`, None until the file has been probed in the background."""
         try:
-            stamp = film.stamp
+            stamp = video.stamp
         except OSError:
-            return Facts(problem=f"{film.name!r} is no longer there")
-        known = self._facts.get(stamp) or self._kept_facts(stamp)
-        if wait and (known is None or known.problem):  # whoever waits may have mended what was wrong
-            known = self._probed(film, stamp)
-        if known is None:
-            self._wanted.set()
-        return known
+            return VideoFacts(problem=f"{video.name!r} no longer exists")
+        facts = self._facts.get(stamp) or self._read_facts(stamp)
+        if wait and (facts is None or facts.problem):  # the problem may have been fixed
+            facts = self._probe(video, stamp)
+        if facts is None:
+            self._probe_requested.set()
+        return facts
 
-    def is_indexed(self, film: Film) -> bool:
-        facts = self.facts(film)
+    def is_indexed(self, video: LibraryVideo) -> bool:
+        facts = self.facts(video)
         if facts is None or facts.problem:
             return False
         return self.store.has(replace(self._key, video=facts.fingerprint))
 
-    def words(self, film: Film) -> Words | None:
-        """What was found the last time the video's words were looked for; None before that."""
+    def text_summary(self, video: LibraryVideo) -> TextSummary | None:
+        """The result of the last search for the video's text; None before the first."""
         try:
-            data = json.loads(self._words_file(film).read_text(encoding="utf-8"))
-            return Words(**data)
+            return TextSummary(**json.loads(self._summary_path(video).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
-    def is_ready(self, film: Film) -> bool:
-        return self.is_indexed(film) and self.words(film) is not None
+    def is_ready(self, video: LibraryVideo) -> bool:
+        return self.is_indexed(video) and self.text_summary(video) is not None
 
-    def make_ready(self, film: Film, report: Report) -> None:
-        """Index the video, look for its words and encode them: all that a question then finds at hand."""
-        settings = self.settings
-        try:
-            made = index(
-                film.path,
-                settings.encoder,
-                settings.fps,
-                settings.mode,
-                progress=report,
-                store=self.store,
-                device=settings.device,
-            )
-            while True:
-                beside = self._beside_now(film)
-                report("looking for words", 0, 0)
-                found = self._newest_words(film, report)
-                self._encode_words(made, found, lambda _, done, total: report("reading the words", done, total))
-                if self._beside_now(film) == beside:  # else subtitles have come meanwhile
-                    break
-        except FramesiftError as error:
-            raise FramesiftError(plain(error, film)) from error
-        self._keep_words(film, found)
-
-    def index(self, film: Film) -> VideoIndex:
-        """The video's index, from memory or from the library; NotReady where there is none."""
-        return self._indexes.get(film.stamp, lambda: self._loaded(film))
-
-    def _loaded(self, film: Film) -> VideoIndex:
-        if not self.is_ready(film):
-            raise NotReady(f"{film.name!r} is not indexed yet; index it first")
-        settings = self.settings
-        return index(
-            film.path,
-            settings.encoder,
-            settings.fps,
-            settings.mode,
-            progress=_not_now,
-            store=self.store,
-            device=settings.device,
-        )
-
-    def found(self, film: Film) -> Found:
-        """The video's words; a subtitle file put beside it later is seen at the next question."""
-
-        def search() -> Found:
-            found = self._search(film, _not_now)
-            self._keep_words(film, found)
-            return found
-
-        return self._found.get("|".join([film.stamp, *self._beside_now(film)]), search)
-
-    def beside(self, film: Film) -> list[Path]:
-        """The subtitle files beside a video, the one that is used first."""
-        return find_sidecars(film.path, language=self.settings.language)
-
-    def _beside_now(self, film: Film) -> list[str]:
-        """The same, each with the state that it is in."""
-        rows = []
-        for path in self.beside(film):
-            with suppress(FileNotFoundError):  # gone since it was listed
-                rows.append(f"{path}:{path.stat().st_mtime_ns}")
-        return rows
-
-    def _newest_words(self, film: Film, report: Report) -> Found:
-        """The words; subtitles that come while speech is listened to, as with an upload, are taken instead of it."""
-        while True:
-            beside = self._beside_now(film)
-
-            def watch(what: str, done: float, total: float, beside: list[str] = beside) -> None:
-                report(what, done, total)
-                if self._beside_now(film) != beside:
-                    raise _Newer
-
-            with suppress(_Newer):
-                return self._search(film, watch)
-
-    def work(self, job: Job, report: Report) -> None:
-        """What the queue does with a job."""
+    def run_job(self, job: IndexJob, progress: Progress) -> None:
+        """Index a job's video, after generating it if it is the sample video."""
         if job.kind == "sample":
             from framesift.store.sample_video import sample_video
 
-            self.shelf.uploads.mkdir(parents=True, exist_ok=True)
+            self.files.uploads.mkdir(parents=True, exist_ok=True)
             path = sample_video(
-                self.shelf.uploads, progress=lambda _, done, total: report("making the video", done, total)
+                self.files.uploads, progress=lambda _, done, total: progress("making the video", done, total)
             )
-            film = next((one for one in self.shelf.films() if one.path == path), None)
+            video = next((one for one in self.files.list_videos() if one.path == path), None)
         else:
-            film = self.shelf.get(job.video)
-        if film is None:
-            raise FramesiftError(f"{job.name!r} is no longer there")
-        self.make_ready(film, report)
+            video = self.files.get(job.video)
+        if video is None:
+            raise FramesiftError(f"{job.name!r} no longer exists")
+        self.prepare(video, progress)
 
-    def _search(self, film: Film, progress: Progress) -> Found:
-        settings = self.settings
+    def prepare(self, video: LibraryVideo, progress: Progress) -> None:
+        """Index the video, search for its text and encode it, so that questions need no further preparation."""
+        config = self.config
+        try:
+            made = index(
+                video.path,
+                config.encoder,
+                config.fps,
+                config.mode,
+                progress=progress,
+                store=self.store,
+                device=config.device,
+            )
+            while True:
+                before = self._subtitle_versions(video)
+                progress("looking for words", 0, 0)
+                found = self._search_until_stable(video, progress)
+                self._encode_text(made, found, lambda _, done, total: progress("reading the words", done, total))
+                if self._subtitle_versions(video) == before:
+                    break
+        except FramesiftError as error:
+            raise FramesiftError(public_message(error, video)) from error
+        self._write_summary(video, found)
+
+    def index(self, video: LibraryVideo) -> VideoIndex:
+        """The video's index, from memory or from the store; NotReady where there is none."""
+        return self._indexes.get(video.stamp, lambda: self._load_index(video))
+
+    def _load_index(self, video: LibraryVideo) -> VideoIndex:
+        if not self.is_ready(video):
+            raise NotReady(f"{video.name!r} is not indexed yet; index it first")
+        config = self.config
+        return index(
+            video.path,
+            config.encoder,
+            config.fps,
+            config.mode,
+            progress=_refuse_work,
+            store=self.store,
+            device=config.device,
+        )
+
+    def text(self, video: LibraryVideo) -> Found:
+        """The video's text; a subtitle file that was added later is found at the next question."""
+
+        def search() -> Found:
+            found = self._search(video, _refuse_work)
+            self._write_summary(video, found)
+            return found
+
+        return self._texts.get("|".join([video.stamp, *self._subtitle_versions(video)]), search)
+
+    def subtitle_files(self, video: LibraryVideo) -> list[Path]:
+        """The subtitle files beside a video; the first one is used."""
+        return find_sidecars(video.path, language=self.config.language)
+
+    def _subtitle_versions(self, video: LibraryVideo) -> list[str]:
+        """The subtitle files with their modification times."""
+        rows = []
+        for path in self.subtitle_files(video):
+            with suppress(FileNotFoundError):  # deleted since it was listed
+                rows.append(f"{path}:{path.stat().st_mtime_ns}")
+        return rows
+
+    def _search_until_stable(self, video: LibraryVideo, progress: Progress) -> Found:
+        """Search for text, and again when subtitles arrive meanwhile: an upload's replace slow speech recognition."""
+        while True:
+            before = self._subtitle_versions(video)
+
+            def checked(stage: str, done: float, total: float, /, before: list[str] = before) -> None:
+                progress(stage, done, total)
+                if self._subtitle_versions(video) != before:
+                    raise _SubtitlesChanged
+
+            with suppress(_SubtitlesChanged):
+                return self._search(video, checked)
+
+    def _search(self, video: LibraryVideo, progress: Progress) -> Found:
+        config = self.config
         return search_events(
-            film.path,
-            language=settings.language,
-            recognise_speech=settings.speech,
-            screen_text=settings.screen_text,
+            video.path,
+            language=config.language,
+            recognise_speech=config.speech,
+            screen_text=config.screen_text,
             store=self.store,
             progress=progress,
         )
 
-    def _encode_words(self, made: VideoIndex, found: Found, progress: Progress) -> None:
+    def _encode_text(self, made: VideoIndex, found: Found, progress: Progress) -> None:
         from framesift.encoders.base import get_encoder, get_text_encoder
         from framesift.store.text_vectors import kept_vectors
 
         if found.events:
-            named = self.settings.event_encoder
-            model = get_encoder(made.encoder) if named is None else get_text_encoder(named)
-            kept_vectors(model, [event.text for event in found.events], self.store.root, progress=progress)
+            name = self.config.event_encoder
+            encoder = get_encoder(made.encoder) if name is None else get_text_encoder(name)
+            kept_vectors(encoder, [event.text for event in found.events], self.store.root, progress=progress)
 
-    def _keep_words(self, film: Film, found: Found) -> None:
+    def _write_summary(self, video: LibraryVideo, found: Found) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in found.sources]
-        notes = [plain(note, film) for note in found.notes]
-        write_json(self._words_file(film), asdict(Words(len(found.events), sources, notes)))
+        notes = [public_message(note, video) for note in found.notes]
+        write_json(self._summary_path(video), asdict(TextSummary(len(found.events), sources, notes)))
 
-    def _words_file(self, film: Film) -> Path:
-        return self._folder / f"{film.stamp}.words.json"
+    def _summary_path(self, video: LibraryVideo) -> Path:
+        return self._folder / f"{video.stamp}.words.json"
 
-    def _kept_facts(self, stamp: str) -> Facts | None:
+    def _read_facts(self, stamp: str) -> VideoFacts | None:
         try:
-            facts = Facts(**json.loads((self._folder / f"{stamp}.json").read_text(encoding="utf-8")))
+            facts = VideoFacts(**json.loads((self._folder / f"{stamp}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
         self._facts[stamp] = facts
         return facts
 
-    def _probed(self, film: Film, stamp: str) -> Facts:
+    def _probe(self, video: LibraryVideo, stamp: str) -> VideoFacts:
         try:
-            info = probe(film.path)
-            mark = fingerprint(film.path)
-            facts = Facts(mark, info.duration_s, info.width, info.height, info.fps, info.codec, info.has_audio)
+            info = probe(video.path)
+            facts = VideoFacts(
+                fingerprint(video.path),
+                info.duration_s,
+                info.width,
+                info.height,
+                info.fps,
+                info.codec,
+                info.has_audio,
+            )
         except (FramesiftError, OSError) as error:
-            facts = Facts(problem=plain(error, film))
-        self._forget(film, stamp)
+            facts = VideoFacts(problem=public_message(error, video))
+        self._drop_earlier(video, stamp)
         self._facts[stamp] = facts
-        if not facts.problem:  # problems pass: a file may be made readable without being changed
+        if not facts.problem:  # a problem is not cached: permissions may change while the file does not
             try:
                 write_json(self._folder / f"{stamp}.json", asdict(facts))
             except OSError as error:
-                log.warning("facts of %s can't be kept (%s)", film.name, error)
+                log.warning("facts of %s can't be cached (%s)", video.name, error)
         return facts
 
-    def _forget(self, film: Film, stamp: str) -> None:
-        """Drop what was known of earlier states of a file; one that is being written changes all the time."""
-        for old in [key for key in self._facts if key.startswith(f"{film.id}-") and key != stamp]:
+    def _drop_earlier(self, video: LibraryVideo, stamp: str) -> None:
+        """Delete the facts of earlier versions of a file; one that is still being written changes all the time."""
+        for old in [key for key in self._facts if key.startswith(f"{video.id}-") and key != stamp]:
             self._facts.pop(old, None)
-        for path in self._folder.glob(f"{film.id}-*.json"):
+        for path in self._folder.glob(f"{video.id}-*.json"):
             if not path.name.startswith(f"{stamp}."):
                 path.unlink(missing_ok=True)
 
     def _warm_up(self) -> None:
-        """Load the encoder of words before the first question, where there is a video to ask."""
+        """Load the text encoder before the first question, if any video is ready."""
         from framesift.encoders.base import get_encoder
 
         try:
-            if any(self.is_ready(film) for film in self.shelf.films()):
+            if any(self.is_ready(video) for video in self.files.list_videos()):
                 get_encoder(self._key.encoder).encode_texts(["a question"])
         except (FramesiftError, OSError) as error:
-            log.info("nothing was warmed up: %s", error)
+            log.info("the encoder was not loaded ahead of the first question: %s", error)
 
-    def _look_around(self) -> None:
-        """Look up what a listing asked for in vain, one file after the other."""
+    def _probe_new_files(self) -> None:
+        """Probe the files that a listing had no facts for, one after the other."""
         while not self._stopping:
-            self._wanted.wait()
-            self._wanted.clear()
+            self._probe_requested.wait()
+            self._probe_requested.clear()
             try:
-                for film in self.shelf.films():
+                for video in self.files.list_videos():
                     if self._stopping:
                         return
-                    self._look_at(film)
-            except Exception:  # whatever one file does, the next listing must find this at work
-                log.exception("the videos could not be looked through")
+                    self._probe_if_new(video)
+            except Exception:  # one file must not end this thread
+                log.exception("the videos could not be probed")
 
-    def _look_at(self, film: Film) -> None:
+    def _probe_if_new(self, video: LibraryVideo) -> None:
         try:
-            stamp = film.stamp
-            if stamp not in self._facts and self._kept_facts(stamp) is None:
-                self._probed(film, stamp)
+            stamp = video.stamp
+            if stamp not in self._facts and self._read_facts(stamp) is None:
+                self._probe(video, stamp)
                 self._changed()
         except OSError:
-            log.info("%s has gone since it was listed", film.name)
+            log.info("%s was deleted after it was listed", video.name)
 
 
-def plain(error: object, film: Film) -> str:
-    """A sentence for the page: files by the names shown there, never by where they lie on the disk."""
-    path = str(film.path)
-    said = str(error).replace(repr(path), repr(film.name)).replace(path, film.name)
-    return readable(said.replace(f"{film.path.parent}/", ""))
+def public_message(error: object, video: LibraryVideo) -> str:
+    """A message with file names as the page shows them, never with their location on disk."""
+    path = str(video.path)
+    message = str(error).replace(repr(path), repr(video.name)).replace(path, video.name)
+    return readable(message.replace(f"{video.path.parent}/", ""))
 
 
-def _not_now(*_: object) -> None:
-    """Work that takes long has no place inside a request: it belongs into the queue."""
-    raise NotReady("what this video needs is no longer in the library; index it again")
+def _refuse_work(*_: object) -> None:
+    """Progress callback inside a request: slow work belongs in the queue."""
+    raise NotReady("part of this video's index is no longer in the store; index it again")

@@ -1,4 +1,4 @@
-"""What a server is told when it starts."""
+"""Configuration of one server."""
 
 import ipaddress
 import socket
@@ -9,19 +9,18 @@ from typing import Literal
 from framesift.errors import OptionError
 from framesift.store.store import Store
 
-THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
-LOCK = ".framesift-lock"  # in the folders that a server has for itself
-UPLOAD_BYTES = 8 * 2**30
-# Questions and settings are small; only uploads are not.
-BODY_BYTES = 256 * 2**10
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+LOCK_FILE = ".framesift-lock"  # in each directory that only one server may use at a time
+MAX_UPLOAD_BYTES = 8 * 2**30
+MAX_BODY_BYTES = 256 * 2**10  # of every request but uploads: questions and settings are small
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Where the videos and the library are, who may come in, and how videos are indexed.
+class ServerConfig:
+    """Directories, network access, readers, and how videos are indexed.
 
-    The options of indexing and of events are those of `framesift select`, so that a question asked here finds what the
-    command line finds. state: the queue, small pictures and, unless another folder is named, uploads.
+    The indexing and text options are those of `framesift select`, so that the page and the command line choose the same
+    frames. state: the job queue, cached images and, unless `uploads` is set, uploaded videos.
     """
 
     folder: Path | None = None
@@ -30,9 +29,9 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     token: str = ""
-    names: tuple[str, ...] = ()  # host names, besides this machine's own, that the page may be opened under
+    allowed_hosts: tuple[str, ...] = ()  # accepted in the Host header besides this machine's own names
     readers: tuple[str, ...] = ()
-    upload_bytes: int = UPLOAD_BYTES
+    upload_bytes: int = MAX_UPLOAD_BYTES
     encoder: str = "auto"
     fps: float | Literal["auto"] = "auto"
     mode: Literal["exact", "fast", "keyframes"] = "exact"
@@ -45,37 +44,41 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.folder is not None and not self.folder.is_dir():
-            raise OptionError(f"{self.folder} is no folder; expected a folder of videos")
-        if not is_this_machine(self.host) and not self.token:
+            raise OptionError(f"{self.folder} is not a directory; expected a directory of videos")
+        if not is_loopback(self.host) and not self.token:
             raise OptionError(
-                f"--host {self.host} lets other machines in; give a secret with --token TEXT, or --token auto to have "
-                "one made"
+                f"--host {self.host} accepts connections from other machines and needs a token; "
+                "set one with --token TEXT, or generate one with --token auto"
             )
         object.__setattr__(self, "folder", None if self.folder is None else self.folder.resolve())
         object.__setattr__(self, "state", Store(self.store).root.absolute() / ".serve")
-        if self.folder is not None and is_among(self.uploads_folder.resolve(), self.folder):
-            raise OptionError(f"uploads can't lie in {self.folder} among the videos there; name a folder elsewhere")
+        if self.folder is not None and _is_listed_in(self.uploads_folder.resolve(), self.folder):
+            raise OptionError(
+                f"the uploads directory {self.uploads_folder} is inside {self.folder}, among the videos; "
+                "expected a directory outside it"
+            )
 
     @property
     def uploads_folder(self) -> Path:
         return (self.uploads or self.state / "uploads").absolute()
 
     @property
-    def known_hosts(self) -> frozenset[str]:
-        """The names a browser may ask for. Addresses in digits need no name: nobody can point a name of theirs here."""
+    def host_names(self) -> frozenset[str]:
+        """Names accepted in the Host header. IP addresses are always accepted: DNS rebinding needs a name."""
         own = socket.gethostname().lower()
-        return frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in self.names)})
+        return frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in self.allowed_hosts)})
 
 
-def is_among(place: Path, folder: Path) -> bool:
-    """Whether what lies in `place` would be taken for videos of `folder`; hidden folders are passed by."""
-    return place.is_relative_to(folder) and not any(p.startswith(".") for p in place.relative_to(folder).parts)
-
-
-def is_this_machine(host: str) -> bool:
-    if host.lower() in THIS_MACHINE:
+def is_loopback(host: str) -> bool:
+    """Whether `host` can only be reached from this machine."""
+    if host.lower() in LOOPBACK_NAMES:
         return True
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _is_listed_in(path: Path, folder: Path) -> bool:
+    """Whether files in `path` would be listed as videos of `folder`; hidden directories are skipped there."""
+    return path.is_relative_to(folder) and not any(p.startswith(".") for p in path.relative_to(folder).parts)

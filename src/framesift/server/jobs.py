@@ -1,7 +1,7 @@
-"""The queue: one video at a time is made ready in the background, and a restart goes on where the last run stopped.
+"""The job queue: one video at a time is indexed in the background, and a restart resumes where the last run stopped.
 
-The list of jobs is a small file, rewritten at every change of state; how far a job is lives in memory only, since the
-library's own parts say where to go on.
+The list of jobs is a small file, rewritten at every change of state. Progress is in memory only: the store itself knows
+which parts of an index are done.
 """
 
 import json
@@ -15,27 +15,28 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from framesift.errors import FramesiftError
+from framesift.progress import Progress
 from framesift.server.files import write_json
 
-State = Literal["waiting", "running", "done", "failed", "cancelled"]
-Kind = Literal["index", "sample"]
-MOST_WAITING = 200
-MOST_STARTS = 2
-LEFT_S = 8.0  # for the running job to come to its next step when the server ends
-TOLD_EVERY_S = 0.2  # progress is passed on no more often
+JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
+JobKind = Literal["index", "sample"]
+MAX_OPEN_JOBS = 200
+MAX_STARTS = 2
+STOP_TIMEOUT_S = 8.0  # for the running job to reach its next progress call
+REPORT_INTERVAL_S = 0.2  # progress is published no more often
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Job:
-    """One video on its way to being ready. done of total: in the unit of the phase, 0 of 0 where it can't be told."""
+class IndexJob:
+    """Indexing of one video. done of total: in the unit of the phase, 0 of 0 where it is unknown."""
 
     id: str
-    kind: Kind
+    kind: JobKind
     video: str
     name: str
-    state: State = "waiting"
+    state: JobState = "waiting"
     phase: str = ""
     done: float = 0.0
     total: float = 0.0
@@ -43,37 +44,35 @@ class Job:
     added_s: float = 0.0
     started_s: float | None = None
     finished_s: float | None = None
-    folder: str = ""  # the mark of the folder the video lies in; empty for uploads
-    starts: int = 0  # how often it was begun and not ended
+    folder: str = ""  # id of the directory the video is in; empty for uploads
+    starts: int = 0  # runs that neither finished nor were stopped
 
     @property
     def is_open(self) -> bool:
         return self.state in ("waiting", "running")
 
 
-class Stopped(Exception):
-    """Raised inside the work by its own progress call: the job was cancelled, or the server goes down."""
+class JobStopped(Exception):
+    """Raised inside a job by its progress callback: the job was cancelled, or the server is shutting down."""
 
 
-class Full(FramesiftError):
-    """More waits than this server takes on."""
+class QueueFull(FramesiftError):
+    """The queue has reached its limit."""
 
 
-Report = Callable[[str, float, float], None]  # (phase, done, total); raises Stopped
-Work = Callable[[Job, Report], None]
+RunJob = Callable[[IndexJob, Progress], None]  # the progress callback raises JobStopped
 
 
-class Queue:
-    """Jobs by id, at most one for a video, worked off by one thread in the order they came.
+class JobQueue:
+    """Jobs by id, at most one per video, run by one thread in the order they were added.
 
-    A library may be served with one folder today and another tomorrow: jobs of folders that are not there now are kept
-    for when they are.
+    A library may be served with different directories: jobs of a directory that is not served now are kept until it is.
     """
 
-    def __init__(self, path: Path, work: Work, changed: Callable[[], None], folder: str = "") -> None:
-        self._path, self._work, self._changed, self._folder = path, work, changed, folder
+    def __init__(self, path: Path, run_job: RunJob, changed: Callable[[], None], folder_id: str = "") -> None:
+        self._path, self._run_job, self._changed, self._folder_id = path, run_job, changed, folder_id
         self._lock = threading.Condition(threading.RLock())
-        self._jobs: dict[str, Job] = {job.id: job for job in _read(path)}
+        self._jobs: dict[str, IndexJob] = {job.id: job for job in _read_jobs(path)}
         self._cancelled: set[str] = set()
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -82,54 +81,54 @@ class Queue:
         with self._lock:
             for job in list(self._jobs.values()):
                 if job.state == "running":
-                    self._jobs[job.id] = _taken_up(job)
+                    self._jobs[job.id] = _resumed(job)
         self._thread = threading.Thread(target=self._run, name="framesift-jobs", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave the running job where it is; the next start takes it up again."""
+        """Stop after the running job's current step; the next start resumes it."""
         with self._lock:
             self._stopping = True
             self._lock.notify_all()
         if self._thread is None:
             return
-        self._thread.join(timeout=LEFT_S)
-        if self._thread.is_alive():  # in a step that takes long; it ends with the process
+        self._thread.join(timeout=STOP_TIMEOUT_S)
+        if self._thread.is_alive():  # in a long step; it ends with the process
             with self._lock:
                 for job in self._jobs.values():
                     if job.state == "running":
-                        self._jobs[job.id] = self._left(job)
+                        self._jobs[job.id] = self._interrupted(job)
                 self._save()
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[IndexJob]:
         with self._lock:
-            return self._here()
+            return self._served()
 
-    def of(self, video: str) -> Job | None:
+    def find(self, video_id: str) -> IndexJob | None:
         """The video's job, finished or not."""
         with self._lock:
-            return next((job for job in self._here() if job.video == video), None)
+            return next((job for job in self._served() if job.video == video_id), None)
 
-    def add(self, video: str, name: str, kind: Kind = "index", *, uploaded: bool = True) -> Job:
-        """Queue a video; one that is queued already keeps its place, unless it is being cancelled."""
+    def add(self, video_id: str, name: str, kind: JobKind = "index", *, uploaded: bool = True) -> IndexJob:
+        """Queue a video. One that is queued keeps its place, unless it is being cancelled."""
         with self._lock:
-            known = self.of(video)
-            if known is not None and known.is_open and known.id not in self._cancelled:
-                return known
-            if sum(job.is_open for job in self._here()) >= MOST_WAITING:
-                raise Full(f"{MOST_WAITING} videos are waiting already; try again when some are done")
-            if known is not None:
-                del self._jobs[known.id]
-            folder = "" if uploaded else self._folder
-            job = Job(secrets.token_hex(8), kind, video, name, added_s=time.time(), folder=folder)
+            existing = self.find(video_id)
+            if existing is not None and existing.is_open and existing.id not in self._cancelled:
+                return existing
+            if sum(job.is_open for job in self._served()) >= MAX_OPEN_JOBS:
+                raise QueueFull(f"{MAX_OPEN_JOBS} videos are already waiting; try again when some are done")
+            if existing is not None:
+                del self._jobs[existing.id]
+            folder = "" if uploaded else self._folder_id
+            job = IndexJob(secrets.token_hex(8), kind, video_id, name, added_s=time.time(), folder=folder)
             self._jobs[job.id] = job
             self._save()
             self._lock.notify_all()
         self._changed()
         return job
 
-    def cancel(self, job_id: str) -> Job | None:
-        """Take a waiting job out of the queue, or ask the running one to stop. What is indexed so far is kept."""
+    def cancel(self, job_id: str) -> IndexJob | None:
+        """Cancel a waiting job, or stop the running one at its next progress call. What is indexed so far is kept."""
         with self._lock:
             job = self._jobs.get(job_id)
             if job is None:
@@ -138,14 +137,14 @@ class Queue:
                 self._cancelled.add(job_id)
                 self._save()
             elif job.state == "waiting":
-                job = self._set(job_id, state="cancelled", finished_s=time.time())
+                job = self._update(job_id, state="cancelled", finished_s=time.time())
         self._changed()
         return job
 
-    def forget(self, video: str) -> None:
-        """Drop a removed video's job; one that runs stops at its next step."""
+    def remove(self, video_id: str) -> None:
+        """Remove a deleted video's job; a running one stops at its next progress call."""
         with self._lock:
-            job = self.of(video)
+            job = self.find(video_id)
             if job is None:
                 return
             del self._jobs[job.id]
@@ -161,87 +160,89 @@ class Queue:
                     job = self._next()
                 if self._stopping or job is None:
                     return
-                begun = {"state": "running", "started_s": time.time(), "phase": "starting", "starts": job.starts + 1}
-                job = self._set(job.id, **begun)
+                job = self._update(
+                    job.id, state="running", started_s=time.time(), phase="starting", starts=job.starts + 1
+                )
             self._changed()
-            self._do(job)
+            self._execute(job)
             self._changed()
 
-    def _do(self, job: Job) -> None:
-        told = 0.0
+    def _execute(self, job: IndexJob) -> None:
+        published_s = 0.0
 
-        def report(phase: str, done: float, total: float) -> None:
-            nonlocal told
+        def report(stage: str, done: float, total: float, /) -> None:
+            nonlocal published_s
             with self._lock:
                 if self._stopping or job.id in self._cancelled or job.id not in self._jobs:
-                    raise Stopped
-                self._jobs[job.id] = replace(self._jobs[job.id], phase=phase, done=done, total=total)
-            if time.monotonic() - told > TOLD_EVERY_S:
-                told = time.monotonic()
+                    raise JobStopped
+                self._jobs[job.id] = replace(self._jobs[job.id], phase=stage, done=done, total=total)
+            if time.monotonic() - published_s > REPORT_INTERVAL_S:
+                published_s = time.monotonic()
                 self._changed()
 
         outcome: dict[str, Any] = {"state": "done", "error": ""}
         try:
-            self._work(job, report)
-        except Stopped:
+            self._run_job(job, report)
+        except JobStopped:
             outcome = {"state": "cancelled"}
         except FramesiftError as error:
             outcome = {"state": "failed", "error": str(error)}
         except Exception as error:  # one video must not stop the queue
-            log.exception("%s could not be made ready", job.name)
+            log.exception("%s could not be indexed", job.name)
             outcome = {
                 "state": "failed",
-                "error": f"something went wrong ({type(error).__name__}); the log says what",
+                "error": f"indexing failed unexpectedly ({type(error).__name__}); see the server's log",
             }
         with self._lock:
             if job.id in self._jobs:
-                if self._stopping and outcome["state"] != "done":  # it went wrong because the server is ending
-                    self._jobs[job.id] = self._left(self._jobs[job.id])
+                if self._stopping and outcome["state"] != "done":  # stopped or failed because of the shutdown
+                    self._jobs[job.id] = self._interrupted(self._jobs[job.id])
                 else:
                     outcome |= {"phase": "", "done": 0.0, "total": 0.0}
-                    self._set(job.id, finished_s=time.time(), starts=0, **outcome)
+                    self._update(job.id, finished_s=time.time(), starts=0, **outcome)
             self._cancelled.discard(job.id)
             self._save()
 
-    def _left(self, job: Job) -> Job:
-        """A job as the next start finds it: it goes on, unless somebody has cancelled it."""
-        state: State = "cancelled" if job.id in self._cancelled else "waiting"
+    def _interrupted(self, job: IndexJob) -> IndexJob:
+        """A running job as it is saved at shutdown: waiting again, unless it was being cancelled."""
+        state: JobState = "cancelled" if job.id in self._cancelled else "waiting"
         return replace(job, state=state, phase="", done=0.0, total=0.0, starts=0)
 
-    def _next(self) -> Job | None:
-        return next((job for job in self._here() if job.state == "waiting"), None)
+    def _next(self) -> IndexJob | None:
+        return next((job for job in self._served() if job.state == "waiting"), None)
 
-    def _here(self) -> list[Job]:
-        return [job for job in self._jobs.values() if job.folder in ("", self._folder)]
+    def _served(self) -> list[IndexJob]:
+        """The jobs of the directory served now and of the uploads."""
+        return [job for job in self._jobs.values() if job.folder in ("", self._folder_id)]
 
-    def _set(self, job_id: str, **changes: Any) -> Job:
+    def _update(self, job_id: str, **changes: Any) -> IndexJob:
         job = self._jobs[job_id] = replace(self._jobs[job_id], **changes)
         self._save()
         return job
 
     def _save(self) -> None:
-        rows = [asdict(self._left(job) if job.id in self._cancelled else job) for job in self._jobs.values()]
+        rows = [asdict(self._interrupted(job) if job.id in self._cancelled else job) for job in self._jobs.values()]
         try:
             write_json(self._path, rows)
         except OSError as error:
-            log.warning("the queue can't be kept in %s (%s); a restart will not know it", self._path, error)
+            log.warning("the queue can't be saved to %s (%s); it will be lost at a restart", self._path, error)
 
 
-def _taken_up(job: Job) -> Job:
-    """A job that was running when the server ended: it goes on, unless it may be what ended the server."""
+def _resumed(job: IndexJob) -> IndexJob:
+    """A job that was running when the process died: waiting again, unless it may have caused that."""
     job = replace(job, phase="", done=0.0, total=0.0)
-    if job.starts < MOST_STARTS:
+    if job.starts < MAX_STARTS:
         return replace(job, state="waiting")
-    why = f"the server ended {job.starts} times while this was being indexed; index it again to try once more"
-    return replace(job, state="failed", error=why, starts=0)
+    reason = f"the server ended {job.starts} times while indexing this video; index it again to retry"
+    return replace(job, state="failed", error=reason, starts=0)
 
 
-def _read(path: Path) -> list[Job]:
+def _read_jobs(path: Path) -> list[IndexJob]:
     try:
-        jobs = [Job(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        jobs = [IndexJob(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError) as error:
-        log.warning("the queue in %s can't be read (%s); it starts empty", path, error)
+        log.warning("the queue %s can't be read (%s); starting with an empty one", path, error)
         return []
-    return [job for job in jobs if job.state in get_args(State) and job.kind in get_args(Kind)]
+    return [job for job in jobs if job.state in get_args(JobState) and job.kind in get_args(JobKind)]

@@ -1,54 +1,54 @@
-"""The API's records: what a request may say and what an answer holds. The river's own records pass as they are."""
+"""Request and response models of the API; the pipeline's own records keep their fields."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from framesift.readers.prompts import TextMode
-from framesift.server.jobs import Kind, State
+from framesift.server.jobs import JobKind, JobState
 from framesift.types import Role
 
-MOST_BUDGET = 256
-MOST_METHODS = 4
-# No NUL and no half of a surrogate pair: neither can be in a text that is written to a file.
-Words = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
-Setting = bool | int | float | str | None
+MAX_BUDGET = 256
+MAX_METHODS = 4
+# No NUL and no lone surrogate: neither can be written to a text file.
+BoundedText = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+BoundedName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
+SettingValue = bool | int | float | str | None
 
 
-class Record(BaseModel):
+class RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(BaseModel):
-    """What went wrong, in a sentence for a person."""
+class ErrorRecord(BaseModel):
+    """An error message for a person."""
 
     detail: str
 
 
-class Source(BaseModel):
+class TextSourceRecord(BaseModel):
     kind: str
     name: str
     events: int
     repairs: dict[str, int]
 
 
-class WordsFound(BaseModel):
-    """How much timestamped text there is, where from, and what was looked for in vain."""
+class TextRecord(BaseModel):
+    """How many lines of timestamped text a video has, their sources, and notes on sources that had none."""
 
     events: int
-    sources: list[Source]
+    sources: list[TextSourceRecord]
     notes: list[str]
 
 
 class JobRecord(BaseModel):
-    """One video on its way to being ready. `done` of `total`: 0 of 0 where it can't be told."""
+    """Indexing of one video. `done` of `total`: 0 of 0 where it is unknown."""
 
     id: str
-    kind: Kind
+    kind: JobKind
     video: str
     name: str
-    state: State
+    state: JobState
     phase: str
     done: float
     total: float
@@ -58,11 +58,11 @@ class JobRecord(BaseModel):
     finished_s: float | None
 
 
-class Video(BaseModel):
-    """A video of the library. `known` is false while its facts are being looked up; `problem`: why it can't be used."""
+class VideoRecord(BaseModel):
+    """A video of the library. `known` is false until the file has been probed; `problem`: why it can't be used."""
 
     id: str
-    version: str = Field(description="Changes with the file; `?v=` of a picture's address.")
+    version: str = Field(description="Changes with the file; `?v=` of the URLs of its images.")
     name: str
     uploaded: bool
     known: bool
@@ -75,67 +75,69 @@ class Video(BaseModel):
     has_audio: bool
     indexed: bool
     ready: bool
-    words: WordsFound | None
-    beside: list[str] = Field(description="The subtitle files of an upload, the one that is used first.")
+    words: TextRecord | None = Field(description="The video's timestamped text; null before it is indexed.")
+    beside: list[str] = Field(description="The subtitle files of an upload; the first one is used.")
     job: JobRecord | None
 
 
-class Library(BaseModel):
-    videos: list[Video]
-    folder: str = Field(description="The name of the folder the server was started with, empty without one.")
+class LibraryRecord(BaseModel):
+    videos: list[VideoRecord]
+    folder: str = Field(description="The name of the directory the server was started with; empty without one.")
     upload_bytes: int = Field(description="The largest video that can be uploaded.")
 
 
-class AddByPath(Record):
+class AddVideoRequest(RequestModel):
     path: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
-        description="The path of a video inside the server's folder."
+        description="The path of a video inside the server's directory."
     )
 
 
-class Method(BaseModel):
+class MethodRecord(BaseModel):
     name: str
     summary: str
     paper: str
     needs: list[str]
     available: bool
     why_not: str
-    options: dict[str, Setting]
+    options: dict[str, SettingValue]
 
 
 class Choices(BaseModel):
-    """What the page offers: methods, ways to show text, readers, and what each role means."""
+    """What can be chosen: methods, text modes, readers, and what each role means."""
 
     version: str
-    methods: list[Method]
+    methods: list[MethodRecord]
     text_modes: list[str]
     readers: list[str]
     roles: dict[str, str]
     encoder: str
-    subtitle_endings: list[str] = Field(description="What the names of subtitle files end in.")
+    subtitle_endings: list[str] = Field(description="The suffixes of subtitle files.")
 
 
-class Ask(Record):
-    """A question, and the knobs. Options may also stand inside the question: "Why …? A) this B) that"."""
+class QuestionRequest(RequestModel):
+    """A question and the settings of the selection. Options may also be in the question: "Why …? A) this B) that"."""
 
-    question: Annotated[Words, Field(min_length=1, examples=["Why was the launch put off?"])]
-    options: Annotated[list[Words], Field(max_length=26)] = []
-    budget: Annotated[int, Field(ge=1, le=MOST_BUDGET)] = 32
+    question: Annotated[BoundedText, Field(min_length=1, examples=["Why was the launch put off?"])]
+    options: Annotated[list[BoundedText], Field(max_length=26)] = []
+    budget: Annotated[int, Field(ge=1, le=MAX_BUDGET)] = 32
     visual_demand: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None, description="0 (words) to 1 (pictures); by default read from the question."
+        default=None, description="0 (spoken) to 1 (visual); by default estimated from the question."
     )
-    settings: dict[Name, dict[Name, Setting]] = Field(default={}, description="Options of methods, by method.")
+    settings: dict[BoundedName, dict[BoundedName, SettingValue]] = Field(
+        default={}, description="Options of methods, by method."
+    )
 
 
-class AskOne(Ask):
-    method: Name = "gcr"
+class SelectRequest(QuestionRequest):
+    method: BoundedName = "gcr"
 
 
-class AskSeveral(Ask):
-    methods: Annotated[list[Name], Field(min_length=1, max_length=MOST_METHODS)] = ["gcr"]
+class ViewRequest(QuestionRequest):
+    methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS)] = ["gcr"]
     text_mode: TextMode = "aligned"
 
 
-class AskReader(AskOne):
+class AskRequest(SelectRequest):
     reader: Annotated[str, StringConstraints(min_length=1, max_length=300)] = "similarity"
     text_mode: TextMode = "aligned"
 
@@ -156,7 +158,7 @@ class SlotRecord(BaseModel):
 
 
 class SelectionRecord(BaseModel):
-    """`Selection.to_dict()`: what `framesift select --json` prints, without the files."""
+    """`Selection.to_dict()`: what `framesift select --json` prints, without the file names."""
 
     schema_: str = Field(alias="schema")
     method: str
@@ -166,15 +168,15 @@ class SelectionRecord(BaseModel):
     basis: dict[str, Any] | None
 
 
-class NearRow(BaseModel):
+class RunnerUpRecord(BaseModel):
     time_s: float
     clock: str
     sentence: str
     picture: str
 
 
-class FrameRow(BaseModel):
-    """A chosen frame as the page shows it; `picture` is the address of a small JPEG."""
+class FrameRecord(BaseModel):
+    """A selected frame as the page shows it; `picture` is the URL of a small JPEG."""
 
     id: str
     number: int
@@ -184,60 +186,62 @@ class FrameRow(BaseModel):
     relevance: float
     frame: int
     text: str
-    words: str = Field(description="The event's own words, whichever way text is shown.")
+    words: str = Field(description="The event's text, whatever the text mode.")
     picture: str
     width: int
     height: int
     alt: str
     why: list[str]
-    nearly: list[NearRow]
-    rank: int = Field(description="1 for the frame that tells most: the best words, the best picture, and so on.")
+    nearly: list[RunnerUpRecord]
+    rank: int = Field(
+        description="1 for the strongest evidence: the best spoken frame, the best visual one, and so on."
+    )
 
 
-class Stretch(BaseModel):
+class OmittedRecord(BaseModel):
     start_s: float
     end_s: float
     note: str
 
 
-class Swap(BaseModel):
+class SwapRecord(BaseModel):
     out_s: float
     in_s: float
     margin: float
     note: str
 
 
-class Lane(BaseModel):
+class LaneRecord(BaseModel):
     method: str
     budget: int
     summary: str
     notes: list[str]
-    frames: list[FrameRow]
-    omitted: list[Stretch]
-    swaps: list[Swap]
+    frames: list[FrameRecord]
+    omitted: list[OmittedRecord]
+    swaps: list[SwapRecord]
     seconds: float = Field(description="How long the selection took.")
 
 
-class Curve(BaseModel):
+class CurveRecord(BaseModel):
     times_s: list[float]
     relevance: list[float]
 
 
-class View(BaseModel):
-    """Everything the page draws for a question: the report's own view, with addresses in place of pictures."""
+class ViewRecord(BaseModel):
+    """Everything the page draws for a question: the report's own data, with URLs in place of embedded images."""
 
     video: str
     duration_s: float
     question: str
     options: list[tuple[int, str]]
-    curve: Curve
+    curve: CurveRecord
     events: list[EventRecord]
-    lanes: list[Lane]
+    lanes: list[LaneRecord]
     settings: list[tuple[str, str]]
 
 
 class AnswerRecord(BaseModel):
-    """`Answer.to_dict()`, with the times of the frames that the reply names."""
+    """`Answer.to_dict()`, with the times of the frames that the answer cites."""
 
     letter: str | None
     text: str

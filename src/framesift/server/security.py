@@ -1,30 +1,23 @@
-"""The door: every request passes here first, whatever it asks for.
+"""Security middleware: checks every request before any other code and adds security headers to every response.
 
-Who asks under a strange host name (DNS rebinding), from another site, without the token, or with too large a body is
-turned away before any other code runs; every answer leaves with headers that keep the page to itself.
+Refused are requests with an unknown Host header (DNS rebinding), from another site, without the token, or with a body
+that is too large.
 """
 
 import hmac
 import ipaddress
 import json
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from framesift.server import error_pages
-from framesift.server.config import BODY_BYTES, Settings
+from framesift.server.config import MAX_BODY_BYTES, ServerConfig
 from framesift.text.subtitles.reading import MAX_BYTES
 
 log = logging.getLogger(__name__)
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
@@ -40,82 +33,82 @@ HEADERS = {
 }
 
 
-class Refused(HTTPException):
-    """A request that is not let in: the status and the sentence it gets.
+class RequestRefused(HTTPException):
+    """A refused request: the status and the message of its response.
 
-    The framework's own kind of error, so that it passes through unchanged when it strikes while a body is read.
+    An HTTPException, because FastAPI passes those on unchanged when they are raised while it reads a body.
     """
 
-    @property
-    def sentence(self) -> str:
-        return str(self.detail)
 
+class SecurityMiddleware:
+    """ASGI middleware without state: every request is checked by itself."""
 
-class Door:
-    """ASGI middleware. Nothing is remembered about anyone: each request proves itself."""
-
-    def __init__(self, app: App, *, settings: Settings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(self, app: ASGIApp, *, config: ServerConfig) -> None:
+        self.app, self.config = app, config
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # the lifespan; no websocket is served
+        if scope["type"] != "http":  # the lifespan; there are no websockets
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        sender = _Sender(send, private=scope["path"].startswith("/api"))
+        sender = _HeaderSender(send, private=scope["path"].startswith("/api"))
         try:
-            check_host(headers.get("host", ""), self.settings)
+            check_host(headers.get("host", ""), self.config)
             check_origin(scope["method"], scope["path"], headers)
-            if self.settings.token and not self._has_token(headers):
+            if self.config.token and not self._has_token(headers):
                 if await self._sign_in(scope, sender):
                     return
-                raise Refused(401, "This page needs its token: open the address that framesift printed when it started")
-            limited = _limited(receive, headers.get("content-length", ""), most_bytes(scope["path"], self.settings))
-        except Refused as refusal:
+                raise RequestRefused(
+                    401, "This page needs a token: open the address that framesift printed when it started"
+                )
+            limited = _limit_body(
+                receive, headers.get("content-length", ""), max_body_bytes(scope["path"], self.config)
+            )
+        except RequestRefused as refusal:
             await _refuse(scope, headers, refusal, sender)
             return
         try:
             await self.app(scope, limited, sender)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             if not sender.started:
                 await _refuse(scope, headers, refusal, sender)
         except Exception:
             log.exception("a request failed")
             if sender.started:
                 raise
-            wrong = Refused(500, "Something went wrong in the server; its log says what")
-            await _refuse(scope, headers, wrong, sender)
+            failure = RequestRefused(500, "The server failed unexpectedly; see its log")
+            await _refuse(scope, headers, failure, sender)
 
     def _has_token(self, headers: dict[str, str]) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _same(given.strip(), self.settings.token):
+        if scheme.lower() == "bearer" and _equal(given.strip(), self.config.token):
             return True
-        # By hand: other servers on this machine share the header, and one odd cookie of theirs must not hide ours.
+        # Not http.cookies: servers on other ports share the header, and one malformed cookie would hide ours.
         for pair in headers.get("cookie", "").split(";"):
             name, _, value = pair.strip().partition("=")
-            if name == cookie_name(self.settings) and _same(value, cookie_value(self.settings)):
+            if name == cookie_name(self.config) and _equal(value, cookie_value(self.config)):
                 return True
         return False
 
     async def _sign_in(self, scope: Scope, send: Send) -> bool:
-        """`?token=` opens the page once: it moves into a cookie that scripts can't read, and out of the address."""
+        """Exchange `?token=` for a cookie that scripts can't read, and redirect to the address without it."""
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in pairs if name == "token"), None)
-        if scope["method"] != "GET" or given is None or not _same(given, self.settings.token):
+        if scope["method"] != "GET" or given is None or not _equal(given, self.config.token):
             return False
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
-        # One slash only: a path that starts with two would lead to another site.
-        place = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
-        cookie = f"{cookie_name(self.settings)}={cookie_value(self.settings)}; Path=/; HttpOnly; SameSite=Strict"
-        fields = [(b"location", place.encode("ascii", "replace")), (b"set-cookie", cookie.encode("latin-1"))]
-        await send({"type": "http.response.start", "status": 303, "headers": fields})
+        # One slash: a path that starts with two would redirect to another site.
+        target = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
+        cookie = f"{cookie_name(self.config)}={cookie_value(self.config)}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [(b"location", target.encode("ascii", "replace")), (b"set-cookie", cookie.encode("latin-1"))]
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
         return True
 
 
-class _Sender:
-    """Passes an answer on with our headers on it, and knows whether it has begun."""
+class _HeaderSender:
+    """Adds the security headers to a response, and records whether it has started."""
 
     def __init__(self, send: Send, *, private: bool) -> None:
         self.send, self.private, self.started = send, private, False
@@ -123,94 +116,92 @@ class _Sender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            own = {name for name, _ in message.get("headers", ())}
+            present = {name for name, _ in message.get("headers", ())}
             extra = HEADERS | ({"cache-control": "no-store"} if self.private else {"cache-control": "no-cache"})
-            added = [(k.encode(), v.encode()) for k, v in extra.items() if k.encode() not in own]
+            added = [(k.encode(), v.encode()) for k, v in extra.items() if k.encode() not in present]
             message = {**message, "headers": [*message.get("headers", ()), *added]}
         await self.send(message)
 
 
-def cookie_name(settings: Settings) -> str:
-    """Cookies do not part by port, so two servers on one machine need two names."""
-    return f"framesift_{settings.port}"
+def cookie_name(config: ServerConfig) -> str:
+    """Cookies are shared between ports, so each server on a machine needs a name of its own."""
+    return f"framesift_{config.port}"
 
 
-def cookie_value(settings: Settings) -> str:
-    """Made from the token, so that the token itself, which may hold any letters, is not kept by the browser."""
-    return hmac.new(settings.token.encode(), b"framesift page", "sha256").hexdigest()
+def cookie_value(config: ServerConfig) -> str:
+    """Derived from the token, which may contain any character and should not be stored by the browser."""
+    return hmac.new(config.token.encode(), b"framesift page", "sha256").hexdigest()
 
 
-def check_host(host: str, settings: Settings) -> None:
-    """Only names that mean this machine: a stranger's domain that resolves to it is not one."""
+def check_host(host: str, config: ServerConfig) -> None:
+    """Refuse a Host header with an unknown name: another site's domain may resolve to this machine."""
     try:
         name = (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:
         name = ""
-    if name in settings.known_hosts or name == settings.host.lower():
+    if name in config.host_names or name == config.host.lower():
         return
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        raise Refused(
-            403, f"This server does not go by the name {name[:80]!r}; if it should, start it with --allow-host"
+        raise RequestRefused(
+            403, f"The host name {name[:80]!r} is not allowed; to allow it, start the server with --allow-host"
         ) from None
 
 
 def check_origin(method: str, path: str, headers: dict[str, str]) -> None:
-    """Other sites may link to a page, and nothing else. Programs that are no browser send neither header."""
+    """Let other sites link to a page, nothing else. Clients other than browsers send neither header."""
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host", ""):
-        raise Refused(403, "Requests from other sites are refused")
+        raise RequestRefused(403, "Requests from other sites are refused")
     site = headers.get("sec-fetch-site", "none")
     if site in ("same-origin", "none"):
         return
     is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api")
     if not is_link or headers.get("sec-fetch-dest") != "document":
-        raise Refused(403, "Requests from other sites are refused")
+        raise RequestRefused(403, "Requests from other sites are refused")
 
 
-def most_bytes(path: str, settings: Settings) -> int:
-    """How large a body may be: questions are small, videos are not."""
+def max_body_bytes(path: str, config: ServerConfig) -> int:
+    """The limit of a request's body: large for videos, small for questions."""
     if path == "/api/uploads":
-        return settings.upload_bytes
-    return MAX_BYTES if path.startswith("/api/videos/") and path.endswith("/subtitles") else BODY_BYTES
+        return config.upload_bytes
+    return MAX_BYTES if path.startswith("/api/videos/") and path.endswith("/subtitles") else MAX_BODY_BYTES
 
 
-def _limited(receive: Receive, length: str, most: int) -> Receive:
-    if length.isdigit() and int(length) > most:
-        raise Refused(413, too_large(most))
-    read = 0
+def _limit_body(receive: Receive, length: str, limit: int) -> Receive:
+    if length.isdigit() and int(length) > limit:
+        raise RequestRefused(413, _too_large(limit))
+    received = 0
 
     async def counted() -> Message:
-        nonlocal read
+        nonlocal received
         message = await receive()
-        read += len(message.get("body", b""))
-        if read > most:
-            raise Refused(413, too_large(most))
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise RequestRefused(413, _too_large(limit))
         return message
 
     return counted
 
 
-def too_large(most: int) -> str:
-    size = f"{most / 2**30:.3g} GiB" if most >= 2**30 else f"{most / 2**20:.3g} MiB"
-    return f"This is larger than {size}, the most this server takes; --max-upload raises the limit for videos"
+def _too_large(limit: int) -> str:
+    size = f"{limit / 2**30:.3g} GiB" if limit >= 2**30 else f"{limit / 2**20:.3g} MiB"
+    return f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
 
 
-def wants_page(path: str, accept: str) -> bool:
-    """Whether an error is shown to a person; programs get JSON."""
+def expects_html(path: str, accept: str) -> bool:
+    """Whether the client is a browser showing a page; others get errors as JSON."""
     return "text/html" in accept and not path.startswith("/api/")
 
 
-async def _refuse(scope: Scope, headers: dict[str, str], refusal: Refused, send: Send) -> None:
-    if wants_page(scope["path"], headers.get("accept", "")):
-        body = error_pages.render_error_page(refusal.status_code, refusal.sentence)
-        fields = [
-            (b"content-type", b"text/html; charset=utf-8"),
-            (b"content-security-policy", error_pages.POLICY.encode()),
-        ]
+async def _refuse(scope: Scope, headers: dict[str, str], refusal: RequestRefused, send: Send) -> None:
+    if expects_html(scope["path"], headers.get("accept", "")):
+        body = error_pages.render_error_page(refusal.status_code, refusal.detail)
+        policy = error_pages.POLICY.encode()
+        fields = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", policy)]
     else:
-        body = json.dumps({"detail": refusal.sentence}, ensure_ascii=False)
+        body = json.dumps({"detail": refusal.detail}, ensure_ascii=False)
         fields = [(b"content-type", b"application/json")]
     if refusal.status_code == 401:
         fields.append((b"www-authenticate", b"Bearer"))
@@ -218,6 +209,6 @@ async def _refuse(scope: Scope, headers: dict[str, str], refusal: Refused, send:
     await send({"type": "http.response.body", "body": body.encode()})
 
 
-def _same(given: str, expected: str) -> bool:
-    """In the same time whatever the difference, so that a token can't be guessed letter by letter."""
+def _equal(given: str, expected: str) -> bool:
+    """Compare in constant time, so that a token can't be guessed character by character."""
     return hmac.compare_digest(given.encode(), expected.encode())

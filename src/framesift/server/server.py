@@ -1,4 +1,4 @@
-"""The server as a process: one for each library, and it ends at once, also while pages are watching."""
+"""The server process: exclusive use of its directories, and a shutdown that does not wait for open event streams."""
 
 import os
 import socket
@@ -10,40 +10,42 @@ from pathlib import Path
 import uvicorn
 
 from framesift.errors import OptionError
-from framesift.server.app import House, create_app
-from framesift.server.config import LOCK, Settings
+from framesift.server.app import Services, create_app
+from framesift.server.config import LOCK_FILE, ServerConfig
 
-MOST_CONNECTIONS = 256
-GRACE_S = 2  # for answers that are on their way
+MAX_CONNECTIONS = 256
+SHUTDOWN_GRACE_S = 2  # for responses in progress
 
 
 @contextmanager
-def claim(settings: Settings) -> Iterator[None]:
-    """Hold a server's folders for as long as it runs: a second server would overwrite its queue and its uploads."""
-    with ExitStack() as held:
-        held.enter_context(_held(settings.state, f"the library {settings.state.parent}", "--store"))
-        if settings.uploads is not None:
-            held.enter_context(_held(settings.uploads_folder, f"{settings.uploads} for its uploads", "--uploads"))
+def lock_directories(config: ServerConfig) -> Iterator[None]:
+    """Lock the server's directories while it runs: a second server would overwrite the queue and the uploads."""
+    with ExitStack() as locks:
+        locks.enter_context(_locked(config.state, f"the library {config.state.parent}", "--store"))
+        if config.uploads is not None:
+            locks.enter_context(_locked(config.uploads_folder, f"the uploads directory {config.uploads}", "--uploads"))
         yield
 
 
 @contextmanager
-def _held(folder: Path, what: str, option: str) -> Iterator[None]:
+def _locked(folder: Path, purpose: str, option: str) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise OptionError(f"{folder} can't be written ({error.strerror}); name another folder with {option}") from None
+        raise OptionError(
+            f"{folder} can't be written ({error.strerror}); set another directory with {option}"
+        ) from None
     try:
         try:
             _lock(file)
         except OSError:
             raise OptionError(
-                f"another framesift serve uses {what}; stop it, or give this one a folder of its own with {option} DIR"
+                f"another framesift serve uses {purpose}; stop it, or set another directory with {option} DIR"
             ) from None
         yield
     finally:
-        os.close(file)  # lets go of the lock, as the end of the process does however it comes
+        os.close(file)  # releases the lock, as the end of the process does
 
 
 def _lock(file: int) -> None:
@@ -58,22 +60,22 @@ def _lock(file: int) -> None:
 
 
 class Server(uvicorn.Server):
-    """Tells the streams to end before it waits for connections to close; they would never close by themselves."""
+    """Closes the event streams before it waits for connections: they would never close by themselves."""
 
-    def __init__(self, settings: Settings) -> None:
-        app = create_app(settings)
-        self.house: House = app.state.house
+    def __init__(self, config: ServerConfig) -> None:
+        app = create_app(config)
+        self.services: Services = app.state.services
         super().__init__(
             uvicorn.Config(
                 app,
                 log_level="warning",
                 access_log=False,
                 server_header=False,
-                limit_concurrency=MOST_CONNECTIONS,
-                timeout_graceful_shutdown=GRACE_S,
+                limit_concurrency=MAX_CONNECTIONS,
+                timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
             )
         )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.house.closing = True
+        self.services.closing = True
         await super().shutdown(sockets)

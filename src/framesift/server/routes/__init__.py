@@ -1,4 +1,4 @@
-"""What can be asked of the server, one module per kind of question."""
+"""Routes of the API, one module per group, and the dependencies they share."""
 
 import asyncio
 import threading
@@ -9,56 +9,59 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, HTTPException, Path, Request
 
 from framesift.errors import FramesiftError
-from framesift.server.app import House
-from framesift.server.catalog import plain
-from framesift.server.files import Film
-from framesift.server.frame_images import Busy
+from framesift.server.app import Services
+from framesift.server.catalog import public_message
+from framesift.server.files import LibraryVideo
+from framesift.server.frame_images import ServerBusy
 
-T = TypeVar("T")
+ThreadResult = TypeVar("ThreadResult")
 
 
-async def told(future: "Future[T]") -> T:
-    """What a future gives. When the server closes before it does, the asker gets a sentence; others may still wait."""
+async def wait_for(future: "Future[ThreadResult]") -> ThreadResult:
+    """Await a thread's future; other requests may wait for the same one. A shutdown meanwhile is a 503."""
     try:
         return await asyncio.shield(asyncio.wrap_future(future))
     except asyncio.CancelledError:
-        raise Busy("the server is closing; ask again when it runs") from None
+        raise ServerBusy("the server is shutting down; try again when it is running") from None
 
 
-async def apart(film: Film, work: Callable[[], T]) -> T:
-    """Do what may take long in a thread of its own: it takes no other request's, and does not keep the server from
-    ending. Its errors name the video as the page does.
+async def run_in_thread(video: LibraryVideo, work: Callable[[], ThreadResult]) -> ThreadResult:
+    """Run slow work in its own daemon thread: it neither uses up the thread pool nor delays the shutdown.
+
+    Errors name the video as the page does.
     """
-    future: Future[T] = Future()
+    future: Future[ThreadResult] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # whatever it is, it belongs to who asked
-            plain_kind = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            future.set_exception(error if plain_kind else RuntimeError(repr(error)))
+        except BaseException as error:  # a thread's error belongs to its request, whatever it is
+            is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            future.set_exception(error if is_plain else RuntimeError(repr(error)))
 
     threading.Thread(target=run, name="framesift-question", daemon=True).start()
     try:
-        return await told(future)
+        return await wait_for(future)
     except FramesiftError as error:
-        raise type(error)(plain(error, film)) from error
+        raise type(error)(public_message(error, video)) from error
 
 
-async def _house(request: Request) -> House:
-    house: House = request.app.state.house
-    return house
+async def _get_services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
 
 
-InHouse = Annotated[House, Depends(_house)]
-VideoId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="The id a video has in the library.")]
+ServicesDep = Annotated[Services, Depends(_get_services)]
+VideoId = Annotated[
+    str, Path(alias="video", pattern=r"^[0-9a-f]{16}$", description="The id of a video in the library.")
+]
 
 
-def _film(video: VideoId, house: InHouse) -> Film:
-    film = house.shelf.get(video)
-    if film is None:
+def _get_video(video_id: VideoId, services: ServicesDep) -> LibraryVideo:
+    video = services.files.get(video_id)
+    if video is None:
         raise HTTPException(404, "There is no such video in the library")
-    return film
+    return video
 
 
-OnShelf = Annotated[Film, Depends(_film)]
+VideoDep = Annotated[LibraryVideo, Depends(_get_video)]

@@ -1,4 +1,4 @@
-"""The queue over HTTP: put a video in, take it out, and watch it move."""
+"""The job queue over HTTP: add, cancel, list and stream its jobs."""
 
 import asyncio
 import json
@@ -10,19 +10,19 @@ from fastapi import APIRouter, HTTPException, Path
 from fastapi.responses import StreamingResponse
 
 from framesift.errors import InputError
-from framesift.server.app import House, problems
-from framesift.server.frame_images import Busy
+from framesift.server.app import Services, error_responses
+from framesift.server.frame_images import ServerBusy
 from framesift.server.models import JobRecord
-from framesift.server.routes import InHouse, OnShelf
+from framesift.server.routes import ServicesDep, VideoDep
 from framesift.store.sample_video import VERSION
 
-MOST_STREAMS = 32
-LOOKED_EVERY_S = 0.2
-ALIVE_EVERY_S = 15.0
+MAX_STREAMS = 32
+POLL_S = 0.2
+KEEPALIVE_S = 15.0
 STREAM: dict[int | str, dict[str, object]] = {
     200: {
         "content": {"text/event-stream": {}},
-        "description": "A `jobs` event for every change, the whole list in it",
+        "description": "A `jobs` event with the whole list for every change",
     }
 }
 
@@ -30,58 +30,58 @@ router = APIRouter(tags=["jobs"])
 
 
 @router.get("/jobs")
-def list_jobs(house: InHouse) -> list[JobRecord]:
-    """What is running, waiting, and done with."""
-    return [JobRecord.model_validate(asdict(job)) for job in house.queue.jobs()]
+def list_jobs(services: ServicesDep) -> list[JobRecord]:
+    """The running, waiting and finished jobs."""
+    return [JobRecord.model_validate(asdict(job)) for job in services.queue.jobs()]
 
 
-@router.post("/videos/{video}/index", responses=problems(404, 503), status_code=202)
-def index_video(house: InHouse, film: OnShelf) -> JobRecord:
-    """Queue a video to be indexed and its words looked for; the work goes on after this answer."""
-    facts = house.catalog.facts(film, wait=True)
+@router.post("/videos/{video}/index", responses=error_responses(404, 503), status_code=202)
+def index_video(services: ServicesDep, video: VideoDep) -> JobRecord:
+    """Queue a video for indexing; the job runs after this response."""
+    facts = services.catalog.facts(video, wait=True)
     if facts is not None and facts.problem:
         raise InputError(facts.problem)
-    return JobRecord.model_validate(asdict(house.queue.add(film.id, film.name, uploaded=film.uploaded)))
+    return JobRecord.model_validate(asdict(services.queue.add(video.id, video.name, uploaded=video.uploaded)))
 
 
-@router.post("/sample", responses=problems(503), status_code=202)
-def make_sample(house: InHouse) -> JobRecord:
-    """Queue the making of the ten-minute sample video, which then stands among the uploads."""
+@router.post("/sample", responses=error_responses(503), status_code=202)
+def make_sample(services: ServicesDep) -> JobRecord:
+    """Queue the generation of the ten-minute sample video, which is then listed among the uploads."""
     name = f"sample-{VERSION}.mp4"
-    return JobRecord.model_validate(asdict(house.queue.add(house.shelf.upload_id(name), name, "sample")))
+    return JobRecord.model_validate(asdict(services.queue.add(services.files.upload_id(name), name, "sample")))
 
 
-@router.delete("/jobs/{job}", responses=problems(404))
-def cancel_job(house: InHouse, job: Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]) -> JobRecord:
-    """Cancel a job; what is indexed so far is kept, and queueing the video again goes on from there."""
-    found = house.queue.cancel(job)
-    if found is None:
+@router.delete("/jobs/{job}", responses=error_responses(404))
+def cancel_job(services: ServicesDep, job: Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]) -> JobRecord:
+    """Cancel a job; what is indexed so far is kept, and queueing the video again resumes from there."""
+    cancelled = services.queue.cancel(job)
+    if cancelled is None:
         raise HTTPException(404, "There is no such job")
-    return JobRecord.model_validate(asdict(found))
+    return JobRecord.model_validate(asdict(cancelled))
 
 
-@router.get("/stream", responses=problems(503) | STREAM, response_class=StreamingResponse)
-async def watch_jobs(house: InHouse) -> StreamingResponse:
-    """The queue as server-sent events, the state first and then every change."""
-    if house.streams >= MOST_STREAMS:
-        raise Busy(f"{MOST_STREAMS} pages are watching already; close one")
-    return StreamingResponse(_changes(house), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+@router.get("/stream", responses=error_responses(503) | STREAM, response_class=StreamingResponse)
+async def watch_jobs(services: ServicesDep) -> StreamingResponse:
+    """The jobs as server-sent events: the current list first, then every change."""
+    if services.open_streams >= MAX_STREAMS:
+        raise ServerBusy(f"{MAX_STREAMS} pages are open already; close one")
+    return StreamingResponse(_job_events(services), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-async def _changes(house: House) -> AsyncIterator[str]:
-    house.streams += 1
-    seen, quiet_s = -1, 0.0
+async def _job_events(services: Services) -> AsyncIterator[str]:
+    services.open_streams += 1
+    sent, idle_s = -1, 0.0
     try:
-        while not house.closing:
-            if house.changes.number != seen:
-                seen, quiet_s = house.changes.number, 0.0
-                if house.said[0] != seen:  # made once for all who watch
-                    house.said = seen, json.dumps([job.model_dump() for job in list_jobs(house)])
-                yield f"event: jobs\ndata: {house.said[1]}\n\n"
-            elif quiet_s >= ALIVE_EVERY_S:
-                quiet_s = 0.0
-                yield ": still here\n\n"  # so that a connection that is gone is noticed
-            await asyncio.sleep(LOOKED_EVERY_S)
-            quiet_s += LOOKED_EVERY_S
+        while not services.closing:
+            if services.changes.value != sent:
+                sent, idle_s = services.changes.value, 0.0
+                if services.jobs_json[0] != sent:  # shared by all streams
+                    services.jobs_json = sent, json.dumps([job.model_dump() for job in list_jobs(services)])
+                yield f"event: jobs\ndata: {services.jobs_json[1]}\n\n"
+            elif idle_s >= KEEPALIVE_S:
+                idle_s = 0.0
+                yield ": keep-alive\n\n"  # so that a closed connection is noticed
+            await asyncio.sleep(POLL_S)
+            idle_s += POLL_S
     finally:
-        house.streams -= 1
+        services.open_streams -= 1

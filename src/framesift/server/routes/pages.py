@@ -1,4 +1,4 @@
-"""The pages themselves and what they are made of: a fixed list of files inside the package, nothing from elsewhere."""
+"""The pages and their assets: a fixed list of files inside the package."""
 
 from functools import cache
 from importlib.resources import files
@@ -8,53 +8,52 @@ from fastapi.responses import HTMLResponse, Response
 
 from framesift.rendering.report.page import roles_style
 
-# Where each file of the page comes from; the timeline and the looks are the report's own.
-OWN = (
-    *(
-        "common.js",
-        "docs.js",
-        "library.js",
-        "video.js",
-        "player.js",
-        "words.js",
-        "settings.js",
-        "cards.js",
-        "answer.js",
-        "shared.js",
-    ),
-    *("export.js", "page.css"),
+SERVER_FOLDER = "server/static"
+REPORT_FOLDER = "rendering/report/assets"
+SERVER_ASSETS = (
+    "answer.js",
+    "cards.js",
+    "common.js",
+    "docs.js",
+    "export.js",
+    "library.js",
+    "player.js",
+    "settings.js",
+    "shared.js",
+    "subtitles.js",
+    "video.js",
+    "page.css",
 )
-SHARED = ("timeline.js", "rows.js", "scale.js", "timeline.css", "style.css")
-FOLDERS = {"serve": "server/static", "exhibit": "rendering/report/assets"}
-KINDS = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+REPORT_ASSETS = ("timeline.js", "rows.js", "scale.js", "timeline.css", "style.css")  # shared with the report
+MEDIA_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
 def library_page() -> HTMLResponse:
-    return HTMLResponse(_text("serve", "library.html"))
+    return HTMLResponse(_read(SERVER_FOLDER, "library.html"))
 
 
 @router.get("/video/{video}")
-def video_page(video: str) -> HTMLResponse:  # noqa: ARG001 (the page reads it from its own address)
-    return HTMLResponse(_text("serve", "video.html"))
+def video_page(video: str) -> HTMLResponse:  # noqa: ARG001 (its script reads the id from the address)
+    return HTMLResponse(_read(SERVER_FOLDER, "video.html"))
 
 
 @router.get("/api")
 @router.get("/api/docs")
 def docs_page() -> HTMLResponse:
-    return HTMLResponse(_text("serve", "docs.html"))
+    return HTMLResponse(_read(SERVER_FOLDER, "docs.html"))
 
 
 @router.get("/assets/{name}")
 def asset(name: str) -> Response:
     if name == "roles.css":
-        return Response(roles_style(), media_type=KINDS["css"])
-    room = "serve" if name in OWN else "exhibit" if name in SHARED else None
-    if room is None:
+        return Response(roles_style(), media_type=MEDIA_TYPES["css"])
+    folder = SERVER_FOLDER if name in SERVER_ASSETS else REPORT_FOLDER if name in REPORT_ASSETS else None
+    if folder is None:
         raise HTTPException(404, "There is no such file")
-    return Response(_text(room, name), media_type=KINDS[name.rsplit(".", 1)[-1]])
+    return Response(_read(folder, name), media_type=MEDIA_TYPES[name.rsplit(".", 1)[-1]])
 
 
 @router.get("/favicon.ico")
@@ -63,5 +62,5 @@ def icon() -> Response:
 
 
 @cache
-def _text(room: str, name: str) -> str:
-    return files("framesift").joinpath(FOLDERS[room], name).read_text(encoding="utf-8")
+def _read(folder: str, name: str) -> str:
+    return files("framesift").joinpath(folder, name).read_text(encoding="utf-8")

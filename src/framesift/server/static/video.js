@@ -6,7 +6,7 @@ import { Player } from "./player.js";
 import { clock, drawTimeline, nearest } from "./shared.js";
 import { Knobs } from "./settings.js";
 import { take } from "./export.js";
-import { addSubtitles, drawWords } from "./words.js";
+import { addSubtitles, drawWords } from "./subtitles.js";
 
 const id = location.pathname.split("/").at(-1);
 let video = null;

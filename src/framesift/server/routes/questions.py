@@ -1,0 +1,130 @@
+"""Questions: selections, views, reader answers and exports."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse
+from pydantic import ValidationError
+from starlette.background import BackgroundTask
+
+from framesift._utils.version import __version__
+from framesift.errors import InputError
+from framesift.readers.prompts import TEXT_MODES, TextMode
+from framesift.rendering.report.page import ROLE_SENTENCES
+from framesift.server.answering import export_name, list_methods
+from framesift.server.app import error_responses
+from framesift.server.models import (
+    MAX_BUDGET,
+    MAX_METHODS,
+    AnswerRecord,
+    AskRequest,
+    BoundedName,
+    BoundedText,
+    Choices,
+    ExportFormat,
+    MethodRecord,
+    QuestionRequest,
+    SelectionRecord,
+    SelectRequest,
+    ViewRecord,
+    ViewRequest,
+)
+from framesift.server.routes import ServicesDep, VideoDep, run_in_thread
+from framesift.text.subtitles.formats import ENDINGS
+
+ATTACHMENT: dict[int | str, dict[str, object]] = {
+    200: {
+        "content": {"application/zip": {}, "application/json": {}, "text/html": {}},
+        "description": "The exhibit's files as a zip, its selection as JSON, or its report",
+    }
+}
+MEDIA_TYPES = {"zip": "application/zip", "json": "application/json", "report": "text/html; charset=utf-8"}
+
+router = APIRouter(tags=["questions"])
+
+
+@router.get("/choices")
+def get_choices(services: ServicesDep) -> Choices:
+    """What can be chosen: methods with their options, text modes, readers."""
+    from framesift.encoders.base import choose_encoder
+
+    encoder = services.config.encoder
+    return Choices(
+        version=__version__,
+        methods=[MethodRecord.model_validate(row) for row in list_methods()],
+        text_modes=list(TEXT_MODES),
+        readers=services.answering.readers,
+        roles=ROLE_SENTENCES,
+        encoder=choose_encoder()[1] if encoder == "auto" else encoder,
+        subtitle_endings=list(ENDINGS),
+    )
+
+
+@router.post("/videos/{video}/select", responses=error_responses(404, 409, 503), response_model_by_alias=True)
+async def select_frames(services: ServicesDep, video: VideoDep, request: SelectRequest) -> SelectionRecord:
+    """Select frames for a question: the record of `framesift.select`."""
+    timed = await run_in_thread(video, lambda: services.answering.select(video, request, request.method))
+    return SelectionRecord.model_validate(timed.selection.to_dict())
+
+
+@router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
+async def view_frames(services: ServicesDep, video: VideoDep, request: ViewRequest) -> ViewRecord:
+    """What the page draws: for each method the frames with their reasons, omitted segments and swaps."""
+    view = await run_in_thread(
+        video, lambda: services.answering.view(video, request, request.methods, request.text_mode)
+    )
+    return ViewRecord.model_validate(view)
+
+
+@router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))
+async def ask_reader(services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
+    """Ask one of the readers this server was started with: the record of `framesift.ask`."""
+    answer, cited = await run_in_thread(
+        video,
+        lambda: services.answering.ask(video, request, request.method, request.reader, request.text_mode),
+    )
+    return AnswerRecord.model_validate(answer.to_dict() | {"cited_s": cited})
+
+
+@router.get(
+    "/videos/{video}/export", responses=error_responses(404, 409, 503) | ATTACHMENT, response_class=FileResponse
+)
+async def export_exhibit(
+    services: ServicesDep,
+    video: VideoDep,
+    question: Annotated[BoundedText, Query(min_length=1)],
+    format: Annotated[ExportFormat, Query()] = "zip",
+    option: Annotated[list[BoundedText], Query(max_length=26)] = [],  # noqa: B006 (never mutated)
+    budget: Annotated[int, Query(ge=1, le=MAX_BUDGET)] = 32,
+    method: Annotated[list[BoundedName], Query(min_length=1, max_length=MAX_METHODS)] = ["gcr"],  # noqa: B006
+    text_mode: Annotated[TextMode, Query()] = "aligned",
+    visual_demand: Annotated[float | None, Query(ge=0, le=1)] = None,
+    settings: Annotated[str, Query(max_length=4000, description="The `settings` of a request's body, as JSON.")] = "{}",
+) -> FileResponse:
+    """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
+    try:
+        fields = {"question": question, "options": option, "budget": budget, "visual_demand": visual_demand}
+        parsed = QuestionRequest.model_validate_json(f'{{"question": "?", "settings": {settings}}}').settings
+        request = QuestionRequest.model_validate(fields | {"settings": parsed})
+    except ValidationError as error:
+        raise InputError(f"settings can't be read: {error.errors()[0]['msg']}") from None
+    folder = services.answering.new_export_folder()
+
+    def write() -> Path:
+        try:
+            return services.answering.export(video, request, method, text_mode, format, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    file = await run_in_thread(video, write)
+    name = file.name if format == "zip" else f"{export_name(video)}-{file.name}"
+    return FileResponse(
+        file,
+        media_type=MEDIA_TYPES[format],
+        headers={"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"},
+        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
+    )
