@@ -1,9 +1,9 @@
 """The three 7B models of the paper at full size with random weights: tokens, memory and seconds for 8, 32, 64 frames.
 
-Nothing is downloaded: models come from their configs, the tokenizer is made on the spot. Needs one GPU with 40 GiB.
+Nothing is downloaded: models are created from their configs, with a byte-level tokenizer. Needs a GPU with 40 GiB.
 
     python benchmarks/readers.py             the table of docs/readers.md
-    python benchmarks/readers.py --check     our frames against transformers' own video processors (needs torchvision)
+    python benchmarks/readers.py --check     compare with transformers' video processors (needs torchvision)
 """
 
 import argparse
@@ -41,7 +41,7 @@ QWEN_VISION = {
 
 
 class RandomReader(LocalReader):
-    """A LocalReader whose model was never trained."""
+    """A LocalReader with random weights."""
 
     def __post_init__(self) -> None:
         self.name, self._torch, self._transformers = self.source, torch, transformers
@@ -89,7 +89,7 @@ MAKE = {"qwen2.5-vl-7b": qwen, "llava-onevision-7b": llava, "llava-video-7b": ll
 
 
 def tokenizer():
-    """Letters for tokens, and the special ones."""
+    """One token per byte, and the special tokens."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     letters = {letter: k for k, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
@@ -101,24 +101,24 @@ def tokenizer():
 def prompt(count):
     rng = np.random.default_rng(0)
     small = rng.integers(0, 256, (count, 9, 16, 3), dtype=np.uint8)
-    pictures = tuple(Image.fromarray(picture).resize(SIZE, Image.Resampling.BICUBIC) for picture in small)
-    return Prompt(pictures, ("",) * count, WORDS, "")
+    images = tuple(Image.fromarray(image).resize(SIZE, Image.Resampling.BICUBIC) for image in small)
+    return Prompt(images, ("",) * count, WORDS, "")
 
 
 def measure(reader, count):
-    """Tokens, GiB at most, and seconds: frames made ready, and the letter."""
-    asked, times = prompt(count), [60.0 * k for k in range(count)]
-    ready_s, letter_s = [], []
+    """Tokens, peak GiB, and seconds of preprocessing and of one generated token."""
+    request, times = prompt(count), [60.0 * k for k in range(count)]
+    prepare_s, letter_s = [], []
     torch.cuda.reset_peak_memory_stats()
     with torch.inference_mode():
         for _ in range(RUNS + 1):
             start = time.perf_counter()
-            inputs = reader.prepare(asked, times)
+            inputs = reader.prepare(request, times)
             torch.cuda.synchronize()
             middle = time.perf_counter()
-            reader._write(inputs, 1)
+            reader._generate(inputs, 1)
             torch.cuda.synchronize()
-            ready_s.append(middle - start)
+            prepare_s.append(middle - start)
             letter_s.append(time.perf_counter() - middle)
     ids = inputs["input_ids"][0]
     pads = sum(int((ids == reader._tokenizer.convert_tokens_to_ids(token)).sum()) for token in reader._frames.kinds)
@@ -128,7 +128,7 @@ def measure(reader, count):
         "per_frame": pads / count,
         "prompt_tokens": len(ids),
         "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
-        "ready_s": float(np.median(ready_s[1:])),
+        "prepare_s": float(np.median(prepare_s[1:])),
         "letter_s": float(np.median(letter_s[1:])),
     }
 
@@ -145,7 +145,7 @@ def table():
                 row = measure(reader, count)
                 print(
                     f"| {name} | {frames_as} | {count} | {row['per_frame']:.1f} | {row['prompt_tokens']} | "
-                    f"{row['peak_gib']:.1f} | {row['ready_s']:.2f} | {row['letter_s']:.2f} |",
+                    f"{row['peak_gib']:.1f} | {row['prepare_s']:.2f} | {row['letter_s']:.2f} |",
                     flush=True,
                 )
         print(f"<!-- {name}: weights alone {weights:.1f} GiB -->", flush=True)
@@ -154,32 +154,34 @@ def table():
 
 
 def check():
-    """Our pixels, grids and token counts beside those of transformers' own video processors."""
-    video = np.stack([np.asarray(picture) for picture in prompt(8).pictures])
+    """Compare pixels, grids and token counts with transformers' video processors."""
+    video = np.stack([np.asarray(image) for image in prompt(8).images])
     size = {"shortest_edge": 128 * 28 * 28, "longest_edge": 602_112}
     qwen_video = transformers.Qwen2VLVideoProcessor(size=size)
     processor = transformers.Qwen2_5_VLProcessor(transformers.Qwen2VLImageProcessor(), tokenizer(), qwen_video)
     theirs = processor(text=["<|video_pad|>"], videos=[video], return_tensors="pt", do_sample_frames=False)
-    ours = QwenFrames(602_112).video(prompt(8).pictures, gap_s=1.0)
+    ours = QwenFrames(602_112).video(prompt(8).images, gap_s=1.0)
     report("qwen2.5-vl", ours.tensors["pixel_values_videos"], theirs["pixel_values_videos"])
     tokens = int((theirs["input_ids"] == processor.video_token_id).sum())
     print("  grid", ours.tensors["video_grid_thw"].tolist(), theirs["video_grid_thw"].tolist())
-    print("  tokens", ours.marks[0].count("<|video_pad|>"), tokens)
+    print("  tokens", ours.placeholders[0].count("<|video_pad|>"), tokens)
     llava_video = transformers.LlavaOnevisionVideoProcessor(image_mean=[0.5] * 3, image_std=[0.5] * 3)
     processor = transformers.LlavaOnevisionProcessor(
         transformers.LlavaOnevisionImageProcessor(), tokenizer(), llava_video, num_image_tokens=729,
         vision_feature_select_strategy="full",
     )  # fmt: skip
     theirs = processor(text=["<video>"], videos=[video], return_tensors="pt", do_sample_frames=False)
-    ours = LlavaFrames().video(prompt(8).pictures, gap_s=1.0)
+    ours = LlavaFrames().video(prompt(8).images, gap_s=1.0)
     report("llava-onevision", ours.tensors["pixel_values_videos"], theirs["pixel_values_videos"])
-    print("  tokens", ours.marks[0].count("<video>"), int((theirs["input_ids"] == processor.video_token_id).sum()))
+    print(
+        "  tokens", ours.placeholders[0].count("<video>"), int((theirs["input_ids"] == processor.video_token_id).sum())
+    )
 
 
 def report(name, ours, theirs):
-    apart = (ours.float() - theirs.float()).abs()
+    difference = (ours.float() - theirs.float()).abs()
     print(f"{name}: shapes {tuple(ours.shape)} {tuple(theirs.shape)}")
-    print(f"  apart at most {apart.max():.4f}, on average {apart.mean():.5f}")
+    print(f"  largest difference {difference.max():.4f}, mean {difference.mean():.5f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A real HTTP server that checks every byte of a request as a strict server would, and fails when told to."""
+"""An HTTP server that validates requests strictly and returns the errors that a test has queued."""
 
 import base64
 import io
@@ -9,12 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from PIL import Image
 
 BODY_KEYS = {"model", "messages", "max_tokens", "temperature"}
-# 10 ms: the package waits as long as the server says, and a test should not wait at all.
-AT_ONCE = {"retry-after-ms": "10"}
+# The openai package waits as long as the server says before a retry.
+RETRY_AT_ONCE = {"retry-after-ms": "10"}
 
 
 class StrictServer(ThreadingHTTPServer):
-    """`replies`: what comes next, each (status, body, headers); then always `words`. `requests`: what came."""
+    """`replies`: the next responses (status, body, headers); then always `words`. `requests`: bodies received."""
 
     daemon_threads = True
 
@@ -26,7 +26,7 @@ class StrictServer(ThreadingHTTPServer):
         self.takes_ids = owner == "vllm"
         self.replies, self.requests, self.at_once, self.most_at_once = [], [], 0, 0
         self.credentials = []  # (Authorization header, query) of every request
-        self.hold = None  # a barrier that requests wait at
+        self.hold = None  # a barrier or event that requests wait for
         self.lock = threading.Lock()
 
     @property
@@ -42,11 +42,11 @@ class StrictServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, *_):
-        """A client that has stopped waiting is part of a test, not news."""
+        """Clients that disconnect are part of the tests."""
 
     def refuse(self, status, message, *, times=1, **more):
         error = {"message": message, "type": "BadRequestError", "param": None, "code": status} | more
-        self.replies += [(status, {"error": error}, AT_ONCE)] * times
+        self.replies += [(status, {"error": error}, RETRY_AT_ONCE)] * times
 
     def reply(self, words, finish="stop"):
         self.replies.append((200, completion(words, finish), {}))

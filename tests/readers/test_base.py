@@ -1,4 +1,4 @@
-"""One call for every reader, by name, address or object."""
+"""Readers by name, address or object, and the calls that ask them."""
 
 import sys
 from dataclasses import replace
@@ -9,28 +9,29 @@ import pytest
 import framesift as fs
 from framesift.errors import InputError, OptionError, UnknownName
 from framesift.readers import base
-from framesift.readers.base import ask, ask_many, get_reader, readers, settle
+from framesift.readers.answers import answer_from_reply
+from framesift.readers.base import ask, ask_many, get_reader, readers
 
 
 class Parrot:
-    """Always says the same."""
+    """Always gives the same reply."""
 
     def __init__(self, *, words="B"):
         self.words = words
 
     def answer(self, exhibit, question, text_mode="aligned"):
-        return settle(question, self.words, text_mode=text_mode)
+        return answer_from_reply(question, self.words, text_mode=text_mode)
 
 
-def test_any_object_that_answers_is_a_reader(exhibit, question):
+def test_ask_accepts_any_object_with_answer(exhibit, question):
     assert ask(exhibit, question, reader=Parrot()).text == "The wind"
 
 
-def test_a_question_may_be_plain_words(exhibit):
+def test_ask_accepts_a_question_as_text(exhibit):
     assert ask(exhibit, "What is it?", reader=Parrot(words="A van.")).text == "A van."
 
 
-def test_the_selections_own_question_is_asked(exhibit, question):
+def test_ask_defaults_to_the_question_of_the_selection(exhibit, question):
     from framesift.types import Basis
 
     basis = Basis([0.0, 1.0], [0.0, 0.0], 2.0, question=question)
@@ -38,17 +39,17 @@ def test_the_selections_own_question_is_asked(exhibit, question):
     assert ask(with_question, reader=Parrot()).letter == "B"
 
 
-def test_without_any_question_one_is_asked_for(exhibit):
+def test_ask_without_any_question_is_an_error(exhibit):
     with pytest.raises(InputError, match="no question was given"):
         ask(exhibit, reader=Parrot())
 
 
-def test_an_unknown_way_of_showing_text_is_refused(exhibit, question):
+def test_unknown_text_mode_is_an_error(exhibit, question):
     with pytest.raises(OptionError, match="text_mode is 'loud'"):
         ask(exhibit, question, reader=Parrot(), text_mode="loud")
 
 
-def test_another_packages_reader_is_found_by_name(exhibit, question, monkeypatch):
+def test_reader_of_another_package_is_found_by_entry_point(exhibit, question, monkeypatch):
     from importlib.metadata import EntryPoint
 
     module = ModuleType("parrots")
@@ -58,35 +59,35 @@ def test_another_packages_reader_is_found_by_name(exhibit, question, monkeypatch
     monkeypatch.setattr(base, "entry_points", lambda group: [entry])
     assert ask(exhibit, question, reader="parrot", words="C").letter == "C"
     assert readers()["parrot"] == "from parrots:Parrot"
-    with pytest.raises(OptionError, match="parrot has no option 'volume'; it knows words = 'B'"):
+    with pytest.raises(OptionError, match="parrot has no option 'volume'; its options are words = 'B'"):
         get_reader("parrot", volume=3)
 
 
-def test_an_unknown_reader_lists_the_known_ones():
+def test_unknown_reader_lists_the_known_ones():
     with pytest.raises(UnknownName, match="local:MODEL, similarity"):
         get_reader("oracle")
 
 
-def test_an_object_that_cannot_answer_is_refused():
+def test_object_without_answer_is_an_error():
     with pytest.raises(InputError, match="of type int"):
         get_reader(3)
 
 
-def test_options_for_a_ready_reader_are_refused():
+def test_options_for_a_reader_object_are_an_error():
     with pytest.raises(OptionError, match="volume"):
         get_reader(Parrot(), volume=3)
 
 
-def test_a_reader_is_made_once():
+def test_reader_is_created_once_per_set_of_options():
     assert get_reader("similarity", best=2) is get_reader("similarity", best=2)
     assert get_reader("similarity", best=2) is not get_reader("similarity", best=3)
 
 
-def test_readers_are_listed():
+def test_readers_lists_local_models_and_similarity():
     assert {"local:qwen2.5-vl-7b", "local:llava-video-7b", "similarity"} <= readers().keys()
 
 
-def test_many_questions_are_read_only_a_little_ahead(exhibit, question):
+def test_ask_many_consumes_pairs_only_slightly_ahead(exhibit, question):
     taken = []
 
     def pairs():
@@ -101,23 +102,23 @@ def test_many_questions_are_read_only_a_little_ahead(exhibit, question):
 
 
 @pytest.mark.parametrize("options", [{"concurrency": 0}, {"concurrency": True}, {"on_error": "hope"}])
-def test_options_of_many_are_checked(exhibit, question, options):
+def test_ask_many_checks_its_options(exhibit, question, options):
     with pytest.raises(OptionError, match="expected"):
         list(ask_many([(exhibit, question)], reader=Parrot(), **options))
 
 
-def test_an_answer_is_json_values(exhibit, question):
+def test_answer_to_dict_is_json(exhibit, question):
     import json
 
-    told = json.loads(json.dumps(ask(exhibit, question, reader=Parrot()).to_dict()))
-    assert told["letter"] == "B" and told["choice"] == 1 and told["parsed"] is True
+    data = json.loads(json.dumps(ask(exhibit, question, reader=Parrot()).to_dict()))
+    assert data["letter"] == "B" and data["choice"] == 1 and data["parsed"] is True
 
 
-def test_a_free_answer_comes_without_the_thinking():
-    answer = settle(fs.Question("What?"), "<think>Hm.</think>\nA van.")
+def test_free_answer_excludes_the_reasoning():
+    answer = answer_from_reply(fs.Question("What?"), "<think>Hm.</think>\nA van.")
     assert (answer.text, answer.raw) == ("A van.", "<think>Hm.</think>\nA van.")
 
 
-def test_a_letter_is_that_of_the_options_own_place():
+def test_letter_counts_invalid_options():
     question = fs.Question("Which?", ["red", "N/A", "blue"])
-    assert (settle(question, "C").letter, settle(question, "C").text) == ("C", "blue")
+    assert (answer_from_reply(question, "C").letter, answer_from_reply(question, "C").text) == ("C", "blue")

@@ -13,7 +13,7 @@ import framesift as fs
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import local
 from framesift.readers.base import ask
-from framesift.readers.local import LocalReader, defused
+from framesift.readers.local import LocalReader, break_special_tokens
 from framesift.readers.pixel_values import LlavaFrames, QwenFrames
 from framesift.readers.prompts import compose
 from helpers import tiny_readers
@@ -29,11 +29,11 @@ def family(request):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    made = {}
+    model = {}
     for name, save in tiny_readers.SAVE.items():
-        made[name] = tmp_path_factory.mktemp(name)
-        save(made[name])
-    return made
+        model[name] = tmp_path_factory.mktemp(name)
+        save(model[name])
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -66,131 +66,131 @@ def count(inputs, reader, *tokens):
 
 
 @pytest.mark.parametrize("frames_as", ["video", "pictures"])
-def test_a_reply_is_written(reader, exhibit, question, frames_as):
+def test_every_family_generates_a_reply(reader, exhibit, question, frames_as):
     answer = reader(frames_as=frames_as).answer(exhibit, question)
     assert answer.tokens > 100 and answer.seconds > 0
     assert answer.times_s == (1.0, 3.0, 7.0, 12.0, 16.0)
 
 
 @pytest.mark.parametrize("frames_as", ["video", "pictures"])
-def test_the_same_is_written_twice(reader, exhibit, question, frames_as):
-    made = reader(frames_as=frames_as)
-    assert made.answer(exhibit, question).raw == made.answer(exhibit, question).raw
+def test_generation_is_deterministic(reader, exhibit, question, frames_as):
+    model = reader(frames_as=frames_as)
+    assert model.answer(exhibit, question).raw == model.answer(exhibit, question).raw
 
 
-def test_the_pictures_matter(reader, exhibit, question):
-    made = reader()
+def test_logits_depend_on_the_images(reader, exhibit, question):
+    model = reader()
     first, second = (
-        made._model(**made.prepare(compose(exhibit, question, mode), exhibit.selection.times_s)).logits[0, -1]
+        model._model(**model.prepare(compose(exhibit, question, mode), exhibit.selection.times_s)).logits[0, -1]
         for mode in ("none", "aligned")
     )
     assert not first.equal(second)
 
 
-def test_logits_name_one_of_the_letters(reader, exhibit, question):
+def test_logits_scoring_chooses_a_letter(reader, exhibit, question):
     answer = reader(score="logits").answer(exhibit, question)
     assert answer.parsed and answer.letter in "ABC"
 
 
-def test_a_reply_cut_off_says_so(reader, exhibit):
+def test_truncated_reply_is_noted(reader, exhibit):
     answer = reader(max_tokens=2).answer(exhibit, fs.Question("What happens?"))
-    assert answer.note == "the reply was cut off after 2 tokens: raise --max-tokens"
+    assert answer.note == "the reply was truncated after 2 tokens: raise --max-tokens"
 
 
-def test_more_tokens_than_the_model_reads_are_refused(reader, exhibit):
-    with pytest.raises(ReaderError, match=r"5 frames make \d+ tokens and local:.* reads 4096: select fewer frames"):
+def test_prompt_beyond_the_context_is_an_error(reader, exhibit):
+    with pytest.raises(ReaderError, match=r"5 frames are \d+ tokens and local:.* accepts 4096: select fewer frames"):
         reader().answer(exhibit, fs.Question("word " * 1000))
 
 
-def test_a_full_gpu_is_one_sentence(reader, exhibit, question, monkeypatch):
+def test_out_of_memory_is_one_sentence(reader, exhibit, question, monkeypatch):
     import torch
 
     def full(*_, **__):
         raise torch.cuda.OutOfMemoryError
 
-    made = reader()
-    monkeypatch.setattr(made._model, "generate", full)
+    model = reader()
+    monkeypatch.setattr(model._model, "generate", full)
     with pytest.raises(ReaderError, match="5 frames do not fit into the GPU's memory"):
-        made.answer(exhibit, question)
+        model.answer(exhibit, question)
 
 
-def test_a_video_has_one_line_of_times_and_pictures_have_one_each(reader, exhibit, question):
+def test_video_has_one_line_of_times_and_images_have_captions(reader, exhibit, question):
     prompt = compose(exhibit, question, "aligned")
-    made = reader()
-    text = made._tokenizer.decode(made.prepare(prompt, exhibit.selection.times_s)["input_ids"][0])
+    model = reader()
+    text = model._tokenizer.decode(model.prepare(prompt, exhibit.selection.times_s)["input_ids"][0])
     assert "The 5 frames of this video are at [0:00:01.000], [0:00:03.000]" in text
-    made = reader(frames_as="pictures")
-    text = made._tokenizer.decode(made.prepare(prompt, exhibit.selection.times_s)["input_ids"][0])
+    model = reader(frames_as="pictures")
+    text = model._tokenizer.decode(model.prepare(prompt, exhibit.selection.times_s)["input_ids"][0])
     assert text.count("Frame ") == 5
 
 
-def test_words_cannot_smuggle_in_special_tokens(reader, exhibit):
+def test_special_tokens_in_a_question_are_not_encoded_as_such(reader, exhibit):
     question = fs.Question("<|im_end|><video><image><|video_pad|> what?", ["x", "y"])
-    made = reader()
-    plain = made.prepare(compose(exhibit, fs.Question("what?", ["x", "y"]), "none"), [1.0, 2.0])
-    risky = made.prepare(compose(exhibit, question, "none"), [1.0, 2.0])
-    for token in ("<|im_end|>", *made._frames.specials):
-        assert count(risky, made, token) == count(plain, made, token)
+    model = reader()
+    plain = model.prepare(compose(exhibit, fs.Question("what?", ["x", "y"]), "none"), [1.0, 2.0])
+    risky = model.prepare(compose(exhibit, question, "none"), [1.0, 2.0])
+    for token in ("<|im_end|>", *model._frames.specials):
+        assert count(risky, model, token) == count(plain, model, token)
 
 
-def test_a_token_covers_28_pixels_square_and_two_frames(reader_of, exhibit, question):
-    made = reader_of("qwen2.5-vl")
-    inputs = made.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
-    # 160 × 96 is below the least a frame of a video may have, 128 tokens: it becomes 420 × 252, 15 × 9 tokens.
+def test_qwen_token_covers_28_pixels_and_two_frames(reader_of, exhibit, question):
+    model = reader_of("qwen2.5-vl")
+    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
+    # 160 × 96 is below the minimum of a video frame, 128 tokens: it becomes 420 × 252, 15 × 9 tokens.
     assert inputs["video_grid_thw"].tolist() == [[3, 18, 30]]
-    assert count(inputs, made, "<|video_pad|>") == 3 * 9 * 15
+    assert count(inputs, model, "<|video_pad|>") == 3 * 9 * 15
     inputs = reader_of("qwen2.5-vl", frames_as="pictures").prepare(
         compose(exhibit, question, "none"), exhibit.selection.times_s
     )
     assert inputs["image_grid_thw"].tolist() == [[1, 6, 12]] * 5
-    assert count(inputs, made, "<|image_pad|>") == 5 * 3 * 6
+    assert count(inputs, model, "<|image_pad|>") == 5 * 3 * 6
 
 
-def test_positions_follow_the_seconds_between_frames(reader_of, exhibit, question):
+def test_qwen_positions_follow_the_seconds_between_frames(reader_of, exhibit, question):
     inputs = reader_of("qwen2.5-vl").prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
     assert inputs["second_per_grid_ts"].tolist() == [2 * 15 / 4]
 
 
-def test_a_frame_has_a_quarter_of_its_patches_and_the_video_one_line_break(reader_of, exhibit, question):
-    made = reader_of("llava-onevision")
-    inputs = made.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
+def test_llava_onevision_pools_frames_and_ends_with_one_line_break(reader_of, exhibit, question):
+    model = reader_of("llava-onevision")
+    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
     assert inputs["pixel_values_videos"].shape == (1, 5, 3, 70, 70)
-    assert count(inputs, made, "<video>") == 5 * 3 * 3 + 1
+    assert count(inputs, model, "<video>") == 5 * 3 * 3 + 1
 
 
-def test_one_picture_is_taken_whole(reader_of, exhibit, question):
-    made = reader_of("llava-onevision", frames_as="pictures")
+def test_single_image_is_not_tiled(reader_of, exhibit, question):
+    model = reader_of("llava-onevision", frames_as="pictures")
     alone = replace(exhibit, selection=replace(exhibit.selection, slots=exhibit.selection.slots[:1]), numbers=(5,))
-    assert made.answer(alone, question).times_s == (1.0,)
+    assert model.answer(alone, question).times_s == (1.0,)
 
 
-def test_every_row_of_a_frame_ends_in_a_line_break(reader_of, exhibit, question):
+def test_llava_video_ends_every_row_with_a_line_break(reader_of, exhibit, question):
     import torch
 
-    made = reader_of("llava-video")
-    inputs = made.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
-    assert count(inputs, made, "<video>") == 5 * 3 * (3 + 1)
+    model = reader_of("llava-video")
+    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
+    assert count(inputs, model, "<video>") == 5 * 3 * (3 + 1)
     patches = torch.randn(5, 5 * 5, 32, generator=torch.Generator().manual_seed(0))
-    rows = made._model.model.apply_pooling(patches).view(5, 3, 4, -1)
-    newline = made._model.model.image_newline
+    rows = model._model.model.apply_pooling(patches).view(5, 3, 4, -1)
+    newline = model._model.model.image_newline
     assert bool((rows[:, :, 3] == newline).all()) and not bool((rows[:, :, 2] == newline).any())
 
 
-def test_weights_arrive_where_they_belong(reader_of):
-    made = reader_of("llava-video")
-    ids = {"<image>": made._model.config.image_token_id, "<video>": made._model.config.video_token_id}
+def test_llava_video_weights_are_mapped_by_name(reader_of):
+    model = reader_of("llava-video")
+    ids = {"<image>": model._model.config.image_token_id, "<video>": model._model.config.video_token_id}
     expected = tiny_readers.llava(ids).state_dict()
-    weights = made._model.state_dict()
+    weights = model._model.state_dict()
     assert weights.keys() == expected.keys()
     assert all(weights[name].equal(expected[name]) for name in weights)
 
 
 def test_average_pooling_gives_fewer_tokens(folders, exhibit, question, tmp_path):
     tiny_readers.save_llava_video(tmp_path, mm_spatial_pool_mode="average", mm_newline_position="one_token")
-    made = LocalReader(str(tmp_path), device="cpu", max_tokens=2)
-    inputs = made.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
-    assert count(inputs, made, "<video>") == 5 * 2 * 2 + 1
-    assert made.answer(exhibit, question).tokens
+    model = LocalReader(str(tmp_path), device="cpu", max_tokens=2)
+    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
+    assert count(inputs, model, "<video>") == 5 * 2 * 2 + 1
+    assert model.answer(exhibit, question).tokens
 
 
 @pytest.mark.parametrize(
@@ -199,12 +199,12 @@ def test_average_pooling_gives_fewer_tokens(folders, exhibit, question, tmp_path
         (lambda t: t.pop("model.image_newline"), "1 tensors are missing (model.image_newline)"),
         (
             lambda t: t.update({"model.extra": t["model.image_newline"].clone()}),
-            "1 tensors are not known (model.extra)",
+            "1 tensors are unexpected (model.extra)",
         ),
         (lambda t: t.update({"model.image_newline": t["model.image_newline"][:9].clone()}), "are of another shape"),
     ],
 )
-def test_a_tensor_that_does_not_fit_is_named(folders, tmp_path, change, message):
+def test_mismatched_tensor_is_named(folders, tmp_path, change, message):
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(folders["llava-video"], tmp_path / "changed")
@@ -216,102 +216,100 @@ def test_a_tensor_that_does_not_fit_is_named(folders, tmp_path, change, message)
     assert message in str(caught.value)
 
 
-def test_another_pooling_is_refused(folders, tmp_path):
+def test_unsupported_pooling_is_an_error(folders, tmp_path):
     tiny_readers.save_llava_video(tmp_path, mm_newline_position="frame")
-    with pytest.raises(InputError, match="line-breaks 'frame'; known are"):
+    with pytest.raises(InputError, match="line breaks 'frame'; expected"):
         LocalReader(str(tmp_path), device="cpu")
 
 
-def test_another_tower_is_refused(tmp_path):
+def test_unsupported_vision_tower_is_an_error(tmp_path):
     tiny_readers.save_llava_video(tmp_path, mm_vision_tower="openai/clip-vit-large-patch14-336")
     with pytest.raises(InputError, match="expected a SigLIP"):
         LocalReader(str(tmp_path), device="cpu")
 
 
-def test_full_size_frames_have_the_papers_tokens():
+def test_full_size_frames_have_the_token_counts_of_the_paper():
     from PIL import Image
 
     frames = [Image.new("RGB", (1280, 720))] * 8
-    assert sum(map(len, LlavaFrames().video(frames, gap_s=1).marks)) == 8 * 196 + 1 + 1
-    assert sum(map(len, LlavaFrames(newline="grid").video(frames, gap_s=1).marks)) == 8 * 14 * 15 + 1
-    assert LlavaFrames().pictures(frames[:2]).marks[0].count("<image>") == 729 + 1
+    assert sum(map(len, LlavaFrames().video(frames, gap_s=1).placeholders)) == 8 * 196 + 1 + 1
+    assert sum(map(len, LlavaFrames(newline="grid").video(frames, gap_s=1).placeholders)) == 8 * 14 * 15 + 1
+    assert LlavaFrames().images(frames[:2]).placeholders[0].count("<image>") == 729 + 1
     grid = QwenFrames(602_112).video(frames, gap_s=1).tensors["video_grid_thw"][0].tolist()
     # 1280 × 720 shrinks below 602,112 pixels: 1008 × 560, which is 36 × 20 tokens for two frames.
     assert grid == [4, 40, 72]
 
 
-def test_a_pair_of_frames_fills_both_layers_of_a_patch():
+def test_qwen_pair_of_frames_fills_both_layers_of_a_patch():
     from PIL import Image
 
     shades = [Image.new("RGB", (420, 280), (level,) * 3) for level in (0, 255, 128)]
-    made = QwenFrames(602_112).video(shades, gap_s=1)
-    rows = made.tensors["pixel_values_videos"].reshape(2, -1, 3, 2, 14, 14).numpy()
-    alone = [
-        QwenFrames(602_112).pictures([s]).tensors["pixel_values"].reshape(-1, 3, 2, 14, 14).numpy() for s in shades
-    ]
+    model = QwenFrames(602_112).video(shades, gap_s=1)
+    rows = model.tensors["pixel_values_videos"].reshape(2, -1, 3, 2, 14, 14).numpy()
+    alone = [QwenFrames(602_112).images([s]).tensors["pixel_values"].reshape(-1, 3, 2, 14, 14).numpy() for s in shades]
     np.testing.assert_array_equal(rows[0][:, :, 0], alone[0][:, :, 0])
     np.testing.assert_array_equal(rows[0][:, :, 1], alone[1][:, :, 1])
     np.testing.assert_array_equal(rows[1][:, :, 0], rows[1][:, :, 1])
 
 
-def test_a_reader_is_named_by_its_folder(folders, exhibit, question):
+def test_reader_is_named_by_its_directory(folders, exhibit, question):
     answer = ask(exhibit, question, reader=f"local:{folders['llava-onevision']}", device="cpu", max_tokens=2)
     assert answer.reader == f"local:{folders['llava-onevision']}"
 
 
-def test_special_tokens_are_defused():
-    assert defused("a <|im_end|> b", ["<|im_end|>"]) == "a < |im_end|> b"
+def test_special_tokens_are_broken_up():
+    assert break_special_tokens("a <|im_end|> b", ["<|im_end|>"]) == "a < |im_end|> b"
 
 
-def test_another_kind_of_model_is_refused(folders, tmp_path):
+def test_unsupported_model_type_is_an_error(folders, tmp_path):
     shutil.copytree(folders["llava-onevision"], tmp_path / "other")
     config = tmp_path / "other" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"model_type": "bert"}))
-    with pytest.raises(InputError, match="'bert'; known are qwen2_5_vl, llava_onevision, LlavaQwenForCausalLM"):
+    with pytest.raises(InputError, match="'bert'; expected one of qwen2_5_vl, llava_onevision, LlavaQwenForCausalLM"):
         LocalReader(str(tmp_path / "other"))
 
 
-def test_absent_weights_name_the_command(monkeypatch):
+def test_missing_weights_name_the_command(monkeypatch):
     monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
     with pytest.raises(FramesiftError, match="framesift pull Qwen/Qwen2.5-VL-7B-Instruct"):
         LocalReader("qwen2.5-vl-7b")
 
 
-def test_an_empty_folder_is_no_checkpoint(tmp_path):
+def test_empty_directory_is_an_error(tmp_path):
     with pytest.raises(InputError, match="expected a checkpoint"):
         LocalReader(str(tmp_path))
 
 
-def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(UnknownName, match="known are qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b"):
+def test_unknown_name_lists_the_known_ones():
+    with pytest.raises(UnknownName, match="expected one of qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b"):
         LocalReader("gpt")
 
 
-@pytest.mark.parametrize("options", [{"frames_as": "film"}, {"score": "luck"}, {"device": "tpu"}])
+@pytest.mark.parametrize("options", [{"frames_as": "clip"}, {"score": "luck"}, {"device": "tpu"}])
 def test_options_are_checked(options):
     with pytest.raises(OptionError, match="expected"):
         LocalReader("qwen2.5-vl-7b", **options)
 
 
-def test_spreading_needs_accelerate(folders, monkeypatch):
+def test_device_map_needs_accelerate(folders, monkeypatch):
     monkeypatch.setattr(local, "is_installed", lambda *_: False)
     with pytest.raises(MissingExtra, match="pip install accelerate"):
         LocalReader(str(folders["qwen2.5-vl"]), device_map="auto")
 
 
-def test_a_model_can_be_spread(family, folders, exhibit, question):
+def test_device_map_distributes_the_model(family, folders, exhibit, question):
     pytest.importorskip("accelerate")
     answer = LocalReader(str(folders[family]), device_map="auto", max_tokens=2).answer(exhibit, question)
     assert answer.tokens
 
 
-def test_an_old_transformers_is_refused(folders, monkeypatch):
+def test_old_transformers_is_an_error(folders, monkeypatch):
     monkeypatch.setattr("transformers.__version__", "4.50.0")
     with pytest.raises(MissingExtra, match="transformers is 4.50.0; local readers need 4.53 or later: pip install -U"):
         LocalReader(str(folders["qwen2.5-vl"]))
 
 
-def test_absent_packages_name_the_command(monkeypatch):
+def test_missing_packages_name_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[siglip\]'"):
         LocalReader("qwen2.5-vl-7b")

@@ -1,4 +1,4 @@
-"""The server reader against a real HTTP server: what it sends, and one sentence for each way to fail."""
+"""The OpenAI reader against a real HTTP server: what it sends, and one sentence per failure."""
 
 import logging
 import socket
@@ -23,7 +23,7 @@ def fails(reader, exhibit, question):
     return sentence
 
 
-def test_the_only_model_is_asked_and_its_letter_comes_back(server, exhibit, question):
+def test_only_model_is_chosen_and_its_letter_returned(server, exhibit, question):
     answer = ask(exhibit, question, reader=server.url)
     assert (answer.letter, answer.choice, answer.text, answer.parsed, answer.raw) == ("B", 1, "The wind", True, "B")
     assert answer.times_s == (1.0, 3.0, 7.0, 12.0, 16.0) and answer.frames == (5, 15, 35, 60, 80)
@@ -31,33 +31,33 @@ def test_the_only_model_is_asked_and_its_letter_comes_back(server, exhibit, ques
     assert answer.reader.endswith("#reader-7b") and answer.text_mode == "aligned"
 
 
-def test_every_frame_follows_its_time_and_the_question_comes_last(server, exhibit, question):
+def test_frames_follow_their_times_and_the_question_is_last(server, exhibit, question):
     OpenAIReader(server.url).answer(exhibit, question)
     assert [part["type"] for part in server.parts()] == ["text", "image_url"] * 5 + ["text"]
     assert server.texts()[:2] == ["Frame 1 [0:00:01.000]:", "Frame 2 [0:00:03.000]:"]
     assert server.texts()[-1].startswith("Why was the launch put off?\nA. The rain\nB. The wind\nC. A strike\n")
 
 
-def test_times_can_be_switched_off(server, exhibit, question):
+def test_times_can_be_disabled(server, exhibit, question):
     OpenAIReader(server.url, times=False).answer(exhibit, question)
     assert [part["type"] for part in server.parts()] == ["image_url"] * 5 + ["text"]
 
 
-def test_pictures_are_shrunk_to_the_longest_side_and_never_enlarged(server, exhibit, question):
+def test_images_are_downscaled_to_the_longest_side_and_never_upscaled(server, exhibit, question):
     OpenAIReader(server.url, longest_side=80).answer(exhibit, question)
     assert {picture.size for picture in server.pictures()} == {(80, 48)}
     OpenAIReader(server.url).answer(exhibit, question)
     assert {picture.size for picture in server.pictures()} == {(160, 96)}
 
 
-def test_quality_sets_the_size_of_the_request(server, exhibit, question):
+def test_quality_changes_the_size_of_the_request(server, exhibit, question):
     for quality in (20, 95):
         OpenAIReader(server.url, quality=quality).answer(exhibit, question)
     small, large = (sum(len(part["image_url"]["url"]) for part in server.parts(k)[1::2]) for k in (0, 1))
     assert small < large
 
 
-def test_vllm_gets_the_same_id_for_the_same_picture(server, exhibit, question):
+def test_vllm_gets_the_same_id_for_the_same_image(server, exhibit, question):
     reader = OpenAIReader(server.url)
     for _ in range(2):
         reader.answer(exhibit, question)
@@ -71,42 +71,42 @@ def test_other_servers_get_no_ids(server, exhibit, question):
     assert not any("uuid" in part for part in server.parts())
 
 
-def test_a_server_that_refuses_ids_is_asked_without(server, exhibit, question):
+def test_ids_are_omitted_after_a_refusal(server, exhibit, question):
     server.takes_ids = False
     assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
     assert not any("uuid" in part for part in server.parts())
 
 
-def test_a_server_that_wants_max_completion_tokens_gets_it(server, exhibit, question):
+def test_max_completion_tokens_is_sent_after_a_refusal(server, exhibit, question):
     server.body_keys = {"model", "messages", "max_completion_tokens", "temperature"}
     assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
 
 
-def test_the_model_behind_the_hash_is_asked(server, exhibit, question):
+def test_model_after_the_hash_is_used(server, exhibit, question):
     server.models = ("small", "large")
     OpenAIReader(f"{server.url}#large").answer(exhibit, question)
     assert server.requests[-1]["model"] == "large"
 
 
-def test_a_server_without_a_list_of_models_still_answers(server, exhibit, question):
+def test_server_without_a_list_of_models_answers(server, exhibit, question):
     server.models = None
     server.takes_ids = False
     assert OpenAIReader(f"{server.url}#any").answer(exhibit, question).letter == "B"
 
 
-def test_several_models_and_none_named(server, exhibit, question):
+def test_several_models_without_a_name_are_listed(server, exhibit, question):
     server.models = ("small", "large")
-    assert "2 models: name one with #MODEL behind the address, of large, small" in fails(
+    assert "2 models: name one with #MODEL after the address, of large, small" in fails(
         OpenAIReader(server.url), exhibit, question
     )
 
 
-def test_wrong_model_lists_the_models(server, exhibit, question):
+def test_unknown_model_lists_the_models(server, exhibit, question):
     sentence = fails(OpenAIReader(f"{server.url}#other"), exhibit, question)
-    assert "knows no model 'other'; it has reader-7b" in sentence
+    assert "has no model 'other'; it has reader-7b" in sentence
 
 
-def test_server_down(exhibit, question):
+def test_unreachable_server_is_reported(exhibit, question):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -117,17 +117,17 @@ def test_server_down(exhibit, question):
 @pytest.mark.parametrize(
     ("message", "limit"),
     [
-        ("At most 1 image(s) may be provided in one request.", "takes 1 picture in"),
-        ("At most 4 image(s) may be provided in one prompt.", "takes 4 pictures in"),
+        ("At most 1 image(s) may be provided in one request.", "accepts 1 image per"),
+        ("At most 4 image(s) may be provided in one prompt.", "accepts 4 images per"),
         (
             "You set image=2 (or defaulted to 1) in `--limit-mm-per-prompt`, but passed 5 image items",
-            "takes 2 pictures in",
+            "accepts 2 images per",
         ),
-        ("Too many images in request. Max is 3.", "takes 3 pictures in"),
-        ("Too many images", "takes fewer pictures"),
+        ("Too many images in request. Max is 3.", "accepts 3 images per"),
+        ("Too many images", "accepts fewer images"),
     ],
 )
-def test_too_many_pictures_names_the_limit_and_the_flag(server, exhibit, question, message, limit):
+def test_too_many_images_name_the_limit_and_the_flag(server, exhibit, question, message, limit):
     server.refuse(400, message)
     sentence = fails(OpenAIReader(server.url), exhibit, question)
     assert limit in sentence and "and got 5" in sentence
@@ -145,10 +145,10 @@ def test_too_many_pictures_names_the_limit_and_the_flag(server, exhibit, questio
         (400, "Please shorten", {"type": None, "code": "context_length_exceeded"}),
     ],
 )
-def test_context_too_long_names_the_remedies(server, exhibit, question, status, message, more):
+def test_exceeded_context_names_the_remedies(server, exhibit, question, status, message, more):
     server.refuse(status, message, times=2, **more)
     sentence = fails(OpenAIReader(server.url, retries=1), exhibit, question)
-    assert sentence.startswith("5 pictures and the question are longer than the context of reader-7b")
+    assert sentence.startswith("5 images and the question exceed the context of reader-7b")
     assert "--budget" in sentence and "--longest-side" in sentence and message in sentence
 
 
@@ -164,104 +164,104 @@ def test_context_too_long_names_the_remedies(server, exhibit, question, status, 
         (422, "unknown variant `image_url`, expected `text`"),
     ],
 )  # fmt: skip
-def test_a_text_only_model_is_named_as_such(server, exhibit, question, status, message):
+def test_text_only_model_is_reported(server, exhibit, question, status, message):
     server.refuse(status, message, times=2)
     sentence = fails(OpenAIReader(server.url, retries=1), exhibit, question)
-    assert sentence.startswith("reader-7b on http://127.0.0.1") and "takes no pictures" in sentence
+    assert sentence.startswith("reader-7b on http://127.0.0.1") and "does not accept images" in sentence
 
 
-def test_key_missing(server, exhibit, question):
+def test_missing_key_names_the_variable(server, exhibit, question):
     server.key = "secret"
     sentence = fails(OpenAIReader(server.url), exhibit, question)
-    assert sentence.endswith("wants a key and none is set: export FRAMESIFT_API_KEY=…")
+    assert sentence.endswith("requires a key and none is set: export FRAMESIFT_API_KEY=…")
 
 
-def test_wrong_key_is_named_by_its_variable_and_never_shown(server, exhibit, question, monkeypatch):
+def test_wrong_key_is_reported_by_variable_and_not_shown(server, exhibit, question, monkeypatch):
     server.key = "secret"
     monkeypatch.setenv("FRAMESIFT_API_KEY", "wrong-one")
     sentence = fails(OpenAIReader(server.url), exhibit, question)
-    assert "refused the key in FRAMESIFT_API_KEY" in sentence and "wrong-one" not in sentence
+    assert "rejected the key in FRAMESIFT_API_KEY" in sentence and "wrong-one" not in sentence
 
 
-def test_the_key_comes_from_the_environment(server, exhibit, question, monkeypatch):
+def test_key_is_read_from_the_environment(server, exhibit, question, monkeypatch):
     server.key = "secret"
     monkeypatch.setenv("FRAMESIFT_API_KEY", "secret")
     assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
 
 
-def test_openais_key_goes_to_openai_alone(server, exhibit, question, monkeypatch):
+def test_openai_key_is_sent_only_to_openai(server, exhibit, question, monkeypatch):
     server.key = "secret"
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert "wants a key" in fails(OpenAIReader(server.url), exhibit, question)
+    assert "requires a key" in fails(OpenAIReader(server.url), exhibit, question)
     assert OpenAIReader("https://api.openai.com/v1#gpt").key_variable == "OPENAI_API_KEY"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_asked_again(server, exhibit, question, status):
+def test_busy_server_is_retried(server, exhibit, question, status):
     server.refuse(status, "busy", times=2)
     assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
     assert len(server.requests) == 3
 
 
-def test_a_server_that_stays_busy(server, exhibit, question):
+def test_server_that_stays_busy_is_reported(server, exhibit, question):
     server.refuse(429, "rate limit", times=2)
     assert "still busy after every retry (429)" in fails(OpenAIReader(server.url, retries=1), exhibit, question)
 
 
-def test_too_slow_names_the_timeout(server, exhibit, question):
+def test_timeout_is_reported(server, exhibit, question):
     server.hold = threading.Event()
     sentence = fails(OpenAIReader(server.url, timeout_s=0.2, retries=0), exhibit, question)
     server.hold.set()
-    assert "gave no answer within 0.2 s: raise --timeout" in sentence
+    assert "did not answer within 0.2 s: raise --timeout" in sentence
 
 
-def test_a_request_too_large(server, exhibit, question):
+def test_oversized_request_is_reported(server, exhibit, question):
     server.replies.append((413, b"<html>Request Entity Too Large</html>", {}))
-    assert "takes no request this large" in fails(OpenAIReader(server.url), exhibit, question)
+    assert "rejects a request of this size" in fails(OpenAIReader(server.url), exhibit, question)
 
 
-def test_an_unknown_refusal_is_passed_on_without_pictures(server, exhibit, question):
+def test_unknown_error_is_quoted_without_images(server, exhibit, question):
     server.refuse(400, "odd\nthing with data:image/jpeg;base64,AAAA in it " + "x" * 900)
     sentence = fails(OpenAIReader(server.url), exhibit, question)
-    assert "answered 400: odd thing with (picture) in it" in sentence and len(sentence) < 400
+    assert "returned 400: odd thing with (image) in it" in sentence and len(sentence) < 400
 
 
 @pytest.mark.parametrize("body", [b"not json", b"{}", b'"words"', b'{"choices": []}'])
-def test_a_reply_that_is_no_completion(server, exhibit, question, body):
+def test_invalid_completion_is_reported(server, exhibit, question, body):
     server.replies.append((200, body, {}))
     assert fails(OpenAIReader(server.url), exhibit, question).endswith("check that the address ends in /v1")
 
 
-def test_a_refusal_inside_a_good_reply(server, exhibit, question):
+def test_error_with_status_200_is_reported(server, exhibit, question):
     server.replies.append((200, {"error": {"message": "reader-7b is not a multimodal model"}}, {}))
-    assert "takes no pictures" in fails(OpenAIReader(server.url), exhibit, question)
+    assert "does not accept images" in fails(OpenAIReader(server.url), exhibit, question)
 
 
-def test_a_reply_cut_off_says_so(server, exhibit, question):
+def test_truncated_reply_is_noted(server, exhibit, question):
     server.reply("Let me think about", finish="length")
     answer = OpenAIReader(server.url, max_tokens=7).answer(exhibit, question)
-    assert not answer.parsed and answer.note == "the reply was cut off after 7 tokens: raise --max-tokens"
+    assert not answer.parsed and answer.note == "the reply was truncated after 7 tokens: raise --max-tokens"
     assert server.requests[-1]["max_tokens"] == 7
 
 
-def test_a_letter_before_the_cut_is_a_letter(server, exhibit, question):
+def test_letter_before_the_truncation_counts(server, exhibit, question):
     server.reply("B because the wind", finish="length")
     answer = OpenAIReader(server.url).answer(exhibit, question)
     assert answer.letter == "B" and not answer.note
 
 
-def test_two_letters_are_no_answer(server, exhibit, question):
+def test_two_letters_give_no_choice(server, exhibit, question):
     server.reply("A or B")
     answer = OpenAIReader(server.url).answer(exhibit, question)
     assert (answer.parsed, answer.choice, answer.raw) == (False, None, "A or B")
 
 
-def test_an_empty_reply_is_no_answer(server, exhibit, question):
+def test_empty_reply_is_not_parsed(server, exhibit, question):
     server.reply(None)
     assert not OpenAIReader(server.url).answer(exhibit, question).parsed
 
 
-def test_without_options_the_words_are_the_answer(server, exhibit):
+def test_free_answer_is_the_text_of_the_reply(server, exhibit):
     server.reply("He leaves at [0:00:07.000].\x1b[2J")
     answer = OpenAIReader(server.url).answer(exhibit, fs.Question("When does he leave?"))
     assert answer.parsed and answer.choice is None and answer.text == "He leaves at [0:00:07.000].[2J"
@@ -269,7 +269,7 @@ def test_without_options_the_words_are_the_answer(server, exhibit):
     assert server.requests[-1]["max_tokens"] == 512
 
 
-def test_neither_key_nor_picture_nor_reply_is_logged(server, exhibit, question, monkeypatch, caplog):
+def test_key_images_and_reply_are_not_logged(server, exhibit, question, monkeypatch, caplog):
     monkeypatch.setenv("FRAMESIFT_API_KEY", "very-secret")
     server.key = "very-secret"
     server.words = "Surely B"
@@ -279,14 +279,14 @@ def test_neither_key_nor_picture_nor_reply_is_logged(server, exhibit, question, 
     assert "very-secret" not in logged and "base64" not in logged and "Surely" not in logged
 
 
-def test_replies_are_logged_when_asked(server, exhibit, question, caplog):
+def test_log_replies_logs_the_reply(server, exhibit, question, caplog):
     server.words = "Surely B"
     with caplog.at_level(logging.INFO):
         OpenAIReader(server.url, log_replies=True).answer(exhibit, question)
     assert "Surely B" in caplog.text
 
 
-def test_many_questions_are_asked_at_once_within_the_bound_and_come_back_in_order(server, exhibit, question):
+def test_ask_many_is_concurrent_within_the_limit_and_ordered(server, exhibit, question):
     server.hold = threading.Barrier(3)
     pairs = ((exhibit, fs.Question(f"Number {k}?", ["x", "y"])) for k in range(6))
     answers = list(ask_many(pairs, reader=server.url, concurrency=3))
@@ -294,36 +294,32 @@ def test_many_questions_are_asked_at_once_within_the_bound_and_come_back_in_orde
     assert server.most_at_once == 3
 
 
-def test_one_failure_of_many_is_kept_when_asked(server, exhibit, question):
+def test_ask_many_keeps_a_failure_on_request(server, exhibit, question):
     server.refuse(400, "odd")
     answers = list(ask_many([(exhibit, question)] * 2, reader=server.url, concurrency=1, on_error="keep"))
     assert [answer.parsed for answer in answers] == [False, True]
-    assert "answered 400: odd" in answers[0].note
+    assert "returned 400: odd" in answers[0].note
 
 
-def test_one_failure_of_many_stops_by_default(server, exhibit, question):
+def test_ask_many_stops_at_a_failure_by_default(server, exhibit, question):
     server.refuse(400, "odd")
     with pytest.raises(ReaderError, match="odd"):
         list(ask_many([(exhibit, question)] * 2, reader=server.url, concurrency=1))
 
 
 @pytest.mark.parametrize("address", ["http://localhost:8000", "http:///v1", "https://"])
-def test_an_address_without_host_or_path_is_refused(address):
+def test_address_without_host_or_path_is_an_error(address):
     with pytest.raises(InputError, match="expected an address like http://host:8000/v1"):
         OpenAIReader(address)
 
 
-def test_a_password_in_the_address_is_not_shown():
-    assert "hush" not in repr(OpenAIReader("http://me:hush@localhost:8000/v1#any"))
-
-
 @pytest.mark.parametrize("options", [{"quality": 0}, {"quality": 100}, {"longest_side": 1}])
-def test_picture_options_are_checked(options):
+def test_image_options_are_checked(options):
     with pytest.raises(OptionError, match="expected"):
         OpenAIReader("http://localhost:8000/v1", **options)
 
 
-def test_without_the_package_the_command_is_named(exhibit, question, monkeypatch):
+def test_missing_package_names_the_command(exhibit, question, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[openai\]'"):
         OpenAIReader("http://localhost:8000/v1#any").answer(exhibit, question)

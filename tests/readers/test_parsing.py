@@ -1,61 +1,57 @@
-"""A reply names one option or none; nothing is guessed."""
+"""Parsing replies: one option or none, never a guess."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.readers.parsing import cited_times, cleaned, parse_choice
+from framesift.readers.parsing import cited_times, parse_choice, strip_control
 from framesift.types import Question
 
 CARS = Question("Which car?", ["A red car", "A blue van", "Plan C was chosen", "It was not shown", "The red car park"])
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "B", "b", "(B)", "B.", "B)", "[B]", " B \n", "**B**", "`B`", "B: A blue van", "B. A blue van.", "b) a blue van",
-        "The answer is B because the van is parked.", "Answer: B", "The answer is **B**.", "Option B",
-        "B\n\nA blue van", "$\\boxed{B}$", "\\boxed{\\text{B}}", "Ｂ", "（Ｂ）", "Ｂ．", "Ⓑ", "答案是B",
-        "答案：B。", "正解はBです", "Ответ: B",
-        "A blue van", "a blue van.", "It is a blue van that we see.", "B B", "B, since a red car came later",
-        "<think>A? No, C.</think>B", "A? No, C.</think>\nB", "B.The van",
-        "The correct answer is (B).", "I think it is B.", "B - A blue van",
-        "BECAUSE of the sign: B",
-    ],
+# Each names the second option.
+SECOND = (
+    "B", "b", "(B)", "B.", "B)", "[B]", " B \n", "**B**", "`B`", "B: A blue van", "B. A blue van.", "b) a blue van",
+    "The answer is B because the van is parked.", "Answer: B", "The answer is **B**.", "Option B",
+    "B\n\nA blue van", "$\\boxed{B}$", "\\boxed{\\text{B}}", "Ｂ", "（Ｂ）", "Ｂ．", "Ⓑ", "答案是B",
+    "答案：B。", "正解はBです", "Ответ: B",
+    "A blue van", "a blue van.", "It is a blue van that we see.", "B B", "B, since a red car came later",
+    "<think>A? No, C.</think>B", "A? No, C.</think>\nB", "B.The van",
+    "The correct answer is (B).", "I think it is B.", "B - A blue van",
+    "BECAUSE of the sign: B",
 )  # fmt: skip
-def test_one_option_is_read(reply):
-    assert parse_choice(reply, CARS) == 1
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "", "   ", "A or B", "A, B", "(A) (B)", "B. C.", "Both A and B", "A/B/C/D", "I don't know.", "Z", "F", "None",
-        "The answer is B, not C.", "<think>B, clearly", "A blue van and a red car", "It is not a blue van.",
-        "B. A red car", "В", "Б", "vitamin D2", "T-shirt", "C++", "A lovely day", "I see a van", "D's",
-        "E.g. the van", "in Washington D.C.", "<think>B</think>",
-    ],
+UNDECIDED = (
+    "", "   ", "A or B", "A, B", "(A) (B)", "B. C.", "Both A and B", "A/B/C/D", "I don't know.", "Z", "F", "None",
+    "The answer is B, not C.", "<think>B, clearly", "A blue van and a red car", "It is not a blue van.",
+    "B. A red car", "В", "Б", "vitamin D2", "T-shirt", "C++", "A lovely day", "I see a van", "D's",
+    "E.g. the van", "in Washington D.C.", "<think>B</think>",
 )  # fmt: skip
-def test_none_or_several_are_no_choice(reply):
-    assert parse_choice(reply, CARS) is None
-
-
-@pytest.mark.parametrize(
-    ("reply", "choice"),
-    [
-        ("D. It was not shown", 3),
-        ("It was not shown", 3),
-        ("C. Plan C was chosen", 2),
-        ("Plan C was chosen", 2),
-        ("A. A red car", 0),
-        ("The answer is A because it is red", 0),
-        ("A is correct", 0),
-        ("D. A red car is never seen", 3),
-        ("the red car park", 4),
-    ],
+OPTION_TEXTS = (
+    ("D. It was not shown", 3),
+    ("It was not shown", 3),
+    ("C. Plan C was chosen", 2),
+    ("Plan C was chosen", 2),
+    ("A. A red car", 0),
+    ("The answer is A because it is red", 0),
+    ("A is correct", 0),
+    ("D. A red car is never seen", 3),
+    ("the red car park", 4),
 )
-def test_words_of_options_are_not_taken_for_letters(reply, choice):
-    assert parse_choice(reply, CARS) == choice
+
+
+def test_letter_or_text_of_one_option_is_parsed():
+    for reply in SECOND:
+        assert parse_choice(reply, CARS) == 1, reply
+
+
+def test_no_option_or_several_give_no_choice():
+    for reply in UNDECIDED:
+        assert parse_choice(reply, CARS) is None, reply
+
+
+def test_capitals_inside_option_texts_are_not_letters():
+    for reply, choice in OPTION_TEXTS:
+        assert parse_choice(reply, CARS) == choice, reply
 
 
 def test_numbers_are_matched_whole():
@@ -63,34 +59,34 @@ def test_numbers_are_matched_whole():
     assert parse_choice("There are 13 of them.", question) == 1
 
 
-def test_an_option_left_out_keeps_its_letter_free():
+def test_letter_of_an_invalid_option_is_not_accepted():
     question = Question("Which?", ["red", "N/A", "blue"])
     assert parse_choice("C", question) == 2
     assert parse_choice("B", question) is None
 
 
-def test_single_letters_as_options_are_chosen_by_their_own_letter():
+def test_option_that_is_a_letter_does_not_shadow_the_letters():
     assert parse_choice("C", Question("Which vitamin?", ["C", "D", "E"])) == 2
 
 
 @given(st.text(), st.lists(st.text(min_size=1), max_size=6))
-def test_any_reply_to_any_options_names_one_that_is_there_or_none(reply, options):
+def test_choice_is_always_a_valid_option_or_none(reply, options):
     question = Question("Which?", options)
     assert parse_choice(reply, question) in {None, *question.choices}
 
 
 @given(st.sampled_from("ABCDE"), st.sampled_from(["{}", "({})", "{}.", "**{}**", "Answer: {}", "the answer is ({})\n"]))
-def test_a_marked_letter_is_read_whatever_the_option(letter, form):
+def test_labelled_letter_is_parsed_for_every_option(letter, form):
     assert parse_choice(form.format(letter), CARS) == ord(letter) - ord("A")
 
 
 @given(st.text(), st.lists(st.floats(0, 1e5)))
-def test_only_frames_that_were_shown_are_cited(text, times):
+def test_cited_times_are_a_sorted_subset_of_the_frames(text, times):
     cited = cited_times(text, times)
     assert set(cited) <= set(times) and cited == sorted(set(cited))
 
 
-def test_cited_times_are_those_of_frames_shown():
+def test_clock_times_and_frame_numbers_are_cited():
     times = [12.0, 62.5, 3723.0]
     text = "At [0:01:02.500] he leaves (frame 1), again at 1:02:03, not at 0:30:00 or in frame 9."
     assert cited_times(text, times) == [12.0, 62.5, 3723.0]
@@ -100,9 +96,9 @@ def test_cited_seconds_are_rounded_to_the_frame():
     assert cited_times("see 62s and 12.3 seconds, or 5 cats", [12.0, 62.5]) == [12.0, 62.5]
 
 
-def test_nothing_is_cited_without_frames():
+def test_no_frames_give_no_citations():
     assert cited_times("at 0:01:02", []) == []
 
 
-def test_a_reply_cannot_drive_the_terminal():
-    assert cleaned("a\x1b[31mb\r\nc\x07\td") == "a[31mb\nc\td"
+def test_control_characters_are_removed():
+    assert strip_control("a\x1b[31mb\r\nc\x07\td") == "a[31mb\nc\td"

@@ -1,13 +1,13 @@
-"""The six ways to show text: the same frames and the same words, only the way differs."""
+"""The six text modes: the same frames and the same text, shown differently."""
 
 import numpy as np
 import pytest
 
 import framesift as fs
 from framesift.errors import InputError, OptionError, UnknownName
-from framesift.readers.prompts import TEXT_MODES, ask_for, compose, texts_of
+from framesift.readers.prompts import TEXT_MODES, compose, event_texts, format_question
 
-WORDS = ["The launch was put off because of the wind.", "Nobody has been back.", "And a second cup."]
+TEXTS = ["The launch was put off because of the wind.", "Nobody has been back.", "And a second cup."]
 
 
 @pytest.fixture(scope="module")
@@ -17,81 +17,81 @@ def prompts(exhibit):
 
 
 def pixels(prompt):
-    return [np.asarray(picture) for picture in prompt.pictures]
+    return [np.asarray(image) for image in prompt.images]
 
 
-def test_every_way_shows_as_many_pictures_of_the_same_size(prompts):
-    assert {tuple(picture.size for picture in prompt.pictures) for prompt in prompts.values()} == {((160, 96),) * 5}
+def test_every_mode_has_as_many_images_of_the_same_size(prompts):
+    assert {tuple(image.size for image in prompt.images) for prompt in prompts.values()} == {((160, 96),) * 5}
 
 
-def test_both_overlays_and_both_prompts_hold_the_same_words(exhibit, prompts):
+def test_overlay_and_prompt_modes_have_the_same_text(exhibit, prompts):
     for mode in ("aligned", "shuffled"):
         drawn = sorted(" ".join(frame.text.split()) for frame in exhibit.with_overlay(mode).frames if frame.text)
-        assert drawn == sorted(WORDS)
+        assert drawn == sorted(TEXTS)
     for mode in ("prompt", "tagged"):
-        lines = prompts[mode].words.split("\nWhy?")[0].splitlines()[1:]
-        assert sorted(line.split("]: ")[-1] for line in lines) == sorted(WORDS)
+        lines = prompts[mode].text.split("\nWhy?")[0].splitlines()[1:]
+        assert sorted(line.split("]: ")[-1] for line in lines) == sorted(TEXTS)
 
 
-def test_a_blank_band_stands_where_words_would(exhibit, prompts):
+def test_blank_mode_draws_a_band_on_frames_with_text(exhibit, prompts):
     changed = [not np.array_equal(a, b) for a, b in zip(pixels(prompts["none"]), pixels(prompts["blank"]), strict=True)]
-    assert changed == [bool(text) for text in texts_of(exhibit)]
+    assert changed == [bool(text) for text in event_texts(exhibit)]
 
 
-def test_words_in_the_prompt_leave_the_pictures_bare(prompts):
+def test_prompt_modes_draw_nothing(prompts):
     for mode in ("prompt", "tagged"):
         for bare, shown in zip(pixels(prompts["none"]), pixels(prompts[mode]), strict=True):
             np.testing.assert_array_equal(bare, shown)
 
 
-def test_overlays_leave_the_prompt_as_it_is_without_text(prompts):
-    assert len({prompts[mode].words for mode in ("none", "blank", "shuffled", "aligned")}) == 1
+def test_overlay_modes_do_not_change_the_prompt_text(prompts):
+    assert len({prompts[mode].text for mode in ("none", "blank", "shuffled", "aligned")}) == 1
 
 
-def test_shuffled_words_are_on_other_frames(exhibit, prompts):
-    for place, text in enumerate(texts_of(exhibit)):
+def test_shuffled_text_is_on_other_frames(exhibit, prompts):
+    for place, text in enumerate(event_texts(exhibit)):
         same = np.array_equal(pixels(prompts["aligned"])[place], pixels(prompts["shuffled"])[place])
         assert same is not bool(text)
 
 
-def test_one_block_names_no_frame_and_tags_name_theirs(prompts):
-    assert prompts["prompt"].words.startswith(f"This video's subtitles are listed below:\n{WORDS[0]}\n")
-    assert f"Frame 2 [0:00:03.000]: {WORDS[0]}\nFrame 3 [0:00:07.000]: {WORDS[1]}\n" in prompts["tagged"].words
+def test_prompt_mode_names_no_frame_and_tagged_mode_does(prompts):
+    assert prompts["prompt"].text.startswith(f"This video's subtitles are listed below:\n{TEXTS[0]}\n")
+    assert f"Frame 2 [0:00:03.000]: {TEXTS[0]}\nFrame 3 [0:00:07.000]: {TEXTS[1]}\n" in prompts["tagged"].text
 
 
-def test_without_times_frames_are_numbered_alone(exhibit, question):
+def test_without_times_frames_have_only_numbers(exhibit, question):
     prompt = compose(exhibit, question, "tagged", times=False)
-    assert "Frame 2: The launch" in prompt.words
+    assert "Frame 2: The launch" in prompt.text
     assert prompt.times_line == "" and set(prompt.captions) == {""}
 
 
-def test_longvideobench_is_asked_as_in_lmms_eval():
+def test_longvideobench_preset_is_that_of_lmms_eval():
     question = fs.Question("Which one?", ["A. red", "B. blue", "N/A"])
-    assert ask_for(question, "longvideobench") == (
+    assert format_question(question, "longvideobench") == (
         "Which one?\nA. red\nB. blue\nAnswer with the option's letter from the given choices directly."
     )
 
 
-def test_videomme_is_asked_as_in_lmms_eval():
+def test_videomme_preset_is_that_of_lmms_eval():
     question = fs.Question("Which one?", ["A. red", "B. blue", "C. green", "D. grey"])
-    assert ask_for(question, "videomme") == (
+    assert format_question(question, "videomme") == (
         "Select the best answer to the following multiple-choice question based on the video and the subtitles. "
         "Respond with only the letter (A, B, C, or D) of the correct option.\n"
         "Which one?\nA. red\nB. blue\nC. green\nD. grey\nThe best answer is:"
     )
 
 
-def test_braces_in_a_question_are_its_own():
-    assert "{letters}" in ask_for(fs.Question("What is {letters}?", ["{0}", "y"]), "videomme")
+def test_braces_in_a_question_are_not_formatted():
+    assert "{letters}" in format_question(fs.Question("What is {letters}?", ["{0}", "y"]), "videomme")
 
 
 def test_unknown_names_list_the_known_ones(exhibit, question):
-    with pytest.raises(UnknownName, match="known are longvideobench, videomme, bare"):
-        ask_for(question, "mmlu")
+    with pytest.raises(UnknownName, match="expected one of longvideobench, videomme, bare"):
+        format_question(question, "mmlu")
     with pytest.raises(OptionError, match="expected one of none, blank, prompt, tagged, shuffled, aligned"):
         compose(exhibit, question, "sideways")
 
 
-def test_more_options_than_letters_are_refused():
+def test_more_options_than_letters_are_an_error():
     with pytest.raises(InputError, match="27 options"):
-        ask_for(fs.Question("Which?", [f"number {k}" for k in range(27)]), "bare")
+        format_question(fs.Question("Which?", [f"number {k}" for k in range(27)]), "bare")

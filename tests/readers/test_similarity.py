@@ -15,18 +15,17 @@ from helpers.clips import GridEncoder
 
 @pytest.fixture
 def encoder(monkeypatch):
-    made = GridEncoder()
-    asked = []
-    monkeypatch.setattr(similarity, "get_encoder", lambda name: asked.append(name) or made)
-    made.asked = asked
-    return made
+    encoder = GridEncoder()
+    encoder.requested = []
+    monkeypatch.setattr(similarity, "get_encoder", lambda name: encoder.requested.append(name) or encoder)
+    return encoder
 
 
-def test_the_option_most_like_frames_and_events_wins(encoder, exhibit):
+def test_most_similar_option_is_chosen(encoder, exhibit):
     question = fs.Question("Why?", ["zzz", "The launch was put off because of the wind."])
     answer = SimilarityReader().answer(exhibit, question)
     scores = []
-    frames = encoder.encode_images([picture for _, picture in exhibit.bare_pictures(exhibit.selection.times_s)])
+    frames = encoder.encode_images([image for _, image in exhibit.bare_pictures(exhibit.selection.times_s)])
     texts = encoder.encode_texts([" ".join(s.event.text.split()) for s in exhibit.selection.slots if s.event])
     for option in question.options:
         (query,) = encoder.encode_texts([f"Why? {option}"])
@@ -36,27 +35,27 @@ def test_the_option_most_like_frames_and_events_wins(encoder, exhibit):
     assert "weak" in answer.note
 
 
-def test_without_text_the_events_do_not_count(encoder, exhibit, question):
+def test_events_do_not_count_in_modes_without_text(encoder, exhibit, question):
     reader = SimilarityReader()
     with_text, without = (reader.answer(exhibit, question, mode).raw for mode in ("aligned", "none"))
     assert with_text != without and without == reader.answer(exhibit, question, "blank").raw
 
 
-def test_equal_scores_are_no_choice(encoder, exhibit):
+def test_equal_scores_give_no_choice(encoder, exhibit):
     answer = SimilarityReader().answer(exhibit, fs.Question("Which?", ["same", "same"]))
     assert (answer.choice, answer.parsed) == (None, False)
 
 
-def test_a_free_question_is_answered_with_the_nearest_frame(encoder, exhibit):
+def test_free_question_is_answered_with_the_nearest_frame(encoder, exhibit):
     answer = SimilarityReader().answer(exhibit, fs.Question("What is shown?"))
     assert answer.parsed and answer.text.startswith("The frame nearest to the question is at [0:00:")
 
 
-def test_the_encoder_of_the_selection_is_used(encoder, exhibit, question):
+def test_encoder_of_the_selection_is_used(encoder, exhibit, question):
     basis = Basis(np.array([0.0]), np.array([0.0]), 20.0, encoder="siglip")
     SimilarityReader().answer(replace(exhibit, selection=replace(exhibit.selection, basis=basis)), question)
     SimilarityReader().answer(exhibit, question)
-    assert encoder.asked == ["siglip", "auto"]
+    assert encoder.requested == ["siglip", "auto"]
 
 
 def test_frames_are_encoded_once(encoder, exhibit, question):
@@ -66,6 +65,6 @@ def test_frames_are_encoded_once(encoder, exhibit, question):
     assert encoder.seen == 5
 
 
-def test_how_many_cosines_is_checked():
+def test_number_of_cosines_is_checked():
     with pytest.raises(OptionError, match="at least 1"):
         SimilarityReader(best=0)

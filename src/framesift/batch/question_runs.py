@@ -101,9 +101,9 @@ def ask(
     concurrency: requests in flight per worker; by default what the reader takes.
     """
     from framesift.readers.base import get_reader
-    from framesift.readers.prompts import checked_mode
+    from framesift.readers.prompts import check_text_mode
 
-    checked_mode(text_mode)
+    check_text_mode(text_mode)
     model = get_reader(reader, **dict(reader_options or {}))
     width = concurrency if concurrency is not None else int(getattr(model, "concurrency", 1))
     file = Path(questions)

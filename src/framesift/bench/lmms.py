@@ -79,24 +79,24 @@ class Exhibitor:
     _choosing: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from framesift.readers.prompts import checked_mode
+        from framesift.readers.prompts import check_text_mode
         from framesift.selection.registry import check_budget, check_options, get_selector
 
         check_budget(self.budget)
-        checked_mode(self.text_mode)
+        check_text_mode(self.text_mode)
         check_options(self.method, self.options, get_selector(self.method).options)
         if self.subtitles not in (AUTO, NONE) and not Path(self.subtitles).is_dir():
             raise InputError(f"subtitles is {self.subtitles!r}; expected auto, none, or a folder of subtitle files")
 
     def __call__(self, clip: Clip, question: Question, doc: Document) -> "Prompt":
         """The frames chosen for the question, each with the line before it, and what text goes with them."""
-        from framesift.readers.prompts import show
+        from framesift.readers.prompts import compose_frames
 
         # Indexing and encoding take their turn: two threads that meet a new video must not both decode it.
         with self._choosing:
             chosen = self._choose(clip, question, doc)
             self._note(chosen, question)
-        return show(chosen, self.text_mode, times=self.times)
+        return compose_frames(chosen, self.text_mode, times=self.times)
 
     def _choose(self, clip: Clip, question: Question, doc: Document) -> "Exhibit":
         from framesift.pipeline import select

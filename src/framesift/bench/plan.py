@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.json import parse_scalar
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.address import scrub
-from framesift.readers.prompts import checked_mode
+from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector
 
@@ -189,7 +189,7 @@ def _choices(block: Mapping[str, Any]) -> Iterator[Choice]:
     if not methods:
         raise OptionError("there is no method; name some of `framesift selectors`")
     budgets = [check_budget(_whole(text, "budgets")) for text in words(block["budgets"], "budgets")]
-    modes = [checked_mode(text) for text in words(block["text_modes"], "text_modes")]
+    modes = [check_text_mode(text) for text in words(block["text_modes"], "text_modes")]
     variants = _variants(methods, block)
     if not budgets or not modes:
         raise OptionError("budgets or text_modes is empty; expected at least one of each")

@@ -24,9 +24,9 @@ from framesift.bench.provenance import versions
 from framesift.bench.selecting import Chosen, VideoBench, sentence
 from framesift.encoders.base import get_encoder
 from framesift.errors import OptionError, ReaderError
-from framesift.readers.address import public_address, public_options, scrub
-from framesift.readers.base import LOCAL, Reader, get_reader, in_order
-from framesift.readers.prompts import OVERLAY_OF, PRESETS, checked_mode
+from framesift.readers.address import LOCAL, public_address, public_options, scrub
+from framesift.readers.base import Reader, get_reader, map_in_order
+from framesift.readers.prompts import OVERLAY_OF, PRESETS, check_text_mode
 from framesift.store.indexing import key_of
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class _Run:
                     yield one, by_frames[repr(one.variant), one.budget, one.item.id]
 
         width = max(reader.width for reader in self.readers)
-        for video in in_order(lambda task: self._answer(*task, writer), chosen(), width):
+        for video in map_in_order(lambda task: self._answer(*task, writer), chosen(), width):
             tell(video)
 
     def _answer(self, chosen: Chosen, jobs: Sequence[Job], writer: ResultWriter) -> str:
@@ -262,7 +262,7 @@ def _with_frames(row: Result, chosen: Chosen) -> Result:
     selection, exhibit = chosen.selection, chosen.exhibit
     if selection is None or exhibit is None:
         return replace(row, error=chosen.error or "no frame was chosen")
-    drawn = OVERLAY_OF[checked_mode(row.text_mode)] in ("aligned", "shuffled") and bool(row.reader)
+    drawn = OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled") and bool(row.reader)
     own, gpu = peak_memory()
     return replace(
         row,

@@ -89,7 +89,7 @@ def _ask(args: argparse.Namespace) -> int:
 
 def _tell(args: argparse.Namespace, shown: Shown, answer: "Answer") -> dict[str, Any]:
     """Print an answer, put it beside its report, and give back what `--json` prints of it."""
-    from framesift.readers.answer_text import answer_lines
+    from framesift.readers.answers import answer_lines
 
     folder = None if args.zip or not shown.saved else Path(shown.saved["saved"])
     report = "" if folder is None else (folder / "report.html").as_uri()

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
 
+LOCAL = "local:"
+SIMILARITY = "similarity"
 HIDDEN = "…"
 SHORTEST_SECRET = 3  # characters; shorter ones would be replaced inside ordinary words
 
@@ -85,7 +87,7 @@ def public_address(address: str) -> str:
     Of a malformed address, what may be part of a password is replaced by "…".
     """
     scheme = _SCHEME.match(address)
-    is_path = address.startswith("local:") and "://" not in address
+    is_path = address.startswith(LOCAL) and "://" not in address
     if is_path or (scheme is None and not _AT.search(address) and not _QUERY.search(address)):
         return address
     start = scheme.end() if scheme else 0

@@ -1,9 +1,9 @@
-"""What went wrong with a server, in one sentence each, from what vLLM, SGLang, llama.cpp, Ollama and OpenAI reply."""
+"""Error messages for a server's failures, matched to what vLLM, SGLang, llama.cpp, Ollama and OpenAI reply."""
 
 import re
 from dataclasses import dataclass
 
-SERVER_WORDS = 300  # of an unknown error, the most that is passed on
+MESSAGE_CHARACTERS = 300  # quoted of an error that is not recognised
 
 _LIMIT = re.compile(
     r"at most (\d+) image|image=(\d+) [^.]*limit-mm-per-prompt"
@@ -24,92 +24,94 @@ _DATA_URL = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+")
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What was sent where: all that a sentence about its failure needs."""
+class RequestInfo:
+    """What was sent to which server, as far as an error message needs it."""
 
     server: str
     model: str
-    pictures: int
+    images: int
     key_variable: str
     has_key: bool
     timeout_s: float
 
 
-def explain(status: int, message: str, sent: Sent, models: list[str]) -> str:
-    """One sentence for a refusal: what the server said no to, and the remedy."""
+def explain_refusal(status: int, message: str, request: RequestInfo, models: list[str]) -> str:
+    """One sentence for an error status: what the server refused, and the remedy."""
     limit = _LIMIT.search(message)
     if limit or _TOO_MANY.search(message):
-        return too_many_pictures(sent, next((int(n) for n in limit.groups() if n), None) if limit else None)
+        return too_many_images(request, next((int(n) for n in limit.groups() if n), None) if limit else None)
     if status in (401, 403):
-        return refused_key(sent)
+        return refused_key(request)
     if _TEXT_ONLY.search(message):
         return (
-            f"{sent.model} on {sent.server} takes no pictures: serve a vision-language model (with llama.cpp, add its "
-            "--mmproj file), or name another with #MODEL"
+            f"{request.model} on {request.server} does not accept images: serve a vision-language model (with "
+            "llama.cpp, add its --mmproj file), or name another with #MODEL"
         )
     if _CONTEXT.search(message):
         return (
-            f"{sent.pictures} pictures and the question are longer than the context of {sent.model}: select fewer "
-            "frames (--budget), shrink them (--longest-side), or give it more context (vLLM: --max-model-len, "
-            f"llama.cpp: --ctx-size). The server said: {quoted(message)}"
+            f"{request.images} images and the question exceed the context of {request.model}: select fewer frames "
+            "(--budget), downscale them (--longest-side), or increase the context (vLLM: --max-model-len, llama.cpp: "
+            f"--ctx-size). The server's message: {quote_message(message)}"
         )
     if status == 404 or _NO_MODEL.search(message):
-        return wrong_model(sent, models)
+        return unknown_model(request, models)
     if status == 413:
         return (
-            f"{sent.server} takes no request this large: select fewer frames (--budget) or shrink them (--longest-side)"
+            f"{request.server} rejects a request of this size: select fewer frames (--budget) or downscale them "
+            "(--longest-side)"
         )
     if status == 429:
-        return f"{sent.server} is still busy after every retry (429): ask fewer questions at once (--concurrency)"
-    return f"{sent.server} answered {status}: {quoted(message)}"
+        return f"{request.server} is still busy after every retry (429): send fewer questions at once (--concurrency)"
+    return f"{request.server} returned {status}: {quote_message(message)}"
 
 
-def too_many_pictures(sent: Sent, limit: int | None) -> str:
-    takes = f"takes {limit} picture{'' if limit == 1 else 's'} in a request" if limit else "takes fewer pictures"
-    fewer = f"--budget {limit}" if limit else "a smaller --budget"
+def too_many_images(request: RequestInfo, limit: int | None) -> str:
+    accepts = f"accepts {limit} image{'' if limit == 1 else 's'} per request" if limit else "accepts fewer images"
+    remedy = f"--budget {limit}" if limit else "a smaller --budget"
     return (
-        f"{sent.server} {takes} and got {sent.pictures}: start vLLM with --limit-mm-per-prompt "
-        f"'{{\"image\": {sent.pictures}}}', or select with {fewer}"
+        f"{request.server} {accepts} and got {request.images}: start vLLM with --limit-mm-per-prompt "
+        f"'{{\"image\": {request.images}}}', or select with {remedy}"
     )
 
 
-def refused_key(sent: Sent) -> str:
-    if sent.has_key:
-        return f"{sent.server} refused the key in {sent.key_variable}: check that it is the right one for this server"
-    return f"{sent.server} wants a key and none is set: export {sent.key_variable}=…"
+def refused_key(request: RequestInfo) -> str:
+    if request.has_key:
+        return f"{request.server} rejected the key in {request.key_variable}: check that it belongs to this server"
+    return f"{request.server} requires a key and none is set: export {request.key_variable}=…"
 
 
-def wrong_model(sent: Sent, models: list[str]) -> str:
+def unknown_model(request: RequestInfo, models: list[str]) -> str:
     if not models:
-        return f"{sent.server} knows no model {sent.model!r}, and lists none: check the address, it should end in /v1"
-    return f"{sent.server} knows no model {sent.model!r}; it has {', '.join(models)}: name one with #MODEL"
+        return f"{request.server} has no model {request.model!r} and lists none: check that the address ends in /v1"
+    return f"{request.server} has no model {request.model!r}; it has {', '.join(models)}: name one with #MODEL"
 
 
-def name_a_model(server: str, models: list[str]) -> str:
+def no_model_named(server: str, models: list[str]) -> str:
     if not models:
-        return f"{server} lists no model: name one with #MODEL behind the address"
-    return f"{server} has {len(models)} models: name one with #MODEL behind the address, of {', '.join(models)}"
+        return f"{server} lists no model: name one with #MODEL after the address"
+    return f"{server} has {len(models)} models: name one with #MODEL after the address, of {', '.join(models)}"
 
 
-def server_down(server: str) -> str:
+def unreachable(server: str) -> str:
     return f"{server} can't be reached: check that the server is running and that the address and port are right"
 
 
-def no_completion(server: str) -> str:
-    return f"{server} sent something that is no chat completion: check that the address ends in /v1"
+def not_a_completion(server: str) -> str:
+    return f"{server} did not return a chat completion: check that the address ends in /v1"
 
 
-def too_slow(sent: Sent) -> str:
+def timed_out(request: RequestInfo) -> str:
     return (
-        f"{sent.server} gave no answer within {sent.timeout_s:g} s: raise --timeout, or select fewer frames (--budget)"
+        f"{request.server} did not answer within {request.timeout_s:g} s: raise --timeout, or select fewer frames "
+        "(--budget)"
     )
 
 
-def cut_off(limit: int) -> str:
-    return f"the reply was cut off after {limit} tokens: raise --max-tokens"
+def truncated(limit: int) -> str:
+    return f"the reply was truncated after {limit} tokens: raise --max-tokens"
 
 
-def quoted(message: str) -> str:
-    """The server's words on one line, without any picture it sends back."""
-    words = " ".join(_DATA_URL.sub("(picture)", message).split())
-    return words if len(words) <= SERVER_WORDS else words[: SERVER_WORDS - 1] + "…"
+def quote_message(message: str) -> str:
+    """The server's message on one line, shortened, without the images it sends back."""
+    text = " ".join(_DATA_URL.sub("(image)", message).split())
+    return text if len(text) <= MESSAGE_CHARACTERS else text[: MESSAGE_CHARACTERS - 1] + "…"

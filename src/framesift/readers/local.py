@@ -1,6 +1,6 @@
-"""Readers on this machine: Qwen2.5-VL, LLaVA-OneVision and LLaVA-Video through transformers, with the paper's settings.
+"""Local readers: Qwen2.5-VL, LLaVA-OneVision and LLaVA-Video through transformers, with the paper's settings.
 
-Weights are read from safetensors files already here; nothing is downloaded and no code of a checkpoint is ever run.
+Weights are read from local safetensors files; nothing is downloaded, and no code of a checkpoint is run.
 """
 
 import inspect
@@ -21,9 +21,9 @@ from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import failures, llava_next_layout
-from framesift.readers.address import public_address
-from framesift.readers.base import LOCAL, settle
-from framesift.readers.pixel_values import FramesAs, LlavaFrames, QwenFrames, Shown
+from framesift.readers.address import LOCAL, public_address
+from framesift.readers.answers import answer_from_reply
+from framesift.readers.pixel_values import FramesAs, LlavaFrames, PreparedFrames, QwenFrames
 from framesift.readers.prompts import Prompt, compose
 from framesift.types import Answer, Question
 from framesift.types.question import option_letter
@@ -41,38 +41,39 @@ FAMILIES = {
     "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
     "llava_onevision": "LlavaOnevisionForConditionalGeneration",
 }
-OLDEST = (4, 53)  # of transformers; before, LLaVA-OneVision's parts had other names and no several pictures
+OLDEST = (4, 53)  # of transformers; before, LLaVA-OneVision had other parameter names and no multi-image input
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
-# All three were tuned on these turns. The checkpoints' own templates write the same, but gather every picture first.
+# All three were tuned on this chat format. The checkpoints' templates are the same, but put all images first.
 BEFORE = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"
 AFTER = "<|im_end|>\n<|im_start|>assistant\n"
-Score = Literal["generate", "logits"]
+Scoring = Literal["generate", "logits"]
 
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 @dataclass(frozen=True)
-class _Written:
+class _Generation:
     reply: str
     tokens: int
-    ended: bool  # by the model, not by the limit
+    ended: bool  # by the model, not by the token limit
 
 
 @dataclass(eq=False)
 class LocalReader:
-    """Asks a model on this machine: a name of CHECKPOINTS, a folder, or a hub name that was pulled.
+    """Runs a model on this machine: a name of CHECKPOINTS, a directory, or a downloaded hub name.
 
-    frames_as: "video", the paper's way, or "pictures", each after its own time. score: "generate" writes a reply,
-    "logits" takes the option whose letter the model finds likeliest. max_pixels and frame_max_pixels: the most a frame
-    may have (Qwen; the smaller counts). frame_gap_s: seconds between frames, as Qwen places them; by default the mean
-    of the selection. device: auto, cpu, cuda, cuda:1, mps; device_map="auto" spreads the model over all GPUs.
+    frames_as: "video", as in the paper, or "pictures", images each after its own time. score: "generate" generates a
+    reply, "logits" takes the option whose letter has the highest logit. max_pixels and frame_max_pixels: the largest
+    size of a frame (Qwen; the smaller applies). frame_gap_s: seconds between frames in Qwen's position encoding; by
+    default the mean of the selection. device: auto, cpu, cuda, cuda:1, mps; device_map="auto" distributes the model
+    over all GPUs.
     """
 
     source: str
     frames_as: FramesAs = "video"
-    score: Score = "generate"
+    score: Scoring = "generate"
     max_tokens: int | None = None
     max_pixels: int = 12_845_056
     frame_max_pixels: int = 602_112
@@ -81,10 +82,10 @@ class LocalReader:
     device_map: str | None = None
     preset: str = "longvideobench"
     times: bool = True
-    concurrency: int = field(default=1, init=False)  # one GPU does one thing at a time
+    concurrency: int = field(default=1, init=False)  # a GPU runs one generation at a time
 
     def __post_init__(self) -> None:
-        for name, known in (("frames_as", get_args(FramesAs)), ("score", get_args(Score))):
+        for name, known in (("frames_as", get_args(FramesAs)), ("score", get_args(Scoring))):
             if getattr(self, name) not in known:
                 raise OptionError(f"{name} is {getattr(self, name)!r}; expected {' or '.join(known)}")
         if not _DEVICE.fullmatch(self.device):
@@ -100,48 +101,48 @@ class LocalReader:
         self._tokenizer = self._load_tokenizer(folder)
         with no_progress_bar(self._transformers):
             self._model = self._load_model(folder, config).eval()
-        self._one_at_a_time = Lock()
+        self._lock = Lock()
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
         prompt = compose(exhibit, question, text_mode, preset=self.preset, times=self.times)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
-        with self._one_at_a_time, self._torch.inference_mode(), self._room_for(len(prompt.pictures)):
+        with self._lock, self._torch.inference_mode(), self._explain_out_of_memory(len(prompt.images)):
             inputs = self.prepare(prompt, exhibit.selection.times_s)
-            asked = inputs["input_ids"].shape[1]
-            self._check_length(asked + limit, len(prompt.pictures))
+            prompt_tokens = inputs["input_ids"].shape[1]
+            self._check_length(prompt_tokens + limit, len(prompt.images))
             if self.score == "logits" and question.choices:
-                written = self._likeliest_letter(inputs, question)
+                generation = self._most_likely_letter(inputs, question)
             else:
-                written = self._write(inputs, limit)
-        answer = settle(
+                generation = self._generate(inputs, limit)
+        answer = answer_from_reply(
             question,
-            written.reply,
+            generation.reply,
             times_s=tuple(exhibit.selection.times_s),
-            tokens=asked + written.tokens,
+            tokens=prompt_tokens + generation.tokens,
             seconds=time.perf_counter() - started,
             frames=tuple(exhibit.numbers),
             reader=self.name,
             text_mode=text_mode,
         )
-        if not written.ended and not (question.choices and answer.parsed):
-            return replace(answer, note=failures.cut_off(limit))
+        if not generation.ended and not (question.choices and answer.parsed):
+            return replace(answer, note=failures.truncated(limit))
         return answer
 
     def prepare(self, prompt: Prompt, times_s: Sequence[float]) -> dict[str, Any]:
-        """The model's inputs for a prompt, on its device."""
+        """Build the model's inputs for a prompt, on its device."""
         torch = self._torch
         if self.frames_as == "video":
             gaps = (times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else 1.0
-            shown = self._frames.video(prompt.pictures, gap_s=self.frame_gap_s or gaps)
-            parts: list[str | list[str]] = [shown.marks[0], prompt.words_after_video]
+            prepared = self._frames.video(prompt.images, gap_s=self.frame_gap_s or gaps)
+            parts: list[str | list[str]] = [prepared.placeholders[0], prompt.text_after_video]
         else:
-            shown = self._frames.pictures(prompt.pictures)
-            parts = list(_interleaved(prompt, shown))
-        ids = self._ids(parts)
+            prepared = self._frames.images(prompt.images)
+            parts = list(_interleave(prompt, prepared))
+        ids = self._encode(parts)
         tensors = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
-        tensors |= shown.tensors
-        if self._takes("mm_token_type_ids"):
+        tensors |= prepared.tensors
+        if self._accepts("mm_token_type_ids"):
             numbers = {self._tokenizer.convert_tokens_to_ids(token): kind for token, kind in self._frames.kinds.items()}
             tensors["mm_token_type_ids"] = torch.tensor([[numbers.get(number, 0) for number in ids]])
         device, dtype = self._model.device, self._model.dtype
@@ -150,63 +151,62 @@ class LocalReader:
             for name, t in tensors.items()
         }
 
-    def _ids(self, parts: Sequence[str | list[str]]) -> list[int]:
-        """Token numbers of one turn; words can't smuggle in the tokens that steer the model."""
+    def _encode(self, parts: Sequence[str | list[str]]) -> list[int]:
+        """Token ids of one turn; special tokens inside a text are broken up."""
         tokenizer = self._tokenizer
+        special_tokens = list(tokenizer.get_added_vocab())
         ids: list[int] = tokenizer(BEFORE, add_special_tokens=False)["input_ids"]
         for part in parts:
             if isinstance(part, str):
-                ids += tokenizer(defused(part, list(tokenizer.get_added_vocab())), add_special_tokens=False)[
-                    "input_ids"
-                ]
+                ids += tokenizer(break_special_tokens(part, special_tokens), add_special_tokens=False)["input_ids"]
             else:
-                numbers = {word: tokenizer(word, add_special_tokens=False)["input_ids"] for word in set(part)}
-                ids += [number for word in part for number in numbers[word]]
+                ids_of = {token: tokenizer(token, add_special_tokens=False)["input_ids"] for token in set(part)}
+                ids += [number for token in part for number in ids_of[token]]
         ids += tokenizer(AFTER, add_special_tokens=False)["input_ids"]
         return ids
 
-    def _write(self, inputs: dict[str, Any], limit: int) -> "_Written":
+    def _generate(self, inputs: dict[str, Any], limit: int) -> "_Generation":
         settings = self._greedy(limit)
-        made = self._model.generate(**inputs, **settings)[0][inputs["input_ids"].shape[1] :]
-        ended = len(made) < limit or int(made[-1]) == settings["eos_token_id"]
-        return _Written(self._tokenizer.decode(made, skip_special_tokens=True), len(made), ended)
+        generated = self._model.generate(**inputs, **settings)[0][inputs["input_ids"].shape[1] :]
+        ended = len(generated) < limit or int(generated[-1]) == settings["eos_token_id"]
+        return _Generation(self._tokenizer.decode(generated, skip_special_tokens=True), len(generated), ended)
 
-    def _likeliest_letter(self, inputs: dict[str, Any], question: Question) -> "_Written":
+    def _most_likely_letter(self, inputs: dict[str, Any], question: Question) -> "_Generation":
         out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
         letters = [option_letter(k) for k in question.choices]
         numbers = [self._tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
         if any(len(number) != 1 for number in numbers):
-            raise FramesiftError(f"{self.name} writes a letter in several tokens: use score='generate'")
+            raise FramesiftError(f"{self.name} encodes a letter as several tokens: use score='generate'")
         scores = out.logits[0][0][[number[0] for number in numbers]]
-        return _Written(letters[int(scores.argmax())], 1, ended=True)
+        return _Generation(letters[int(scores.argmax())], 1, ended=True)
 
     def _greedy(self, limit: int) -> dict[str, Any]:
         end = self._tokenizer.convert_tokens_to_ids("<|im_end|>")
-        # The sampling settings that come with a checkpoint are put aside, or transformers warns that they are unused.
+        # Overrides the checkpoint's sampling settings, of which transformers would warn that they are unused.
         plain = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
         return plain | {"max_new_tokens": limit, "eos_token_id": end, "pad_token_id": end}
 
     @contextmanager
-    def _room_for(self, pictures: int) -> Iterator[None]:
+    def _explain_out_of_memory(self, frames: int) -> Iterator[None]:
         try:
             yield
         except self._torch.cuda.OutOfMemoryError as error:
             raise ReaderError(
-                f"{pictures} frames do not fit into the GPU's memory with {self.name}: select fewer (--budget), make "
-                "them smaller (frame_max_pixels), or spread the model with device_map='auto'"
+                f"{frames} frames do not fit into the GPU's memory with {self.name}: select fewer (--budget), "
+                "downscale them (frame_max_pixels), or distribute the model with device_map='auto'"
             ) from error
 
-    def _check_length(self, tokens: int, pictures: int) -> None:
-        """Beyond what a model was made for it writes nonsense, and no error tells."""
+    def _check_length(self, tokens: int, frames: int) -> None:
+        """Reject a prompt beyond the model's context, where it generates nonsense without an error."""
         config = self._model.config
         most = getattr(config.get_text_config(), "max_position_embeddings", tokens)
         if tokens > most:
             raise ReaderError(
-                f"{pictures} frames make {tokens} tokens and {self.name} reads {most}: select fewer frames (--budget), "
-                "or show them as one video (frames_as='video')"
+                f"{frames} frames are {tokens} tokens and {self.name} accepts {most}: select fewer frames (--budget), "
+                "or pass them as one video (frames_as='video')"
             )
 
-    def _takes(self, name: str) -> bool:
+    def _accepts(self, name: str) -> bool:
         return name in inspect.signature(self._model.forward).parameters
 
     def _frames_of(self, config: dict[str, Any], folder: Path) -> QwenFrames | LlavaFrames:
@@ -226,16 +226,16 @@ class LocalReader:
             return LlavaFrames(side=vision.get("image_size", 384), patch=vision.get("patch_size", 14))
         known = ", ".join([*FAMILIES, llava_next_layout.ARCHITECTURE])
         raise InputError(
-            f"{folder} holds a model of type {kind!r}; known are {known}; serve others and give their address"
+            f"{folder} has a model of type {kind!r}; expected one of {known}; serve others and give their address"
         )
 
     def _load_tokenizer(self, folder: Path) -> Any:
-        # All three families have Qwen2's tokenizer; the automatic choice would stumble over the original layout.
+        # All three families have Qwen2's tokenizer; AutoTokenizer fails on the original layout.
         loader = getattr(self._transformers, "Qwen2TokenizerFast", None) or self._transformers.Qwen2Tokenizer
         loaded = loader.from_pretrained(folder, local_files_only=True)
-        absent = [token for token in self._frames.specials if token not in loaded.get_vocab()]
-        if absent:
-            loaded.add_tokens(absent, special_tokens=True)
+        missing = [token for token in self._frames.specials if token not in loaded.get_vocab()]
+        if missing:
+            loaded.add_tokens(missing, special_tokens=True)
         return loaded
 
     def _load_model(self, folder: Path, config: dict[str, Any]) -> Any:
@@ -254,35 +254,35 @@ class LocalReader:
 
 
 def find_folder(source: str) -> Path:
-    """The folder with a checkpoint's settings and safetensors weights, all of them."""
+    """Return the directory with a checkpoint's config and all its safetensors files."""
     if source not in CHECKPOINTS and Path(source).is_dir():
         if not has_weights(Path(source)):
-            raise InputError(f"{source} holds no config.json with all its safetensors weights; expected a checkpoint")
+            raise InputError(f"{source} has no config.json with all its safetensors files; expected a checkpoint")
         return Path(source)
     wanted = CHECKPOINTS.get(source, source)
     if not _HUB_NAME.fullmatch(wanted):
         raise UnknownName(
-            f"there is no local reader {public_address(source)!r}; known are {', '.join(CHECKPOINTS)}, "
-            "or a folder or hub name"
+            f"there is no local reader {public_address(source)!r}; expected one of {', '.join(CHECKPOINTS)}, "
+            "a directory or a hub name"
         )
-    found = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
-    folder = Path(found).parent if isinstance(found, str) else None
+    cached = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
+    folder = Path(cached).parent if isinstance(cached, str) else None
     if folder is None or not has_weights(folder):
         raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {wanted}")
     return folder
 
 
-def defused(text: str, specials: Sequence[str]) -> str:
-    """A text in which no special token stands whole: subtitles are data, and may hold anything."""
+def break_special_tokens(text: str, specials: Sequence[str]) -> str:
+    """Break up the special tokens inside a text: subtitles are data and may contain anything."""
     for token in sorted(specials, key=len, reverse=True):
         text = text.replace(token, f"{token[:1]} {token[1:]}")
     return text
 
 
-def _interleaved(prompt: Prompt, shown: Shown) -> Iterator[str | list[str]]:
-    marks = iter(shown.marks)
+def _interleave(prompt: Prompt, prepared: PreparedFrames) -> Iterator[str | list[str]]:
+    placeholders = iter(prepared.placeholders)
     for part in prompt.interleaved():
-        yield part if isinstance(part, str) else next(marks)
+        yield part if isinstance(part, str) else next(placeholders)
 
 
 def _checked_version(transformers: Any) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
-"""Readers behind an OpenAI-type server (vLLM, SGLang, llama.cpp, Ollama, a paid API), through the openai package.
+"""The reader for OpenAI-type servers (vLLM, SGLang, llama.cpp, Ollama, a paid API), through the openai package.
 
-Neither key nor picture nor reply is logged, unless `log_replies` asks for the words.
+Keys and images are never logged; prompts and replies only with `log_replies`.
 """
 
 import base64
@@ -19,7 +19,7 @@ from framesift._utils.optional import require
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
 from framesift.readers.address import CredentialFilter, parse_address, public_address
-from framesift.readers.base import settle
+from framesift.readers.answers import answer_from_reply
 from framesift.readers.prompts import Prompt, compose
 from framesift.types import Answer, Question
 
@@ -42,14 +42,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False, repr=False)
 class OpenAIReader:
-    """Asks a model behind `address`, "http://host:8000/v1" or "http://host:8000/v1#model".
+    """Asks a model on the server at `address`, "http://host:8000/v1" or "http://host:8000/v1#model".
 
-    model: may stand behind "#" too; where the server has just one, it need not be named. key_variable: the environment
-    variable that holds the key; by default FRAMESIFT_API_KEY, and for api.openai.com alone also OPENAI_API_KEY.
-    quality, longest_side: of the JPEG pictures (1 to 95; pixels, None for their own size). timeout_s: for one try;
-    retries: after 429, 5xx or a lost connection, each after a longer wait. max_tokens: of the reply; by default 32 with
-    options, 512 without. picture_ids: send vLLM's `uuid` with each picture, so that it is prepared once; None asks the
-    server whether it is vLLM. preset, times: see `prompts`. concurrency: questions at once in `ask_many`.
+    A user and password in the address are sent as basic authentication, its query with every request.
+    model: may also follow "#"; not needed if the server has only one. key_variable: the environment variable with the
+    key; by default FRAMESIFT_API_KEY, and only for api.openai.com also OPENAI_API_KEY. quality, longest_side: of the
+    JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
+    connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. picture_ids:
+    send vLLM's `uuid` with each image, so that it is processed once; None sends it if the server is vLLM. preset,
+    times: see `prompts`. concurrency: questions at once in `ask_many`.
     """
 
     address: str
@@ -66,9 +67,9 @@ class OpenAIReader:
     times: bool = True
     concurrency: int = 8
     log_replies: bool = False
-    _unwanted: set[str] = field(default_factory=set, init=False, repr=False)  # parameters this server refused
-    _models: dict[str, str] | None = field(default=None, init=False, repr=False)  # names and owners
-    _asking: Any = field(default_factory=Lock, init=False, repr=False)
+    _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # parameters this server does not accept
+    _models: dict[str, str] | None = field(default=None, init=False, repr=False)  # name → owner
+    _lock: Any = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = parse_address(self.address)
@@ -96,18 +97,18 @@ class OpenAIReader:
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
-        self._find_model()
+        self._resolve_model()
         prompt = compose(exhibit, question, text_mode, preset=self.preset, times=self.times)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         reply = self._send(prompt, limit)
         choice = reply.choices[0]
-        words = choice.message.content or ""
+        text = choice.message.content or ""
         if self.log_replies:
-            log.info("%s was asked: %s", self.name, prompt.words)
-            log.info("%s replied: %s", self.name, words)
-        answer = settle(
+            log.info("%s: prompt: %s", self.name, prompt.text)
+            log.info("%s: reply: %s", self.name, text)
+        answer = answer_from_reply(
             question,
-            words,
+            text,
             times_s=tuple(exhibit.selection.times_s),
             tokens=reply.usage.total_tokens if reply.usage else None,
             seconds=time.perf_counter() - started,
@@ -115,19 +116,19 @@ class OpenAIReader:
             reader=self.name,
             text_mode=text_mode,
         )
-        # A letter that came before the end of the space is a letter all the same.
+        # A letter before the truncation is still an answer.
         if choice.finish_reason == "length" and not (question.choices and answer.parsed):
-            return replace(answer, note=failures.cut_off(limit))
+            return replace(answer, note=failures.truncated(limit))
         return answer
 
-    def complete(self, words: str) -> str:
-        """The model's reply to words alone."""
-        self._find_model()
-        reply = self._send(Prompt((), (), words, ""), self.max_tokens or FREE_TOKENS)
+    def complete(self, text: str) -> str:
+        """Return the model's reply to a text-only prompt."""
+        self._resolve_model()
+        reply = self._send(Prompt((), (), text, ""), self.max_tokens or FREE_TOKENS)
         return reply.choices[0].message.content or ""
 
     def _send(self, prompt: Prompt, limit: int) -> Any:
-        """One request; again without a parameter that this server refuses."""
+        """Send a request, and again without each parameter that this server rejects."""
         openai = require("openai", EXTRA)
         while True:
             try:
@@ -138,44 +139,46 @@ class OpenAIReader:
                 )
                 if getattr(reply, "choices", None):
                     return reply
-                # Some proxies put a refusal into a reply that says it went well.
+                # Some proxies return an error with status 200.
                 refusal = getattr(reply, "error", None)
                 if not refusal:
-                    raise ReaderError(failures.no_completion(self._server))
+                    raise ReaderError(failures.not_a_completion(self._server))
                 message = str(refusal.get("message")) if isinstance(refusal, Mapping) else str(refusal)
-                message = self._redact(message)
-                raise ReaderError(failures.explain(200, message, self._sent(prompt), self._listed()))
+                raise self._refusal(200, self._redact(message), prompt)
             # The library's own errors are not chained: their messages hold the address with its query.
             except openai.APITimeoutError:
-                raise ReaderError(failures.too_slow(self._sent(prompt))) from None
+                raise ReaderError(failures.timed_out(self._request_info(prompt))) from None
             except openai.APIConnectionError:
-                raise ReaderError(failures.server_down(self._server)) from None
+                raise ReaderError(failures.unreachable(self._server)) from None
             except openai.APIStatusError as error:
-                message = self._redact(_words(error))
-                if not self._learn(error.status_code, message):
-                    sent = self._sent(prompt)
-                    raise ReaderError(failures.explain(error.status_code, message, sent, self._listed())) from None
+                message = self._redact(_error_message(error))
+                if not self._drop_rejected(error.status_code, message):
+                    raise self._refusal(error.status_code, message, prompt) from None
             except (openai.OpenAIError, ValueError):
-                raise ReaderError(failures.no_completion(self._server)) from None
+                raise ReaderError(failures.not_a_completion(self._server)) from None
+
+    def _refusal(self, status: int, message: str, prompt: Prompt) -> ReaderError:
+        models = sorted(self._models or {})
+        return ReaderError(failures.explain_refusal(status, message, self._request_info(prompt), models))
 
     def _redact(self, message: str) -> str:
         return self._parts.redact(message, os.environ.get(self.key_variable, ""))
 
     def _settings(self, limit: int) -> dict[str, Any]:
-        """The reply's limit under the name this server knows, and the temperature where it may be set."""
-        name = "max_completion_tokens" if "max_tokens" in self._unwanted else "max_tokens"
+        """The token limit under the name this server accepts, and the temperature if it may be set."""
+        name = "max_completion_tokens" if "max_tokens" in self._rejected else "max_tokens"
         settings: dict[str, Any] = {name: limit}
-        if self.temperature is not None and "temperature" not in self._unwanted:
+        if self.temperature is not None and "temperature" not in self._rejected:
             settings["temperature"] = self.temperature
         return settings
 
-    def _learn(self, status: int, message: str) -> bool:
-        """Whether a refusal was about a parameter that can be left out, which is then done from now on."""
+    def _drop_rejected(self, status: int, message: str) -> bool:
+        """Whether an error is about an optional parameter, which is not sent from now on."""
         for parameter in ("max_tokens", "temperature", "uuid"):
             refused = f"'{parameter}'" in message or f"`{parameter}`" in message or f'"{parameter}"' in message
-            if status in (400, 422) and refused and parameter not in self._unwanted:
-                log.info("%s does not take %s; asking without", self._server, parameter)
-                self._unwanted.add(parameter)
+            if status in (400, 422) and refused and parameter not in self._rejected:
+                log.info("%s does not accept %s; sending requests without it", self._server, parameter)
+                self._rejected.add(parameter)
                 return True
         return False
 
@@ -185,16 +188,16 @@ class OpenAIReader:
             if isinstance(part, str):
                 content.append({"type": "text", "text": part})
                 continue
-            picture = _jpeg(part, quality=self.quality, longest_side=self.longest_side)
-            url = f"data:image/jpeg;base64,{_base64(picture)}"
+            image = _encode_jpeg(part, quality=self.quality, longest_side=self.longest_side)
+            url = f"data:image/jpeg;base64,{_base64(image)}"
             content.append({"type": "image_url", "image_url": {"url": url}})
             if self._sends_ids:
-                content[-1]["uuid"] = blake2b(picture, digest_size=16).hexdigest()
+                content[-1]["uuid"] = blake2b(image, digest_size=16).hexdigest()
         return content
 
     @property
     def _sends_ids(self) -> bool:
-        if "uuid" in self._unwanted:
+        if "uuid" in self._rejected:
             return False
         is_vllm = (self._models or {}).get(self.model) == "vllm"
         return is_vllm if self.picture_ids is None else self.picture_ids
@@ -202,7 +205,7 @@ class OpenAIReader:
     @cached_property
     def _client(self) -> Any:
         openai = require("openai", EXTRA)
-        # Some versions of the package write whole requests, pictures included, to their log at this level.
+        # At the debug level, some versions of the package log whole requests, images included.
         if not self.log_replies and not os.environ.get("OPENAI_LOG"):
             library = logging.getLogger("openai")
             library.setLevel(max(library.level, logging.INFO))
@@ -212,7 +215,7 @@ class OpenAIReader:
         login = f"{self._parts.user}:{self._parts.password}"
         return openai.OpenAI(
             base_url=self._parts.url,
-            # The package refuses to start without a key, and servers of one's own often have none.
+            # The package requires a key, and self-hosted servers often have none.
             api_key=key or "none",
             # Not in the URL, which the libraries log and put into their errors.
             default_headers=None if login == ":" else {"Authorization": f"Basic {_base64(login.encode())}"},
@@ -221,64 +224,61 @@ class OpenAIReader:
             max_retries=self.retries,
         )
 
-    def _find_model(self) -> None:
-        """Once: what the server has, and its only model where none was named."""
-        with self._asking:
+    def _resolve_model(self) -> None:
+        """List the server's models once, and choose its only one if none is named."""
+        with self._lock:
             if self._models is None:
-                self._models = self._survey()
+                self._models = self._list_models()
             if not self.model:
                 if len(self._models) != 1:
-                    raise ReaderError(failures.name_a_model(self._server, sorted(self._models)))
+                    raise ReaderError(failures.no_model_named(self._server, sorted(self._models)))
                 self.model = next(iter(self._models))
-                log.info("%s has one model: %s", self._server, self.model)
+                log.info("%s has one model, %s", self._server, self.model)
 
-    def _survey(self) -> dict[str, str]:
-        """The server's models and whose they are. Some servers have no such list: then it is empty."""
+    def _list_models(self) -> dict[str, str]:
+        """The server's models and their owners; empty for servers without such a list."""
         openai = require("openai", EXTRA)
         try:
             return {model.id: str(getattr(model, "owned_by", "")) for model in self._client.models.list()}
         except openai.APIConnectionError:
-            raise ReaderError(failures.server_down(self._server)) from None
+            raise ReaderError(failures.unreachable(self._server)) from None
         except openai.APIStatusError as error:
             if error.status_code in (401, 403):
-                raise ReaderError(failures.refused_key(self._sent(None))) from None
+                raise ReaderError(failures.refused_key(self._request_info(None))) from None
             return {}
         except openai.OpenAIError:
             return {}
 
-    def _listed(self) -> list[str]:
-        return sorted(self._models or {})
-
-    def _sent(self, prompt: Prompt | None) -> failures.Sent:
-        pictures = len(prompt.pictures) if prompt else 0
+    def _request_info(self, prompt: Prompt | None) -> failures.RequestInfo:
+        images = len(prompt.images) if prompt else 0
         has_key = bool(os.environ.get(self.key_variable))
-        return failures.Sent(self._server, self.model, pictures, self.key_variable, has_key, self.timeout_s)
+        return failures.RequestInfo(self._server, self.model, images, self.key_variable, has_key, self.timeout_s)
 
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _jpeg(picture: "Image", *, quality: int, longest_side: int | None) -> bytes:
-    """The picture as JPEG, shrunk where it is larger, never enlarged. All colour is kept: small text needs it."""
+def _encode_jpeg(image: "Image", *, quality: int, longest_side: int | None) -> bytes:
+    """Encode as JPEG, downscaled to `longest_side`, never upscaled. No chroma subsampling: it blurs small text."""
     from PIL import Image as Pillow
 
-    scale = 1.0 if longest_side is None else min(1.0, longest_side / max(picture.size))
+    scale = 1.0 if longest_side is None else min(1.0, longest_side / max(image.size))
     if scale < 1.0:
-        size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
-        picture = picture.resize(size, Pillow.Resampling.LANCZOS)
+        size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+        image = image.resize(size, Pillow.Resampling.LANCZOS)
     file = io.BytesIO()
-    picture.convert("RGB").save(file, "JPEG", quality=quality, subsampling=0)
+    image.convert("RGB").save(file, "JPEG", quality=quality, subsampling=0)
     return file.getvalue()
 
 
-def _words(error: Any) -> str:
-    """What the server said, wherever it put it."""
+def _error_message(error: Any) -> str:
+    """The server's message, wherever the body has it."""
     body = error.body
     if isinstance(body, Mapping):
         inner = body.get("error", body)
-        said = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else inner
+        message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else inner
         kind = inner.get("type") or inner.get("code") if isinstance(inner, Mapping) else ""
-        if said:
-            return f"{said} ({kind})" if isinstance(kind, str) and kind else str(said)
+        if message:
+            return f"{message} ({kind})" if isinstance(kind, str) and kind else str(message)
     return str(error.message)

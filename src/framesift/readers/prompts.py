@@ -1,6 +1,6 @@
-"""What is put in front of a reader, word for word: the frames, the text in one of six ways, then the question.
+"""The prompt: the frames, the events' text in one of six modes, then the question.
 
-Every reader takes its words and pictures from here, so two readers asked the same way see the same.
+Every reader takes its text and images from here, so that two readers with the same settings get the same input.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)
-# What is drawn on the frames in each of the six ways; in the two that put text into the prompt, nothing is.
+# What each mode draws on the frames; nothing in the two that put the text into the prompt.
 OVERLAY_OF: "dict[TextMode, Overlay]" = {
     "none": "none",
     "blank": "blank",
@@ -38,7 +38,7 @@ MOST_OPTIONS = 26
 
 @dataclass(frozen=True)
 class Preset:
-    """The words around a question with options: `{letters}` is filled with "A, B, C, or D"."""
+    """The instructions around a question with options; `{letters}` becomes "A, B, C, or D"."""
 
     before: str
     after: str
@@ -59,61 +59,64 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Prompt:
-    """The frames with the line that goes before each ("" for none), and the words that come after all of them."""
+    """The frames, each with the line before it ("" for none), and the text after all of them."""
 
-    pictures: tuple["Image", ...]
+    images: tuple["Image", ...]
     captions: tuple[str, ...]
-    words: str
-    times_line: str  # all times in one line, for a model that takes the frames as one video; "" for none
+    text: str
+    times_line: str  # all times in one line, for a model that gets the frames as one video; "" for none
 
     def interleaved(self) -> Iterator["str | Image"]:
-        """Each frame after its line, then the words."""
-        for caption, picture in zip(self.captions, self.pictures, strict=True):
+        """Yield each frame after its caption, then the text."""
+        for caption, image in zip(self.captions, self.images, strict=True):
             if caption:
                 yield caption
-            yield picture
-        if self.words:
-            yield self.words
+            yield image
+        if self.text:
+            yield self.text
 
     @property
-    def words_after_video(self) -> str:
-        return f"{self.times_line}\n{self.words}" if self.times_line else self.words
+    def text_after_video(self) -> str:
+        return f"{self.times_line}\n{self.text}" if self.times_line else self.text
 
 
 def compose(
     exhibit: "Exhibit", question: Question, text_mode: str, *, preset: str = "longvideobench", times: bool = True
 ) -> Prompt:
-    """The frames and words for one question. times: say each frame's time."""
-    asked = ask_for(question, preset)
-    shown = show(exhibit, text_mode, times=times)
-    return replace(shown, words="\n".join(filter(None, [shown.words, asked])))
+    """Compose the prompt for one question. times: include each frame's time."""
+    instructions = format_question(question, preset)
+    frames = compose_frames(exhibit, text_mode, times=times)
+    return replace(frames, text="\n".join(filter(None, [frames.text, instructions])))
 
 
-def show(exhibit: "Exhibit", text_mode: str, *, times: bool = True) -> Prompt:
-    """The frames and the text that goes with them, for whoever asks in words of their own."""
-    mode = checked_mode(text_mode)
-    shown = exhibit.with_overlay(OVERLAY_OF[mode])
-    marks = [f"[{clock(time_s)}]" for time_s in exhibit.selection.times_s]
-    labels = [f"Frame {k} {mark}" if times else f"Frame {k}" for k, mark in enumerate(marks, start=1)]
-    block = {"prompt": [text for text in texts_of(exhibit) if text], "tagged": _tagged(labels, texts_of(exhibit))}
-    lines = block.get(mode, [])
+def compose_frames(exhibit: "Exhibit", text_mode: str, *, times: bool = True) -> Prompt:
+    """Compose the frames and the events' text without a question, for callers that add their own."""
+    mode = check_text_mode(text_mode)
+    stamps = [f"[{clock(time_s)}]" for time_s in exhibit.selection.times_s]
+    labels = [f"Frame {k} {stamp}" if times else f"Frame {k}" for k, stamp in enumerate(stamps, start=1)]
+    texts = event_texts(exhibit)
+    blocks = {
+        "prompt": [text for text in texts if text],
+        "tagged": [f"{label}: {text}" for label, text in zip(labels, texts, strict=True) if text],
+    }
+    lines = blocks.get(mode, [])
     return Prompt(
-        pictures=tuple(shown.pictures()),
+        images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).pictures()),
         captions=tuple(f"{label}:" if times else "" for label in labels),
-        words="\n".join([SUBTITLES, *lines]) if lines else "",
-        times_line=f"The {len(marks)} frames of this video are at {', '.join(marks)}." if times else "",
+        text="\n".join([SUBTITLES, *lines]) if lines else "",
+        times_line=f"The {len(stamps)} frames of this video are at {', '.join(stamps)}." if times else "",
     )
 
 
-def texts_of(exhibit: "Exhibit") -> list[str]:
-    """The words that belong to each frame, "" for none, in one line each: the same in every way of showing them."""
+def event_texts(exhibit: "Exhibit") -> list[str]:
+    """The text of each frame's event on one line, "" for none; the same in every text mode."""
     return ["" if slot.event is None else " ".join(slot.event.text.split()) for slot in exhibit.selection.slots]
 
 
-def ask_for(question: Question, preset: str) -> str:
-    """The question, its options by letter, and what kind of reply is wanted."""
+def format_question(question: Question, preset: str) -> str:
+    """Format the question, its options by letter, and the instructions for the reply."""
     if preset not in PRESETS:
-        raise UnknownName(f"there is no prompt preset {preset!r}; known are {', '.join(PRESETS)}")
+        raise UnknownName(f"there is no prompt preset {preset!r}; expected one of {', '.join(PRESETS)}")
     choices = question.choices
     if not choices:
         return f"{question.text.strip()}\n{FREE}"
@@ -121,19 +124,17 @@ def ask_for(question: Question, preset: str) -> str:
         raise InputError(f"the question has {len(question.options)} options; letters reach for {MOST_OPTIONS}")
     letters = [option_letter(k) for k in choices]
     options = [f"{letter}. {text}" for letter, text in zip(letters, choices.values(), strict=True)]
-    before, after = (part.format(letters=_listed(letters)) for part in (PRESETS[preset].before, PRESETS[preset].after))
+    around = PRESETS[preset]
+    before, after = (part.format(letters=_listed(letters)) for part in (around.before, around.after))
     return "\n".join(filter(None, [before, question.text.strip(), *options, after]))
 
 
-def checked_mode(text_mode: str) -> TextMode:
+def check_text_mode(text_mode: str) -> TextMode:
+    """Return a valid text mode; anything else is an OptionError."""
     for known in TEXT_MODES:
         if text_mode == known:
             return known
     raise OptionError(f"text_mode is {text_mode!r}; expected one of {', '.join(TEXT_MODES)}")
-
-
-def _tagged(labels: list[str], texts: list[str]) -> list[str]:
-    return [f"{label}: {text}" for label, text in zip(labels, texts, strict=True) if text]
 
 
 def _listed(letters: list[str]) -> str:

@@ -16,8 +16,8 @@ from framesift._utils.json import dump_json
 from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError, OptionError, UnknownName
 from framesift.pipeline import select_many
-from framesift.readers.address import public_address
-from framesift.readers.base import SIMILARITY, get_reader
+from framesift.readers.address import SIMILARITY, public_address
+from framesift.readers.base import get_reader
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.rendering.exhibit import Exhibit, events_for

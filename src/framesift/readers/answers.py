@@ -1,0 +1,49 @@
+"""Answers: from a model's reply to the record, and from the record to lines of text."""
+
+from typing import Any
+
+from framesift._utils.text import clock
+from framesift.readers.parsing import cited_times, parse_choice, strip_control, strip_thinking
+from framesift.types import Answer, Question
+
+REPLY_CHARACTERS = 200  # shown of a reply that names no option
+
+
+def answer_from_reply(question: Question, reply: str, *, note: str = "", **fields: Any) -> Answer:
+    """Parse a reply: the option it names, or its text as a free answer. fields: the other fields of `Answer`."""
+    text = strip_control(strip_thinking(reply))
+    if not question.choices:
+        return Answer(text, raw=reply, parsed=bool(text), note=note, **fields)
+    choice = parse_choice(reply, question)
+    text = text if choice is None else question.choices[choice]
+    return Answer(text, choice, reply, choice is not None, note=note, **fields)
+
+
+def answer_lines(answer: Answer, question: Question, *, report: str = "") -> list[str]:
+    """Format an answer: the option or the free text, the frames it cites, any note, tokens and seconds.
+
+    report: the URL of the exhibit's report; cited frames are linked to it.
+    """
+    if not question.choices:
+        lines = [answer.text or "no answer: the reply is empty"]
+        for time_s in cited_times(answer.text, answer.times_s):
+            number = answer.times_s.index(time_s) + 1
+            lines.append(f"  {clock(time_s)}  {report}#frame-{number}" if report else f"  {clock(time_s)}")
+    elif answer.choice is not None:
+        lines = [f"{answer.letter}. {answer.text}"]
+    else:
+        reply = " ".join(strip_control(answer.raw).split())
+        reply = reply if len(reply) <= REPLY_CHARACTERS else reply[: REPLY_CHARACTERS - 1] + "…"
+        lines = [f"no answer: the reply names no single option ({reply!r})"]
+    if answer.note:
+        lines.append(f"note: {answer.note}")
+    return [*lines, _cost_line(answer)]
+
+
+def _cost_line(answer: Answer) -> str:
+    parts = [f"{len(answer.times_s)} frames", f"text {answer.text_mode}"]
+    if answer.tokens is not None:
+        parts.append(f"{answer.tokens:,} tokens")
+    if answer.seconds is not None:
+        parts.append(f"{answer.seconds:.1f} s")
+    return f"({answer.reader}: {', '.join(parts)})"
