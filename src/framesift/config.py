@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from framesift.errors import InputError, MissingExtra, OptionError
-from framesift.readers.prompts import TEXT_MODES, checked_mode
+from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import OVERLAYS, Overlay, Scales, check_exhibit_options
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.store.events import AUTO, NONE
@@ -119,7 +119,7 @@ class PipelineConfig:
         check_budget(self.budget)
         check_options(self.method, self.options, get_selector(self.method).options)
         check_exhibit_options(self.overlay, self.size, self.scales)
-        checked_mode(self.text_mode)
+        check_text_mode(self.text_mode)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise OptionError(f"seed is {self.seed!r}; expected a whole number")
         if self.concurrency is not None and (isinstance(self.concurrency, bool) or self.concurrency < 1):

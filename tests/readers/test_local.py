@@ -29,11 +29,11 @@ def family(request):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    model = {}
+    paths = {}
     for name, save in tiny_readers.SAVE.items():
-        model[name] = tmp_path_factory.mktemp(name)
-        save(model[name])
-    return model
+        paths[name] = tmp_path_factory.mktemp(name)
+        save(paths[name])
+    return paths
 
 
 @pytest.fixture(scope="module")
