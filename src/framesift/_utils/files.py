@@ -1,23 +1,61 @@
-"""Files written whole or not at all."""
+"""Files and folders that appear complete or not at all.
+
+They are written under a temporary name in the same folder and then renamed. A process that is killed leaves the
+temporary name behind: `is_temporary` recognises it.
+"""
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_PREFIX = ".tmp-"
+_LONGEST_SUFFIX = 16
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path`, renamed to it when the block ends well and removed when it does not."""
+    """A temporary path beside `path`, renamed to it when the block succeeds and removed when it fails."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{os.getpid()}-{secrets.token_hex(4)}-{target.name}")
+    temporary = _temporary_name(target)
     try:
         yield temporary
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+    """A temporary folder beside `path`, renamed to it when the block succeeds and removed when it fails.
+
+    A folder that exists under that name is replaced, or, without `replace`, raises OSError unless it is empty.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary, previous = _temporary_name(target), _temporary_name(target)
+    temporary.mkdir()
+    try:
+        yield temporary
+        if replace and target.is_dir():
+            target.rename(previous)
+        try:
+            temporary.rename(target)
+        except OSError:
+            if previous.exists():
+                previous.rename(target)
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(previous, ignore_errors=True)
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether the name is one that `atomic_path` or `atomic_folder` gives."""
+    return path.name.startswith(_PREFIX)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -30,3 +68,8 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
     return Path(path)
+
+
+def _temporary_name(target: Path) -> Path:
+    # The suffix stays, as writers choose the format by it; the rest of the name could exceed what file systems allow.
+    return target.with_name(f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}{target.suffix[:_LONGEST_SUFFIX]}")

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from framesift._utils.files import write_text
 from framesift.batch.executors.local import cores
 from framesift.errors import FramesiftError
 from framesift.types.vectors import Array
@@ -167,9 +168,7 @@ def build(folder: Path, name: str, sources: Sequence[Source], columns: Array) ->
             _delete(path)
             return None
         told = {"owners": owners, "starts": starts, "columns": columns.tolist()}
-        temporary = path.with_name(f".{path.name}")
-        temporary.write_text(json.dumps(told), encoding="utf-8")
-        temporary.replace(path)
+        write_text(path, json.dumps(told))
     except OSError as error:
         _delete(path)
         raise FramesiftError(

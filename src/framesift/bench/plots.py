@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.files import atomic_path
 from framesift.batch.results import Result
 from framesift.bench.metrics import compare, ordered_groups, score
 from framesift.bench.statistics import Interval
@@ -130,9 +131,9 @@ def save_plot(figure: "Figure", path: str | os.PathLike[str], provenance: Sequen
     with rc_context({"svg.hashsalt": "framesift", "svg.fonttype": "none"}):
         for ending, metadata in ((".svg", {"Description": told, "Date": None}), (".png", {"Description": told})):
             target = Path(os.fspath(path) + ending)
-            partial = target.with_name(f".tmp-{target.name}")
-            figure.savefig(partial, format=ending[1:], dpi=200, metadata=metadata)
-            written.append(partial.replace(target))
+            with atomic_path(target) as temporary:
+                figure.savefig(temporary, format=ending[1:], dpi=200, metadata=metadata)
+            written.append(target)
     return written
 
 

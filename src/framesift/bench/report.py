@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from framesift._utils.files import write_text
 from framesift.batch.results import Result, Results
 from framesift.bench import layouts, plots
 from framesift.bench.datasets import videomme
@@ -60,7 +61,7 @@ def write_report(
     pictures = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
     said = [f"{results.unreadable} lines of the results could not be read"] if results.unreadable else []
     text = _page(tables, [path for path in pictures if path.suffix == ".svg"], said)
-    return Report(target, (_write(target / "report.md", text), *files, *pictures), tuple(tables))
+    return Report(target, (write_text(target / "report.md", text), *files, *pictures), tuple(tables))
 
 
 def make_tables(results: Results) -> list[Table]:
@@ -186,7 +187,7 @@ def _is_stage(row: Result) -> bool:
 def _save_table(table: Table, target: Path) -> list[Path]:
     folder = target / "tables"
     folder.mkdir(exist_ok=True)
-    return [_write(folder / f"{table.name}.{ending}", make(table)) for ending, make in FORMATS.items()]
+    return [write_text(folder / f"{table.name}.{ending}", make(table)) for ending, make in FORMATS.items()]
 
 
 def _page(tables: Sequence[Table], pictures: Sequence[Path], notes: Sequence[str]) -> str:
@@ -194,12 +195,6 @@ def _page(tables: Sequence[Table], pictures: Sequence[Path], notes: Sequence[str
     parts += [table.to_markdown() for table in tables]
     parts += [f"![{path.stem}](plots/{path.name})\n" for path in pictures]
     return "\n".join(parts)
-
-
-def _write(path: Path, text: str) -> Path:
-    partial = path.with_name(f".tmp-{path.name}")
-    partial.write_text(text, encoding="utf-8")
-    return partial.replace(path)
 
 
 def _unused(name: str, tables: Sequence[Table]) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFilter
 
+from framesift._utils.files import atomic_path, write_text
 from framesift.store.sample_video import camera, photographs
 
 VERSION = 4
@@ -152,17 +153,14 @@ def make_planted(
         script = write_script(number, seconds)
         video = folder / f"{number + 1}-{VERSION}-{seconds}.mp4"
         if not video.exists():
-            partial = video.with_name(f".tmp-{video.name}")
-            _film(partial, script, number)
-            partial.replace(video)
+            with atomic_path(video) as temporary:
+                _film(temporary, script, number)
         if progress is not None:
             progress(path, number + 1, videos)
         subtitles = [{"start_s": a, "end_s": b, "text": text} for a, b, text in script.lines]
         rows += [{"video": video.name, "subtitles": subtitles, **row} for row in script.questions]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    partial = path.with_name(f".tmp-{path.name}")
-    partial.write_text(text, encoding="utf-8")
-    return partial.replace(path)
+    return write_text(path, text)
 
 
 def write_script(number: int, seconds: int = SECONDS) -> Script:

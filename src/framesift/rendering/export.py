@@ -11,6 +11,7 @@ from typing import Any
 
 from PIL import Image
 
+from framesift._utils.files import atomic_folder, atomic_path
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import InputError
@@ -94,21 +95,20 @@ def new_place(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) -> I
     """A temporary folder that takes the name asked for once all is written in it, and vanishes if that fails."""
     target = _target(folder, as_zip=as_zip)
     check_free(folder, force=force, as_zip=as_zip)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"{target} can't be written ({error.strerror or error}); name another folder") from None
-    try:
-        place = temporary / target.name.removesuffix(".zip")
-        place.mkdir()
+    with contextlib.ExitStack() as cleanup:
+        try:
+            if not as_zip:
+                place = cleanup.enter_context(atomic_folder(target, replace=True))
+            else:
+                archive = cleanup.enter_context(atomic_path(target))
+                unpacked = cleanup.enter_context(tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent))
+                place = Path(unpacked, target.name.removesuffix(".zip"))
+                place.mkdir()
+        except OSError as error:
+            raise InputError(f"{target} can't be written ({error.strerror or error}); name another folder") from None
         yield place
-        finished = _zipped(place, temporary / "exhibit.zip") if as_zip else place
-        if target.is_dir():
-            target.replace(temporary / "before")
-        finished.replace(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if as_zip:
+            _zip(place, archive)
 
 
 def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = False, mark: str = REPORT) -> None:
@@ -130,12 +130,11 @@ def _target(folder: str | os.PathLike[str], *, as_zip: bool) -> Path:
     return path if not as_zip or path.suffix == ".zip" else path.with_name(f"{path.name}.zip")
 
 
-def _zipped(place: Path, archive: Path) -> Path:
+def _zip(place: Path, archive: Path) -> None:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for file in sorted(place.rglob("*")):
             if file.is_file():
                 zipped.write(file, readable(str(Path(place.name) / file.relative_to(place))))
-    return archive
 
 
 def _link(source: Path, target: Path) -> None:

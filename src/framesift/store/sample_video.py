@@ -4,7 +4,6 @@ They are in the public domain or CC0 and lie on the disk once the package is ins
 over them; somebody speaks now and then; for a few seconds a rocket stands on its pad.
 """
 
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from framesift._utils.files import atomic_path, write_text
 from framesift._utils.text import clock
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
@@ -72,14 +72,9 @@ def sample_video(folder: Path | None = None, *, progress: Progress = ignore_prog
     folder = folder or Store().root.parent / "demo"
     path = folder / f"sample-{VERSION}.mp4"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{os.getpid()}-{path.name}")
-        try:
+        with atomic_path(path) as temporary:
             _write(temporary, progress)
-            path.with_suffix(".srt").write_text(_as_srt(sample_events()), encoding="utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+            write_text(path.with_suffix(".srt"), _as_srt(sample_events()))
     return path
 
 

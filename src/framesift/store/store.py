@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, TypeVar
 
 import numpy as np
 
+from framesift._utils.files import atomic_folder, is_temporary, write_bytes
 from framesift.errors import FramesiftError, StoreError
 from framesift.types import Event, SubtitleTrack, VideoIndex, VideoInfo
 from framesift.types.vectors import Array, unit_rows
@@ -36,7 +36,6 @@ MANIFEST, PART, TEXTS = "manifest.json", ".part", "texts"
 # The file that holds what is kept, by kind.
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
 INDEX = PAYLOADS["index"]
-_TEMPORARY = ".tmp-"
 
 Kept = TypeVar("Kept")
 
@@ -146,14 +145,11 @@ class Store:
         """Write payload and manifest under a temporary name and rename; if another run was first, its files stay."""
         manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
         with _disk_errors(folder):
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            temporary = Path(mkdtemp(prefix=_TEMPORARY, dir=folder.parent))
             try:
-                (temporary / PAYLOADS[kind]).write_bytes(payload)
-                (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-                temporary.rename(folder)
+                with atomic_folder(folder) as temporary:
+                    (temporary / PAYLOADS[kind]).write_bytes(payload)
+                    (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
             except OSError:
-                shutil.rmtree(temporary, ignore_errors=True)
                 if not (folder / MANIFEST).exists():
                     raise
 
@@ -166,14 +162,7 @@ class Store:
         folder = self._parts(key)
         payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
         with _disk_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            temporary = folder / f"{_TEMPORARY}{os.getpid()}-{start:06d}"
-            try:
-                temporary.write_bytes(payload + hashlib.sha256(payload).digest())
-                temporary.replace(folder / f"{start:06d}.safetensors")
-            except OSError:
-                temporary.unlink(missing_ok=True)
-                raise
+            write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
     def load_parts(self, key: Key) -> list[tuple[Array, Array]]:
         """The unbroken run of parts from the first candidate on; whatever follows a gap or damage is left out."""
@@ -248,7 +237,7 @@ def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInd
         tensors["times_s"],
         frames,
         manifest["key"]["encoder"],
-        warnings=tuple(manifest["sampling"]["warnings"]),
+        warnings=tuple(manifest.get("sampling", {}).get("warnings", ())),
         build_seconds=None if manifest.get("resumed", True) else float(manifest["seconds"]),
     )
 
@@ -287,7 +276,7 @@ def _entry(folder: Path) -> Entry:
             continue
         size += status.st_size
         used = max(used, status.st_mtime)
-    if folder.name.startswith(_TEMPORARY) or folder.name.endswith(PART):
+    if is_temporary(folder) or folder.name.endswith(PART):
         return Entry(folder, {}, size, used, "unfinished")
     try:
         return Entry(folder, read_manifest(folder), size, used)
