@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
-from framesift.rendering.exhibit import OVERLAYS, Overlay, Scales, check_exhibit_options
+from framesift.rendering.exhibit import check_exhibit_options
+from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import MODES, Fps, Mode, check_sampling

@@ -80,10 +80,10 @@ def _select(args: argparse.Namespace) -> int:
 def exhibits_of(args: argparse.Namespace) -> Iterator[Shown]:
     """Index, events, selection, exhibit: one question after the other, each shown and written before the next."""
     from framesift.pipeline import select_many
-    from framesift.rendering.export_formats import checked_formats
+    from framesift.rendering.export_formats import check_formats
 
     asked = asked_of(args)
-    checked_formats(args.format)
+    check_formats(args.format)
     options = options_of(args, [args.method])[args.method]
     out = out_of(args)
     _check_out(args, out)
@@ -119,7 +119,7 @@ def _check_out(args: argparse.Namespace, out: Path) -> None:
     if args.no_exhibit:
         return
     if args.questions:
-        check_free(out, force=args.force, mark=_Lists.MARK)
+        check_free(out, force=args.force, marker=_Lists.MARK)
     else:
         check_free(out, force=args.force, as_zip=args.zip)
 

@@ -1,6 +1,6 @@
-"""Files that other tools of this field read: frame numbers per question, messages for a server, a line per frame.
+"""Export formats for other tools: frame numbers per question, chat messages, one JSON line per frame.
 
-A format is a function from an exhibit, and what the question's own file says of it, to the file's text.
+A format is a function of an exhibit and the question's row in its dataset that returns the text of the file.
 """
 
 import json
@@ -10,28 +10,28 @@ from typing import Any
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import OptionError
-from framesift.rendering.exhibit import Exhibit
+from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import data_url
 from framesift.types.question import option_letter
 
 OPENAI_QUALITY = 90
 
 
-def numbers_row(exhibit: Exhibit, row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What the question's own file says, with its native frame numbers under this name and the seconds beside them."""
+def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The question's row with the frame numbers added under `name`, and the times beside them."""
     question = exhibit.question
-    said = dict(row) if row else {"video": exhibit.video.name}
+    fields = dict(row) if row else {"video": exhibit.video.name}
     if not row and question is not None:
-        said |= {"question": question.text, "options": list(question.options)}
-    return said | {name: list(exhibit.numbers), "times_s": exhibit.selection.times_s}
+        fields |= {"question": question.text, "options": list(question.options)}
+    return fields | {name: list(exhibit.numbers), "times_s": exhibit.selection.times_s}
 
 
-def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
-    """One message: each frame's time and picture, then the question. Irregular times stay with their frames."""
+def openai_messages(exhibit: RenderedSelection) -> list[dict[str, Any]]:
+    """One user message: the time and image of each frame, then the question."""
     content: list[dict[str, Any]] = []
-    for place, (frame, picture) in enumerate(zip(exhibit.frames, exhibit.pictures(), strict=True), 1):
-        content.append({"type": "text", "text": f"Frame {place} [{clock(frame.slot.time_s)}]:"})
-        url = data_url(picture, quality=OPENAI_QUALITY)
+    for number, (frame, image) in enumerate(zip(exhibit.frames, exhibit.pictures(), strict=True), 1):
+        content.append({"type": "text", "text": f"Frame {number} [{clock(frame.slot.time_s)}]:"})
+        url = data_url(image, quality=OPENAI_QUALITY)
         content.append({"type": "image_url", "image_url": {"url": url}})
     if exhibit.question is not None:
         options = [f"{option_letter(k)}. {text}" for k, text in exhibit.question.choices.items()]
@@ -39,15 +39,15 @@ def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
     return [{"role": "user", "content": content}]
 
 
-def frame_lines(exhibit: Exhibit, row: Mapping[str, Any]) -> str:
+def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
     """One JSON line per frame."""
     question = exhibit.question
     lines = []
-    for place, frame in enumerate(exhibit.frames):
+    for position, frame in enumerate(exhibit.frames):
         line = {
             "video": exhibit.video.name,
             "question": "" if question is None else question.text,
-            "file": f"frames/{file_name(exhibit, place)}",
+            "file": f"frames/{file_name(exhibit, position)}",
             "time_s": frame.slot.time_s,
             "frame": frame.number,
             "role": frame.slot.role,
@@ -60,15 +60,15 @@ def frame_lines(exhibit: Exhibit, row: Mapping[str, Any]) -> str:
     return readable("".join(f"{line}\n" for line in lines))
 
 
-def file_name(exhibit: Exhibit, place: int) -> str:
-    """0001_00-03-21.480_ground.jpg: sorts by time, tells time and role."""
-    slot = exhibit.selection.slots[place]
+def file_name(exhibit: RenderedSelection, position: int) -> str:
+    """0001_00-03-21.480_ground.jpg: position, time and role; sorts by time."""
+    slot = exhibit.selection.slots[position]
     hours, rest = clock(slot.time_s).split(":", 1)
-    return f"{place + 1:04d}_{hours:0>2}-{rest.replace(':', '-')}_{slot.role}.jpg"
+    return f"{position + 1:04d}_{hours:0>2}-{rest.replace(':', '-')}_{slot.role}.jpg"
 
 
-# Name of the format → the file it writes, and its text.
-FORMATS: dict[str, tuple[str, Callable[[Exhibit, Mapping[str, Any]], str]]] = {
+# Format name → file name and the function that returns its text.
+FORMATS: dict[str, tuple[str, Callable[[RenderedSelection, Mapping[str, Any]], str]]] = {
     "keyframe_indices": ("keyframe_indices.json", lambda e, row: dump_json([numbers_row(e, row, "keyframe_indices")])),
     "frame_idx": ("frame_idx.json", lambda e, row: dump_json([numbers_row(e, row, "frame_idx")])),
     "openai": ("openai.json", lambda e, _: dump_json({"messages": openai_messages(e)})),
@@ -76,8 +76,9 @@ FORMATS: dict[str, tuple[str, Callable[[Exhibit, Mapping[str, Any]], str]]] = {
 }
 
 
-def checked_formats(names: Sequence[str]) -> list[str]:
+def check_formats(names: Sequence[str]) -> list[str]:
+    """Reject unknown names and drop repeated ones."""
     for name in names:
         if name not in FORMATS:
-            raise OptionError(f"there is no format {name!r}; known are {', '.join(FORMATS)}")
+            raise OptionError(f"format is {name!r}; expected one of {', '.join(FORMATS)}")
     return list(dict.fromkeys(names))

@@ -1,6 +1,6 @@
-"""The pictures of an exhibit in the sizes that the contact sheet and the report want, gathered in one pass.
+"""The images of an exhibit in the sizes of the contact sheet and the report, made in one pass.
 
-Only small pictures are held: the full-size ones go by one at a time.
+Only small images are kept in memory; full-size ones are passed on one at a time.
 """
 
 import base64
@@ -11,73 +11,76 @@ from dataclasses import dataclass, field
 from PIL import Image
 
 from framesift.progress import Progress, ignore_progress
-from framesift.rendering.exhibit import Exhibit
-from framesift.rendering.reasons import Reason, reasons
+from framesift.rendering.reasons import Reason, explain
+from framesift.rendering.rendered_selection import RenderedSelection
 
-THUMB = 480  # longest side on the contact sheet
-NEAR = 240  # longest side of a frame that nearly was
-# The report's longest side by how many pictures it holds, so that the file stays fit to be mailed.
-PAGE_SIDES = ((16, 1280), (64, 960), (10**9, 640))
-PAGE_QUALITY = 82
+SHEET_SIDE = 480  # longest side on the contact sheet
+ALTERNATIVE_SIDE = 240  # longest side of a frame that was not selected
+# (most images, longest side): the more images a report has, the smaller they are, so that it can be sent by mail.
+REPORT_SIDES = ((16, 1280), (64, 960), (10**9, 640))
+REPORT_QUALITY = 82
 
 
 @dataclass
-class Album:
-    """Per slot: a thumbnail, the report's JPEG as a data URL and its size; and the frames that nearly were, by time."""
+class ReportImages:
+    """Per slot: its reasons, a thumbnail for the sheet, the report's image as a URL and its size.
+
+    alternatives: image URLs of frames that were not selected, by time.
+    """
 
     reasons: list[Reason]
-    thumbs: list[Image.Image] = field(default_factory=list)
-    pages: list[str] = field(default_factory=list)
+    thumbnails: list[Image.Image] = field(default_factory=list)
+    urls: list[str] = field(default_factory=list)
     sizes: list[tuple[int, int]] = field(default_factory=list)
-    near: dict[float, str] = field(default_factory=dict)
+    alternatives: dict[float, str] = field(default_factory=dict)
 
 
-def gather(
-    exhibit: Exhibit,
+def collect_images(
+    exhibit: RenderedSelection,
     *,
-    pictures: int | None = None,
-    each: Callable[[int, Image.Image], None] | None = None,
+    count: int | None = None,
+    on_frame: Callable[[int, Image.Image], None] | None = None,
     progress: Progress = ignore_progress,
-) -> Album:
-    """Look once at every frame of the exhibit and every one that nearly was.
+) -> ReportImages:
+    """Decode every selected frame and every alternative once, and resize them for the sheet and the report.
 
-    pictures: how many the report will hold in all, by default this exhibit's. each: called with a frame's place and
-    its finished picture at full size.
+    count: the number of images in the whole report, by default this exhibit's. on_frame: called with a frame's position
+    and its rendered image at full size.
     """
-    album = Album(reasons(exhibit.selection))
-    side = next(side for most, side in PAGE_SIDES if (pictures or len(exhibit)) <= most)
-    places = {time_s: place for place, time_s in enumerate(exhibit.selection.times_s)}
-    near = {near.time_s for reason in album.reasons for near in reason.nearly}
-    wanted = sorted(places.keys() | near)
-    for done, (time_s, bare) in enumerate(exhibit.bare_pictures(wanted), 1):
-        if time_s in near:
-            album.near[time_s] = data_url(_shrunk(bare, NEAR), quality=75)
-        if time_s in places:
-            picture = exhibit.draw(places[time_s], bare)
-            if each is not None:
-                each(places[time_s], picture)
-            page = _shrunk(picture, side)
-            album.pages.append(data_url(page, quality=PAGE_QUALITY))
-            album.sizes.append(page.size)
-            album.thumbs.append(_shrunk(picture, THUMB))
-        progress("frames", done, len(wanted))
-    return album
+    images = ReportImages(explain(exhibit.selection))
+    side = next(side for most, side in REPORT_SIDES if (count or len(exhibit)) <= most)
+    positions = {time_s: position for position, time_s in enumerate(exhibit.selection.times_s)}
+    alternatives = {other.time_s for reason in images.reasons for other in reason.alternatives}
+    times_s = sorted(positions.keys() | alternatives)
+    for done, (time_s, decoded) in enumerate(exhibit.bare_pictures(times_s), 1):
+        if time_s in alternatives:
+            images.alternatives[time_s] = data_url(_shrink(decoded, ALTERNATIVE_SIDE), quality=75)
+        if time_s in positions:
+            image = exhibit.draw(positions[time_s], decoded)
+            if on_frame is not None:
+                on_frame(positions[time_s], image)
+            small = _shrink(image, side)
+            images.urls.append(data_url(small, quality=REPORT_QUALITY))
+            images.sizes.append(small.size)
+            images.thumbnails.append(_shrink(image, SHEET_SIDE))
+        progress("frames", done, len(times_s))
+    return images
 
 
-def data_url(picture: Image.Image, *, quality: int) -> str:
-    """The picture as a JPEG inside a URL."""
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg(picture, quality=quality)).decode("ascii")
+def data_url(image: Image.Image, *, quality: int) -> str:
+    """Encode an image as a JPEG inside a data URL."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg(image, quality=quality)).decode("ascii")
 
 
-def jpeg(picture: Image.Image, *, quality: int) -> bytes:
+def jpeg(image: Image.Image, *, quality: int) -> bytes:
     buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=quality)
+    image.save(buffer, "JPEG", quality=quality)
     return buffer.getvalue()
 
 
-def _shrunk(picture: Image.Image, side: int) -> Image.Image:
-    scale = side / max(picture.size)
+def _shrink(image: Image.Image, side: int) -> Image.Image:
+    scale = side / max(image.size)
     if scale >= 1:
-        return picture
-    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    return picture.resize(size, Image.Resampling.LANCZOS)
+        return image
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, Image.Resampling.LANCZOS)

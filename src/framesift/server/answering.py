@@ -22,9 +22,9 @@ from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.rendering.exhibit import Exhibit, events_for
 from framesift.rendering.export import save_comparison
-from framesift.rendering.reasons import reasons
+from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
-from framesift.rendering.thumbnails import Album
+from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, check_options, get_selector, selectors
 from framesift.server.catalog import Catalog
 from framesift.server.files import LibraryVideo, safe_name
@@ -110,10 +110,10 @@ class Answering:
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
         exhibits = [self.exhibit(video, one.selection, text_mode) for one in selections]
-        albums = [_album_of_urls(video, facts.version, one.selection, size) for one in selections]
+        images = [_image_urls(video, facts.version, one.selection, size) for one in selections]
         times = {time_s for one in selections for time_s in one.selection.times_s}
         self.images.announce(video, facts.fingerprint, sorted(times))
-        view = view_of(exhibits, albums, json_text="")
+        view = view_of(exhibits, images, json_text="")
         for lane, one in zip(view["lanes"], selections, strict=True):
             lane["seconds"] = one.seconds
             rank = rank_frames(one.selection)
@@ -280,15 +280,15 @@ def _type_name(default: object) -> str:
     return {bool: "yes or no", int: "whole number", float: "number", str: "text"}.get(type(default), "value")
 
 
-def _album_of_urls(video: LibraryVideo, version: str, selection: Selection, size: tuple[int, int]) -> Album:
-    frame_reasons = reasons(selection)
+def _image_urls(video: LibraryVideo, version: str, selection: Selection, size: tuple[int, int]) -> ReportImages:
+    reasons = explain(selection)
 
     def url(time_s: float) -> str:
         return f"/api/videos/{video.id}/frames/{time_s:.6f}.jpg?v={version}"
 
-    return Album(
-        frame_reasons,
-        pages=[url(time_s) for time_s in selection.times_s],
+    return ReportImages(
+        reasons,
+        urls=[url(time_s) for time_s in selection.times_s],
         sizes=[size] * len(selection),
-        near={near.time_s: url(near.time_s) for reason in frame_reasons for near in reason.nearly},
+        alternatives={other.time_s: url(other.time_s) for reason in reasons for other in reason.alternatives},
     )

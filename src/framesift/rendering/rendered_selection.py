@@ -1,0 +1,159 @@
+"""The frames of a selection, decoded from the video, with the text of their events drawn on them."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from PIL import Image
+
+from framesift._utils.text import clock
+from framesift._utils.version import __version__
+from framesift.errors import OptionError
+from framesift.rendering.overlay import render
+from framesift.store.fingerprint import fingerprint
+from framesift.types import Question, Selection, Slot, VideoInfo
+from framesift.video.frames import fetch
+
+Overlay = Literal["aligned", "blank", "shuffled", "none"]
+OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
+# Decoded images are cached up to this size in all; those beyond it are decoded again.
+CACHE_BYTES = 512 * 2**20
+Scales = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of an exhibit: its slot, its number in the video (from 0, in presentation order) and the text on it."""
+
+    slot: Slot
+    number: int
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedSelection:
+    """A selection with the images of its frames; `Exhibit` is one that can be saved.
+
+    overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
+    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
+    size: the shorter side in pixels, None for the video's own. scales: (count, scale) pairs that shrink frames by their
+    rank of relevance: with `Q_FRAME_SCALES`, the 4 most relevant to 1/2, the next 8 to 1/4, the others to 1/8.
+    """
+
+    video: Path
+    info: VideoInfo
+    selection: Selection
+    numbers: tuple[int, ...]
+    overlay: Overlay = "aligned"
+    seed: int = 0
+    size: int | None = None
+    scales: Scales = ()
+    _decoded: dict[float, Image.Image] = field(default_factory=dict, repr=False)
+
+    @property
+    def question(self) -> Question | None:
+        return None if self.selection.basis is None else self.selection.basis.question
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames in chronological order, each with the text that this overlay draws on it."""
+        texts = {
+            "aligned": self._texts,
+            "shuffled": _shuffle(self._texts, self.seed),
+        }.get(self.overlay, [""] * len(self.selection))
+        rows = zip(self.selection.slots, self.numbers, texts, strict=True)
+        return tuple(Frame(slot, number, text) for slot, number, text in rows)
+
+    def __len__(self) -> int:
+        return len(self.selection)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.video.name!r}, {len(self)} frames, overlay {self.overlay!r})"
+
+    def pictures(self) -> Iterator[Image.Image]:
+        """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""
+        for position, (_, image) in enumerate(self.bare_pictures(self.selection.times_s)):
+            yield self.draw(position, image)
+
+    def draw(self, position: int, image: Image.Image) -> Image.Image:
+        """Scale the decoded image of the frame at this position and draw the overlay on it."""
+        scale = self._scale_of(position)
+        if scale != 1:
+            size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+            image = image.resize(size, Image.Resampling.LANCZOS)
+        if self.overlay == "blank":
+            return render(image, self._texts[position], blank=True)
+        return render(image, self.frames[position].text)
+
+    def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
+        """Yield the decoded images at these candidate times, ascending, each once, without overlay."""
+        times_s = sorted(set(times_s))
+        if all(time_s in self._decoded for time_s in times_s):
+            yield from ((time_s, self._decoded[time_s]) for time_s in times_s)
+            return
+        cached_bytes = sum(3 * image.width * image.height for image in self._decoded.values())
+        for time_s, (_, array) in zip(times_s, fetch(self.video, times_s, short_side=self.size), strict=True):
+            image = Image.fromarray(array)
+            cached_bytes += array.nbytes
+            if cached_bytes <= CACHE_BYTES:
+                self._decoded[time_s] = image
+            yield time_s, image
+
+    def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:
+        """The same frames with another overlay; cached images are not decoded again."""
+        return replace(self, overlay=check_overlay(overlay), seed=self.seed if seed is None else seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The contents of `selection.json`: the selection, the video, and each slot's frame number and text."""
+        data = self.selection.to_dict()
+        for slot, frame in zip(data["slots"], self.frames, strict=True):
+            slot |= {"clock": clock(frame.slot.time_s), "frame": frame.number, "text": frame.text}
+        info = self.info
+        video = {"name": self.video.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
+        video |= {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.video)}
+        return {
+            "schema": data["schema"],
+            "framesift": __version__,
+            "video": video,
+            "overlay": {"mode": self.overlay, "seed": self.seed},
+            "size": {"shorter_side": self.size, "scales": [list(pair) for pair in self.scales]},
+            **data,
+        }
+
+    def _scale_of(self, position: int) -> float:
+        """The scale by rank of relevance; frames beyond all counts have the last scale."""
+        slots = self.selection.slots
+        rank = sorted(range(len(slots)), key=lambda k: (-slots[k].relevance, k)).index(position) if self.scales else 0
+        for count, scale in self.scales:
+            if rank < count:
+                return scale
+            rank -= count
+        return self.scales[-1][1] if self.scales else 1.0
+
+    @property
+    def _texts(self) -> list[str]:
+        return ["" if slot.event is None else slot.event.text for slot in self.selection.slots]
+
+
+def check_overlay(overlay: str) -> Overlay:
+    for name in OVERLAYS:
+        if overlay == name:
+            return name
+    raise OptionError(f"overlay is {overlay!r}; expected one of {', '.join(OVERLAYS)}")
+
+
+def _shuffle(texts: list[str], seed: int) -> list[str]:
+    """Move each text to another frame that has one, by one cycle through all of them (Sattolo's algorithm)."""
+    rng = random.Random(seed)  # noqa: S311 (reproducible, not a secret)
+    positions = [k for k, text in enumerate(texts) if text]
+    sources = positions.copy()
+    for k in range(len(sources) - 1, 0, -1):
+        other = rng.randrange(k)
+        sources[k], sources[other] = sources[other], sources[k]
+    shuffled = list(texts)
+    for position, source in zip(positions, sources, strict=True):
+        shuffled[position] = texts[source]
+    return shuffled
