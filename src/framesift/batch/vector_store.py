@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -141,10 +141,10 @@ def build(folder: Path, name: str, sources: Sequence[Source], columns: Array) ->
     count = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Their number is known at the end only, so the header is written last, over the same number of bytes.
+        # The number of rows is known at the end only: numpy pads its headers so that it can be set in place.
         with codes_path.open("wb") as codes_file, rows_path.open("wb") as rows_file:
-            for file in (codes_file, rows_file):
-                file.write(_header((2**53,), np.dtype("i1")))
+            _write_header(codes_file, (0, len(columns)), np.dtype(np.int8))
+            _write_header(rows_file, (0,), ROW)
             for source in sources:
                 try:
                     vectors, times_s = source.vectors()
@@ -160,10 +160,8 @@ def build(folder: Path, name: str, sources: Sequence[Source], columns: Array) ->
                     rows_file.write(rows.tobytes())
                 count += len(vectors)
             if count:
-                codes_file.seek(0)
-                codes_file.write(_header((count, len(columns)), np.dtype("i1")))
-                rows_file.seek(0)
-                rows_file.write(_header((count,), ROW))
+                _write_header(codes_file, (count, len(columns)), np.dtype(np.int8))
+                _write_header(rows_file, (count,), ROW)
         if not count:
             _delete(path)
             return None
@@ -201,14 +199,10 @@ def quantise(vectors: Array) -> tuple[Array, Array]:
     return codes, rows
 
 
-HEADER_BYTES = 256
-
-
-def _header(shape: tuple[int, ...], dtype: Any) -> bytes:
-    """A .npy header of one length whatever the shape."""
-    told = repr({"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape})
-    text = told.encode("latin1").ljust(HEADER_BYTES - 11) + b"\n"
-    return b"\x93NUMPY\x01\x00" + (HEADER_BYTES - 10).to_bytes(2, "little") + text
+def _write_header(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    file.seek(0)
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def _mapped(path: Path) -> Array:
