@@ -9,7 +9,7 @@ from skimage import data
 
 from framesift.rendering.overlay import MOST_BAND, render
 from framesift.rendering.typesetting import fonts
-from framesift.text.ocr import load_reader
+from framesift.text.ocr import load_ocr
 from helpers.writing_systems import SENTENCES, differs
 
 SIZES = [(64, 64), (384, 384), (1080, 1920), (1920, 1080), (90, 700), (2000, 70)]
@@ -140,6 +140,6 @@ def test_any_text_on_any_picture_touches_only_the_band(text: str, width: int, he
 )
 def test_text_reads_back_from_a_frame_of_384(size: tuple[int, int], text: str) -> None:
     shown = render(photograph(*size), text).resize((384, 384), Image.Resampling.LANCZOS)
-    read = "".join(line.text for line in load_reader()(np.asarray(shown)) if line.box[1] > 0.7)
+    read = "".join(line.text for line in load_ocr()(np.asarray(shown)) if line.box[1] > 0.7)
     letters = [c for c in text.casefold() if c.isalnum()]
     assert "".join(c for c in read.casefold() if c.isalnum()) == "".join(letters)

@@ -1,4 +1,4 @@
-"""A voice that moonshine-voice carries in its wheel, and what was heard in it."""
+"""A recording from moonshine-voice's wheel, and the speech recognised in it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several sources in one list: what is told twice is kept once, from the better source."""
+"""Merging of several sources: duplicate text is taken from the more reliable source."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,54 +15,54 @@ def screen(start_s, end_s, text):
     return Event(start_s, end_s, text, source="screen")
 
 
-def test_burned_in_subtitle_replaces_the_same_words_heard():
-    read = screen(24.0, 27.0, "Look Celia, we have to follow our passions.")
-    heard = speech(24.3, 27.2, "I can tell. Look Celia we have to follow our passions")
-    assert merge_events([heard], [read]) == [read]
+def test_burned_in_subtitle_replaces_the_same_recognised_speech():
+    on_screen = screen(24.0, 27.0, "Look Celia, we have to follow our passions.")
+    recognised = speech(24.3, 27.2, "I can tell. Look Celia we have to follow our passions")
+    assert merge_events([recognised], [on_screen]) == [on_screen]
 
 
-def test_subtitles_come_before_screen_text():
+def test_subtitles_replace_screen_text():
     written = Event(24.0, 27.0, "Look Celia, we have to follow our passions.")
     assert merge_events([screen(24.0, 27.0, "Look Celia, we haue to follow our passions")], [written]) == [written]
 
 
-def test_small_errors_of_hearing_are_no_difference():
+def test_small_recognition_errors_are_ignored():
     written = Event(10.0, 12.0, "Robot's memory synced and locked.")
     assert merge_events([written], [speech(9.8, 12.4, "Robots memory sink and locked")]) == [written]
 
 
-def test_speech_across_two_subtitles_is_found_in_both_together():
+def test_speech_across_two_subtitles_is_a_duplicate():
     written = [Event(0.0, 2.0, "You have your robotics"), Event(2.0, 4.0, "and I want to be awesome in space.")]
-    heard = speech(0.2, 3.9, "You have your robotics and I want to be awesome in space.")
-    assert merge_events(written, [heard]) == written
+    recognised = speech(0.2, 3.9, "You have your robotics and I want to be awesome in space.")
+    assert merge_events(written, [recognised]) == written
 
 
-def test_same_words_at_another_time_stay():
-    written, heard = Event(20.0, 22.0, "It's not my fault."), speech(60.0, 62.0, "It's not my fault.")
-    assert merge_events([heard], [written]) == [written, heard]
+def test_same_words_at_another_time_are_kept():
+    written, recognised = Event(20.0, 22.0, "It's not my fault."), speech(60.0, 62.0, "It's not my fault.")
+    assert merge_events([recognised], [written]) == [written, recognised]
 
 
-def test_different_words_at_the_same_time_stay():
-    sign, heard = screen(43.0, 45.0, "40 YEARS LATER"), speech(43.0, 45.0, "Oh, what have I done?")
-    assert merge_events([sign], [heard]) == [sign, heard]
+def test_different_words_at_the_same_time_are_kept():
+    sign, recognised = screen(43.0, 45.0, "40 YEARS LATER"), speech(43.0, 45.0, "Oh, what have I done?")
+    assert merge_events([sign], [recognised]) == [sign, recognised]
 
 
-def test_a_line_said_twice_in_one_source_stays_twice():
-    heard = [speech(1.0, 2.0, "No!"), speech(2.2, 3.0, "No!")]
-    assert merge_events(heard) == heard
+def test_repetition_within_one_source_is_kept():
+    recognised = [speech(1.0, 2.0, "No!"), speech(2.2, 3.0, "No!")]
+    assert merge_events(recognised) == recognised
 
 
-def test_scripts_without_spaces_are_compared_by_the_character():
+def test_scripts_without_spaces_are_compared_by_character():
     written = Event(5.0, 8.0, "我们必须追随自己的热情")
     assert merge_events([written], [speech(5.1, 8.0, "我们必须追寻自己的热情。")]) == [written]
 
 
-def test_events_come_out_by_their_start():
+def test_events_are_sorted_by_start():
     late, early = Event(9.0, 10.0, "the end"), speech(1.0, 2.0, "hello")
     assert merge_events([late], [early]) == [early, late]
 
 
-def test_nothing_gives_nothing():
+def test_no_sources_give_no_events():
     assert merge_events() == merge_events([], []) == []
 
 
@@ -79,7 +79,7 @@ events = st.lists(
 
 
 @given(events, events)
-def test_nothing_is_added_and_subtitles_never_go(one, other):
+def test_no_event_is_added_and_no_subtitle_is_dropped(one, other):
     merged = merge_events(one, other)
     given_events = [*one, *other]
     assert all(merged.count(event) <= given_events.count(event) for event in merged)

@@ -1,4 +1,4 @@
-"""The engine moonshine, for real: what it hears, when, and what it leaves behind."""
+"""The speech engine moonshine with its real model: words, times and child processes."""
 
 import os
 import subprocess
@@ -16,20 +16,20 @@ from helpers.sounds import FILM, music, needs_moonshine, noise, write_sound
 
 
 @needs_moonshine
-def test_moonshine_hears_what_is_said(spoken):
+def test_moonshine_recognises_the_words(spoken):
     text = " ".join(event.text for event in spoken).lower()
     assert "tried" in text and "no matter" in text and "try again" in text
     assert {event.source for event in spoken} == {"speech"}
 
 
 @needs_moonshine
-def test_events_are_sentence_like_and_in_the_clip(spoken):
+def test_events_are_sentence_like_and_within_the_clip(spoken):
     assert len(spoken) >= 5
     assert all(0 <= event.start_s < event.end_s <= 10.0 and event.end_s - event.start_s <= 7.5 for event in spoken)
 
 
 @needs_moonshine
-def test_times_are_those_of_the_sound(spoken, beckett, tmp_path):
+def test_times_include_the_start_of_the_audio_stream(spoken, beckett, tmp_path):
     late = recognise(
         write_sound(tmp_path / "late.mkv", beckett, start_s=20.0, pictures_s=31.0, codec="aac"), engine="moonshine"
     )
@@ -37,7 +37,7 @@ def test_times_are_those_of_the_sound(spoken, beckett, tmp_path):
 
 
 @needs_moonshine
-def test_a_sentence_after_a_pause_starts_where_it_is_heard(beckett, tmp_path):
+def test_sentence_after_a_pause_starts_where_it_is_audible(beckett, tmp_path):
     phrase = beckett[: int(1.5 * RATE)]
     samples = np.concatenate([phrase, np.zeros(6 * RATE), phrase])
     events = recognise(write_sound(tmp_path / "pause.wav", samples), engine="moonshine")
@@ -49,12 +49,12 @@ def test_a_sentence_after_a_pause_starts_where_it_is_heard(beckett, tmp_path):
 @pytest.mark.parametrize(
     "samples", [np.zeros(8 * RATE), noise(8), noise(8, 0.005), music(8)], ids=["silence", "noise", "hiss", "music"]
 )
-def test_sound_without_speech_gives_no_events(samples, tmp_path):
+def test_audio_without_speech_gives_no_events(samples, tmp_path):
     assert recognise(write_sound(tmp_path / "empty.wav", samples), engine="moonshine") == []
 
 
 @needs_moonshine
-def test_progress_ends_at_the_whole(tmp_path):
+def test_progress_ends_at_the_duration(tmp_path):
     calls = []
     path = write_sound(tmp_path / "quiet.wav", np.zeros(70 * RATE))
     recognise(path, engine="moonshine", progress=lambda stage, done, total: calls.append((done, total)))
@@ -77,7 +77,7 @@ def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
 
 
 @needs_moonshine
-def test_moonshine_hears_every_block_as_if_it_were_the_first(beckett):
+def test_recognition_does_not_depend_on_earlier_blocks(beckett):
     block = Block(0.0, beckett.astype(np.float32))
     with closing(moonshine.Moonshine(moonshine.model_folder())) as engine:
         first, second, third = (list(engine.words(block)) for _ in range(3))
@@ -85,7 +85,7 @@ def test_moonshine_hears_every_block_as_if_it_were_the_first(beckett):
 
 
 @needs_moonshine
-def test_no_process_of_moonshine_is_left_behind(beckett, tmp_path, monkeypatch):
+def test_no_child_process_is_left_running(beckett, tmp_path, monkeypatch):
     started = []
     start = moonshine.Moonshine._start_process
     monkeypatch.setattr(moonshine.Moonshine, "_start_process", lambda self: started.append(start(self)) or started[-1])
@@ -94,7 +94,7 @@ def test_no_process_of_moonshine_is_left_behind(beckett, tmp_path, monkeypatch):
 
 
 @needs_moonshine
-def test_moonshine_that_dies_is_one_sentence(beckett, tmp_path, monkeypatch):
+def test_crash_of_moonshine_is_an_error(beckett, tmp_path, monkeypatch):
     path = write_sound(tmp_path / "voice.wav", beckett)
     monkeypatch.setattr(moonshine.sys, "executable", "false" if os.name == "posix" else sys.executable)
     with pytest.raises(FramesiftError, match="the speech engine moonshine stopped"):
@@ -102,14 +102,14 @@ def test_moonshine_that_dies_is_one_sentence(beckett, tmp_path, monkeypatch):
 
 
 @needs_moonshine
-def test_moonshine_refuses_another_language(tmp_path):
-    with pytest.raises(InputError, match="knows English alone"):
+def test_moonshine_rejects_languages_other_than_english(tmp_path):
+    with pytest.raises(InputError, match="supports only English"):
         recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="moonshine", language="de")
 
 
 @needs_moonshine
-@pytest.mark.skipif(not FILM.exists(), reason="the film is not here: expected it at " + FILM.name)
-def test_words_of_a_film_are_found_near_their_subtitles(tmp_path):
+@pytest.mark.skipif(not FILM.exists(), reason="the sample film is missing: " + FILM.name)
+def test_words_of_a_film_are_recognised_near_their_subtitles(tmp_path):
     with open_sound(FILM) as sound:
         first = next(sound.blocks(60.0)).samples
     events = recognise(write_sound(tmp_path / "film.wav", first), engine="moonshine")

@@ -1,4 +1,4 @@
-"""Naming a question's objects, by rule and by asking."""
+"""Naming of a question's objects, by rule and with a language model."""
 
 import pytest
 
@@ -34,40 +34,40 @@ def test_noun_phrases_of_the_options_are_cues():
         ("Is the game off because of the storm?", ("game", "causal", "storm")),
     ],
 )
-def test_words_between_two_phrases_relate_them(stem, relation):
+def test_words_between_two_phrases_give_their_relation(stem, relation):
     assert RuleBasedNamer().name_objects(fs.Question(stem)).relations == (relation,)
 
 
-def test_a_language_model_is_asked_and_read():
-    asked = []
+def test_reply_of_a_language_model_is_parsed():
+    prompts = []
 
-    def ask(prompt):
-        asked.append(prompt)
+    def complete(prompt):
+        prompts.append(prompt)
         relations = '[["red car", "spatial", "road"], ["x", "y", "z"]]'
         return f'Sure: {{"targets": ["Red Car"], "cues": ["road"], "relations": {relations}}}'
 
-    named = LanguageModelNamer(ask).name_objects(fs.Question("Where does it park?", ("A. On the road",)))
+    named = LanguageModelNamer(complete).name_objects(fs.Question("Where does it park?", ("A. On the road",)))
     assert named == fs.Objects(("red car",), ("road",), (fs.Relation("red car", "spatial", "road"),))
-    assert "Where does it park? On the road" in asked[0]
+    assert "Where does it park? On the road" in prompts[0]
 
 
 @pytest.mark.parametrize("reply", ["I don't know", "{broken", '{"targets": "car"}', "[1]"])
-def test_an_unreadable_reply_falls_back_to_the_rules(reply):
+def test_unparsable_reply_falls_back_to_the_rules(reply):
     question = fs.Question("Where is the car?")
     assert LanguageModelNamer(lambda _: reply).name_objects(question) == RuleBasedNamer().name_objects(question)
 
 
-def test_weights_of_the_streams_are_asked_for():
+def test_weights_are_parsed_from_the_reply():
     reply = '{"objects": 0.2, "relevance": 0.3, "subtitles": 0.5}'
     assert LanguageModelNamer(lambda _: reply).weigh(fs.Question("Why?")) == (0.2, 0.3, 0.5)
     assert LanguageModelNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
 
 
-def test_one_text_in_place_of_phrases_is_refused():
+def test_text_instead_of_phrases_is_rejected():
     with pytest.raises(fs.InputError, match="expected lists of phrases"):
         fs.Objects("red car")
 
 
-def test_an_unknown_relation_is_refused():
+def test_unknown_relation_is_rejected():
     with pytest.raises(fs.InputError, match="'beside'; expected one of spatial, attribute, temporal, causal"):
         fs.Objects(("a",), relations=(("a", "beside", "b"),))

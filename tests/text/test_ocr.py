@@ -1,4 +1,4 @@
-"""Text on screen, read for real from pictures drawn here."""
+"""Screen text, read with the real OCR models from drawn frames."""
 
 import sys
 
@@ -7,17 +7,26 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from framesift.errors import MissingExtra
-from framesift.text import ocr as screentext
-from framesift.text.ocr import Line, Sighting, clean, read_screen, rows, same_picture, thumbnail, without_logos
+from framesift.text import ocr
+from framesift.text.ocr import (
+    LineTrack,
+    ScreenLine,
+    clean,
+    is_same_frame,
+    join_rows,
+    read_screen,
+    thumbnail,
+    without_logos,
+)
 
 WIDTH, HEIGHT = 480, 270
-needs_reader = pytest.mark.skipif(
-    not screentext.available()[0], reason="screen text is read with rapidocr: pip install 'framesift[screentext]'"
+needs_ocr = pytest.mark.skipif(
+    not ocr.available()[0], reason="screen text needs rapidocr: pip install 'framesift[screentext]'"
 )
 
 
-def picture(*texts, shade=40, size=22):
-    """Texts as (x, y, words) on a plain ground; x None: centred."""
+def draw_frame(*texts, shade=40, size=22):
+    """Draw texts, (x, y, text), on a plain background; x None: centred."""
     image = Image.new("RGB", (WIDTH, HEIGHT), (shade, shade + 20, shade + 40))
     draw = ImageDraw.Draw(image)
     font = ImageFont.load_default(size)
@@ -28,118 +37,118 @@ def picture(*texts, shade=40, size=22):
 
 
 def subtitle(words, **kwargs):
-    return picture((None, 230, words), **kwargs)
+    return draw_frame((None, 230, words), **kwargs)
 
 
-def read_all(pictures, **kwargs):
-    return read_screen(enumerate(pictures), duration_s=float(len(pictures)), **kwargs)
+def read_all(frames, **kwargs):
+    return read_screen(enumerate(frames), duration_s=float(len(frames)), **kwargs)
 
 
-def told(events):
+def triples(events):
     return [(event.start_s, event.end_s, event.text) for event in events]
 
 
 @pytest.fixture
 def readings(monkeypatch):
-    """The pictures that are really read, counted; the reading itself is left as it is."""
+    """The frames that are read; the OCR itself is unchanged."""
     counted = []
-    load = screentext.load_reader
+    load = ocr.load_ocr
 
     def load_counting():
         read = load()
-        return lambda picture: counted.append(picture) or read(picture)
+        return lambda frame: counted.append(frame) or read(frame)
 
-    monkeypatch.setattr(screentext, "load_reader", load_counting)
+    monkeypatch.setattr(ocr, "load_ocr", load_counting)
     return counted
 
 
-@needs_reader
-def test_text_lasts_from_first_to_last_sighting():
+@needs_ocr
+def test_text_lasts_from_first_to_last_appearance():
     shown = subtitle("Nothing to worry about")
-    events = read_all([picture(), shown, shown, shown, picture()])
-    assert told(events) == [(1, 3, "Nothing to worry about")]
+    events = read_all([draw_frame(), shown, shown, shown, draw_frame()])
+    assert triples(events) == [(1, 3, "Nothing to worry about")]
     assert events[0].source == "screen"
 
 
-@needs_reader
+@needs_ocr
 def test_each_burned_in_subtitle_is_one_event():
     lines = ["You broke my heart", "I should just crush you", "The world has changed"]
-    pictures = [subtitle(line, shade=40 + 30 * k) for line in lines for k in range(2)]
-    assert told(read_all(pictures)) == [(2 * k, 2 * k + 1, line) for k, line in enumerate(lines)]
+    frames = [subtitle(line, shade=40 + 30 * k) for line in lines for k in range(2)]
+    assert triples(read_all(frames)) == [(2 * k, 2 * k + 1, line) for k, line in enumerate(lines)]
 
 
-@needs_reader
+@needs_ocr
 def test_subtitle_of_two_lines_is_one_event():
-    shown = picture((None, 204, "You have your robotics"), (None, 232, "and I want to go to space"))
-    assert told(read_all([shown])) == [(0, 0, "You have your robotics and I want to go to space")]
+    shown = draw_frame((None, 204, "You have your robotics"), (None, 232, "and I want to go to space"))
+    assert triples(read_all([shown])) == [(0, 0, "You have your robotics and I want to go to space")]
 
 
-@needs_reader
-def test_unchanged_pictures_are_read_once(readings):
+@needs_ocr
+def test_unchanged_frames_are_read_once(readings):
     events = read_all([subtitle("Quiet on set")] * 6)
     assert len(readings) == 1
-    assert told(events) == [(0, 5, "Quiet on set")]
+    assert triples(events) == [(0, 5, "Quiet on set")]
 
 
-@needs_reader
-def test_a_changed_line_in_an_unchanged_picture_is_noticed(readings):
+@needs_ocr
+def test_changed_line_in_an_otherwise_unchanged_frame_is_read(readings):
     events = read_all([subtitle("Two minutes left"), subtitle("Speed up please")])
     assert len(readings) == 2
     assert [event.text for event in events] == ["Two minutes left", "Speed up please"]
 
 
-@needs_reader
-def test_permanent_logo_is_no_event():
+@needs_ocr
+def test_permanent_logo_is_dropped():
     logo = (360, 8, "ACME TV")
-    pictures = [picture(logo, shade=20 + 25 * k) for k in range(6)]
-    pictures[2] = picture(logo, (None, 230, "There she is"), shade=90)
-    assert [event.text for event in read_all(pictures)] == ["There she is"]
+    frames = [draw_frame(logo, shade=20 + 25 * k) for k in range(6)]
+    frames[2] = draw_frame(logo, (None, 230, "There she is"), shade=90)
+    assert [event.text for event in read_all(frames)] == ["There she is"]
 
 
-@needs_reader
+@needs_ocr
 def test_the_only_slide_of_a_still_video_is_an_event():
-    assert [event.text for event in read_all([picture((20, 8, "Lecture three"))] * 8)] == ["Lecture three"]
+    assert [event.text for event in read_all([draw_frame((20, 8, "Lecture three"))] * 8)] == ["Lecture three"]
 
 
-@needs_reader
-def test_pictures_without_text_give_nothing():
+@needs_ocr
+def test_frames_without_text_give_no_events():
     noise = np.random.default_rng(0).integers(0, 255, (HEIGHT, WIDTH, 3), dtype=np.uint8)
-    assert read_all([picture(), noise]) == []
+    assert read_all([draw_frame(), noise]) == []
 
 
-@needs_reader
-def test_models_come_from_the_wheel_and_nothing_is_fetched(monkeypatch):
+@needs_ocr
+def test_models_come_from_the_wheel_without_a_download(monkeypatch):
     def refuse(*args, **kwargs):
-        raise AssertionError("a connection was asked for")
+        raise AssertionError("a connection was opened")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
     assert [event.text for event in read_all([subtitle("This is Celia")])] == ["This is Celia"]
 
 
-@needs_reader
-def test_progress_ends_at_the_last_picture():
+@needs_ocr
+def test_progress_ends_at_the_last_frame():
     calls = []
-    read_all([picture()] * 3, progress=lambda stage, done, total: calls.append((done, total)))
+    read_all([draw_frame()] * 3, progress=lambda stage, done, total: calls.append((done, total)))
     assert calls == [(0, 3.0), (1, 3.0), (2, 3.0)]
 
 
-def test_no_pictures_give_no_events(monkeypatch):
-    monkeypatch.setattr(screentext, "load_reader", lambda: lambda picture: [])
+def test_no_frames_give_no_events(monkeypatch):
+    monkeypatch.setattr(ocr, "load_ocr", lambda: lambda frame: [])
     assert read_screen([], duration_s=10.0) == []
 
 
 def line(text, *, confidence=0.9, box=(0.3, 0.85, 0.7, 0.92)):
-    return Line(text, confidence, box)
+    return ScreenLine(text, confidence, box)
 
 
 @pytest.fixture
 def scripted(monkeypatch):
-    """Readings given one by one, for what drawn pictures can't show: a reader's own slips."""
+    """Scripted readings, for what drawn frames can't show: errors of the OCR."""
 
-    def use(*per_picture):
-        left = iter(per_picture)
-        monkeypatch.setattr(screentext, "load_reader", lambda: lambda picture: next(left))
-        return read_all([picture(shade=20 + 20 * k) for k in range(len(per_picture))])
+    def use(*readings):
+        remaining = iter(readings)
+        monkeypatch.setattr(ocr, "load_ocr", lambda: lambda frame: next(remaining))
+        return read_all([draw_frame(shade=20 + 20 * k) for k in range(len(readings))])
 
     return use
 
@@ -148,76 +157,76 @@ def test_small_differences_merge_into_the_most_confident_reading(scripted):
     events = scripted(
         [line("Be tander to her", confidence=0.8)], [line("Be tender to her")], [line("Be tender to hen")]
     )
-    assert told(events) == [(0, 2, "Be tender to her")]
+    assert triples(events) == [(0, 2, "Be tender to her")]
 
 
-def test_text_missed_once_stays_one_event(scripted):
-    assert told(scripted([line("I love you")], [], [line("I love you")])) == [(0, 2, "I love you")]
+def test_text_missed_once_is_one_event(scripted):
+    assert triples(scripted([line("I love you")], [], [line("I love you")])) == [(0, 2, "I love you")]
 
 
 def test_the_same_text_much_later_is_a_new_event(scripted):
     again = [line("I love you")]
-    assert told(scripted(again, [], [], [], again)) == [(0, 0, "I love you"), (4, 4, "I love you")]
+    assert triples(scripted(again, [], [], [], again)) == [(0, 0, "I love you"), (4, 4, "I love you")]
 
 
 def test_running_clock_at_the_edge_is_a_logo(scripted):
     def clock(k):
-        return Line(f"REC 00:1{k}:{k}{k}", 0.95, (0.02, 0.02, 0.3, 0.08))
+        return ScreenLine(f"REC 00:1{k}:{k}{k}", 0.95, (0.02, 0.02, 0.3, 0.08))
 
     assert scripted(*([clock(k)] for k in range(6))) == []
 
 
-def test_half_read_logo_goes_with_the_logo():
+def test_partly_read_logo_is_dropped_with_the_logo():
     box = (0.02, 0.02, 0.3, 0.08)
-    logo = Sighting(line("ACME TV NEWS", box=box), line("ACME TV NEWS", box=box), 0.0, 9.0, pictures=9)
-    half = Sighting(line("ACM", box=(0.02, 0.02, 0.1, 0.08)), line("ACM"), 4.0, 4.0)
+    logo = LineTrack(line("ACME TV NEWS", box=box), line("ACME TV NEWS", box=box), 0.0, 9.0, frames=9)
+    half = LineTrack(line("ACM", box=(0.02, 0.02, 0.1, 0.08)), line("ACM"), 4.0, 4.0)
     assert without_logos([logo, half], 10) == []
 
 
-def test_lasting_text_in_the_middle_is_no_logo():
+def test_permanent_text_in_the_middle_is_kept():
     title = line("The theory of everything", box=(0.2, 0.45, 0.8, 0.55))
-    sighting = Sighting(title, title, 0.0, 9.0, pictures=10)
-    assert without_logos([sighting], 10) == [sighting]
+    track = LineTrack(title, title, 0.0, 9.0, frames=10)
+    assert without_logos([track], 10) == [track]
 
 
 def test_boxes_side_by_side_are_one_line():
     parts = [line("40 YEARS", box=(0.3, 0.5, 0.5, 0.56)), line("LATER", box=(0.52, 0.5, 0.64, 0.56))]
-    assert [part.text for part in rows(parts[::-1])] == ["40 YEARS LATER"]
+    assert [part.text for part in join_rows(parts[::-1])] == ["40 YEARS LATER"]
 
 
-def test_texts_far_apart_on_one_row_stay_apart():
+def test_distant_texts_on_one_row_stay_separate():
     parts = [line("HOME 2", box=(0.0, 0.0, 0.12, 0.06)), line("LIVE", box=(0.9, 0.0, 1.0, 0.06))]
-    assert [part.text for part in rows(parts)] == ["HOME 2", "LIVE"]
+    assert [part.text for part in join_rows(parts)] == ["HOME 2", "LIVE"]
 
 
-def test_control_characters_are_stripped():
+def test_control_characters_are_removed():
     assert clean("pay\x1b[31m\u202enow\x00\u2066 \ufeff!") == "pay [31m now !"
 
 
-def test_joiners_that_belong_to_the_spelling_stay():
+def test_joiners_that_belong_to_the_spelling_are_kept():
     assert clean("می\u200cخواهم") == "می\u200cخواهم"
 
 
-def test_compression_noise_is_the_same_picture():
+def test_compression_noise_does_not_change_a_frame():
     shown = subtitle("Memory override in progress")
     noise = np.random.default_rng(1).normal(0, 6, shown.shape)
     noisy = (shown + noise).clip(0, 255).astype(np.uint8)
-    assert same_picture(thumbnail(shown), thumbnail(noisy))
+    assert is_same_frame(thumbnail(shown), thumbnail(noisy))
 
 
-def test_pictures_of_another_size_differ():
-    assert not same_picture(thumbnail(picture()), thumbnail(picture()[:200]))
+def test_frames_of_different_sizes_differ():
+    assert not is_same_frame(thumbnail(draw_frame()), thumbnail(draw_frame()[:200]))
 
 
-def test_absent_extra_is_named_with_its_remedy(monkeypatch):
-    monkeypatch.setattr(screentext.importlib.util, "find_spec", lambda name: None)
-    usable, why = screentext.available()
-    assert not usable and "pip install 'framesift[screentext]'" in why
+def test_missing_extra_is_reported_with_its_remedy(monkeypatch):
+    monkeypatch.setattr(ocr.importlib.util, "find_spec", lambda name: None)
+    usable, reason = ocr.available()
+    assert not usable and "pip install 'framesift[screentext]'" in reason
     with pytest.raises(MissingExtra, match="rapidocr"):
         read_screen([], duration_s=1.0)
 
 
-def test_asking_whether_it_can_run_imports_no_reader(monkeypatch):
+def test_availability_check_imports_no_ocr(monkeypatch):
     monkeypatch.delitem(sys.modules, "rapidocr", raising=False)
-    screentext.available()
+    ocr.available()
     assert "rapidocr" not in sys.modules

@@ -1,4 +1,4 @@
-"""Questions as people write them, one by one and in files."""
+"""Parsing of questions with options in the text, and of files of questions."""
 
 import json
 
@@ -19,7 +19,7 @@ from framesift.types import Question
         "Why does Tom leave? A: He is sad B: He is late",
     ],
 )
-def test_options_are_found_inside_the_question(text):
+def test_options_inside_the_text_are_parsed(text):
     assert parse_question(text) == Question("Why does Tom leave?", ("He is sad", "He is late"))
 
 
@@ -27,11 +27,11 @@ def test_options_are_found_inside_the_question(text):
     "text",
     ["What is vitamin B. good for?", "Is plan A) better?", "A) this B) that", "Who met the U.S. president?"],
 )
-def test_text_without_a_row_of_letters_is_the_question(text):
+def test_text_without_option_letters_is_the_question(text):
     assert parse_question(text) == Question(text)
 
 
-def test_given_options_leave_the_text_alone():
+def test_given_options_leave_the_text_unchanged():
     assert parse_question("Which? A) x B) y", ["one", "two"]) == Question("Which? A) x B) y", ("one", "two"))
 
 
@@ -41,7 +41,7 @@ def _read(tmp_path, name, text):
     return read_questions(path)
 
 
-def test_json_takes_texts_and_objects_in_the_benchmarks_own_words(tmp_path):
+def test_json_holds_texts_or_objects_with_benchmark_keys(tmp_path):
     rows = [
         "Why?",
         {"id": "v1_0", "question": "Which?", "candidates": ["x", "y"]},
@@ -54,10 +54,13 @@ def test_json_takes_texts_and_objects_in_the_benchmarks_own_words(tmp_path):
 
 
 def test_jsonl_skips_blank_lines(tmp_path):
-    assert [a.question.text for a in _read(tmp_path, "q.jsonl", '"One?"\n\n{"question": "Two?"}\n')] == ["One?", "Two?"]
+    assert [row.question.text for row in _read(tmp_path, "q.jsonl", '"One?"\n\n{"question": "Two?"}\n')] == [
+        "One?",
+        "Two?",
+    ]
 
 
-def test_csv_takes_options_in_one_cell_or_in_columns(tmp_path):
+def test_csv_has_options_in_one_cell_or_in_columns(tmp_path):
     (one,) = _read(tmp_path, "one.csv", "question,options\nWhich?,this | that\n")
     (two,) = _read(tmp_path, "two.csv", 'Question,A,B\n"Which, then?",this,that\n')
     (three,) = _read(tmp_path, "three.tsv", "question\toption 0\toption 1\nWhich?\tthis\tthat\n")
@@ -70,13 +73,13 @@ def test_csv_options_may_be_a_json_list(tmp_path):
     assert one.question.options == ("a, b", "c")
 
 
-def test_text_has_a_question_a_line_and_comments(tmp_path):
-    asked = _read(tmp_path, "q.txt", "\ufeff# mine\nWhy?\n\nWhich? A) x B) y\n")
-    assert [a.question for a in asked] == [Question("Why?"), Question("Which?", ("x", "y"))]
+def test_text_file_has_one_question_per_line_and_comments(tmp_path):
+    rows = _read(tmp_path, "q.txt", "\ufeff# mine\nWhy?\n\nWhich? A) x B) y\n")
+    assert [row.question for row in rows] == [Question("Why?"), Question("Which?", ("x", "y"))]
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("q.json", "{", "is not JSON"),
         ("q.json", "3", "expected a list"),
@@ -89,12 +92,12 @@ def test_text_has_a_question_a_line_and_comments(tmp_path):
         ("q.txt", "# nothing\n", "contains no question"),
     ],
 )
-def test_bad_file_is_named_with_the_place(tmp_path, name, text, said):
-    with pytest.raises(InputError, match=said):
+def test_bad_file_is_reported_with_the_place(tmp_path, name, text, message):
+    with pytest.raises(InputError, match=message):
         _read(tmp_path, name, text)
 
 
-def test_missing_and_binary_files_are_named(tmp_path):
+def test_missing_and_binary_files_are_reported(tmp_path):
     with pytest.raises(InputError, match="nowhere"):
         read_questions(tmp_path / "nowhere.json")
     (tmp_path / "q.json").write_bytes(b"\xff\xfe\x00\x81")

@@ -1,4 +1,4 @@
-"""Which engine is taken, what is missing, and Whisper, for real."""
+"""Choice of the speech engine, missing packages and weights, and Whisper with a tiny real model."""
 
 import os
 import re
@@ -17,23 +17,23 @@ from framesift.video.audio import RATE
 from helpers.sounds import INSTALL, needs_moonshine, needs_whisper, noise, write_sound
 
 
-def write_whisper(folder, says):
-    """A real Whisper of one tiny layer, which says the words `says` in two seconds whenever it hears a voice."""
+def write_whisper(folder, text):
+    """Write a Whisper model of one tiny layer that outputs `text`, in two seconds, for any voice."""
     import tokenizers
     from ctranslate2.specs import whisper_spec
     from faster_whisper.tokenizer import _LANGUAGE_CODES
 
     width, heads = 64, 2
     letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    spoken_words = [f"Ġ{word}" for word in says.split()]
+    spoken_words = [f"Ġ{word}" for word in text.split()]
     tokens = [*letters, *dict.fromkeys(spoken_words)]
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({token: k for k, token in enumerate(tokens)}, []))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
     languages = [f"<|{code}|>" for code in sorted(_LANGUAGE_CODES)]
     tasks = ["translate", "transcribe", "startoflm", "startofprev", "nospeech", "notimestamps"]
-    marks = ["<|endoftext|>", "<|startoftranscript|>", *languages, *(f"<|{task}|>" for task in tasks)]
-    tokenizer.add_special_tokens([tokenizers.AddedToken(mark, special=True) for mark in marks])
+    special = ["<|endoftext|>", "<|startoftranscript|>", *languages, *(f"<|{task}|>" for task in tasks)]
+    tokenizer.add_special_tokens([tokenizers.AddedToken(mark, special=True) for mark in special])
     ids = tokenizer.get_vocab()
     vocabulary = [*sorted(ids, key=ids.__getitem__), *(f"<|{k * 0.02:.2f}|>" for k in range(1501))]
 
@@ -54,25 +54,25 @@ def write_whisper(folder, says):
     encoder, decoder = spec.encoder, spec.decoder
     encoder.conv1.weight, encoder.conv1.bias = zeros(width, 80, 3), zeros(width)
     encoder.conv2.weight, encoder.conv2.bias = zeros(width, width, 3), zeros(width)
-    # Words are timed by where the decoder looks: place k looks at the k-th 0.4 s.
+    # Words are timed by attention: position k attends to the k-th 0.4 s.
     encoder.position_encodings.encodings = zeros(1500, width)
     for step in range(20 * width):
         encoder.position_encodings.encodings[step, step // 20] = 10.0
-    for room in (encoder, decoder):
-        fill(room)
-        fill(room.layer[0].self_attention, 3 * width, width)
-        fill_forward(room.layer[0].ffn)
-    across = decoder.layer[0].attention
-    fill(across, width, 2 * width, width)
-    for part in across.linear[:2]:
+    for module in (encoder, decoder):
+        fill(module)
+        fill(module.layer[0].self_attention, 3 * width, width)
+        fill_forward(module.layer[0].ffn)
+    cross_attention = decoder.layer[0].attention
+    fill(cross_attention, width, 2 * width, width)
+    for part in cross_attention.linear[:2]:
         part.weight[:width] = np.eye(width)
-    # The place of a token alone decides the next one: times and words.
+    # The position of a token alone determines the next one.
     decoder.embeddings.weight, decoder.projection.weight = zeros(len(vocabulary), width), zeros(len(vocabulary), width)
     decoder.position_encodings.encodings = zeros(448, width)
     script = ["<|0.00|>", *spoken_words, "<|2.00|>", "<|endoftext|>"]
-    for place, token in enumerate(script):
-        decoder.position_encodings.encodings[place, place] = 10.0
-        decoder.projection.weight[vocabulary.index(token), place] = 3.0
+    for position, token in enumerate(script):
+        decoder.position_encodings.encodings[position, position] = 10.0
+        decoder.projection.weight[vocabulary.index(token), position] = 3.0
     spec.register_vocabulary(vocabulary)
     spec.config.lang_ids = [ids[mark] for mark in languages]
     spec.config.suppress_ids, spec.config.suppress_ids_begin, spec.config.alignment_heads = [], [], [[0, 0]]
@@ -85,26 +85,26 @@ def write_whisper(folder, says):
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """An empty cache of the model hub; call it to put a model's files there."""
+    """An empty cache of the model hub; call it to add a model's files."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.file_download.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
 
     def put(repo, files=speech.WHISPER_FILES):
-        place = tmp_path / "hub" / ("models--" + repo.replace("/", "--"))
-        (place / "refs").mkdir(parents=True)
-        (place / "refs" / "main").write_text("abc")
-        (place / "snapshots" / "abc").mkdir(parents=True)
+        folder = tmp_path / "hub" / ("models--" + repo.replace("/", "--"))
+        (folder / "refs").mkdir(parents=True)
+        (folder / "refs" / "main").write_text("abc")
+        (folder / "snapshots" / "abc").mkdir(parents=True)
         for name in files:
-            (place / "snapshots" / "abc" / name).write_text("")
-        return place / "snapshots" / "abc"
+            (folder / "snapshots" / "abc" / name).write_text("")
+        return folder / "snapshots" / "abc"
 
     return put
 
 
 @needs_whisper
 @needs_moonshine
-def test_whisper_from_a_folder_tells_words_language_and_times(beckett, tmp_path, caplog):
-    folder = write_whisper(tmp_path / "model", says="Go to space now.")
+def test_whisper_from_a_folder_gives_words_language_and_times(beckett, tmp_path, caplog):
+    folder = write_whisper(tmp_path / "model", text="Go to space now.")
     path = write_sound(tmp_path / "late.mkv", beckett, start_s=20.0, pictures_s=31.0)
     with caplog.at_level("INFO", logger="framesift"):
         events = recognise(path, engine=f"whisper:{folder}")
@@ -115,13 +115,13 @@ def test_whisper_from_a_folder_tells_words_language_and_times(beckett, tmp_path,
 
 @needs_whisper
 @pytest.mark.parametrize("samples", [np.zeros(8 * RATE), noise(8)], ids=["silence", "noise"])
-def test_whisper_is_not_heard_where_there_is_no_voice(samples, tmp_path):
-    folder = write_whisper(tmp_path / "model", says="Thank you so much.")
+def test_whisper_gives_no_events_without_a_voice(samples, tmp_path):
+    folder = write_whisper(tmp_path / "model", text="Thank you so much.")
     assert recognise(write_sound(tmp_path / "empty.wav", samples), engine=f"whisper:{folder}") == []
 
 
 @needs_whisper
-def test_weights_that_are_broken_are_an_error_that_names_them(tmp_path):
+def test_broken_weights_are_reported_with_their_folder(tmp_path):
     for name in speech.WHISPER_FILES:
         (tmp_path / name).write_text("{}")
     with pytest.raises(InputError, match="can't be loaded"):
@@ -129,13 +129,13 @@ def test_weights_that_are_broken_are_an_error_that_names_them(tmp_path):
 
 
 @needs_whisper
-def test_a_folder_without_weights_is_an_error_that_names_the_file(tmp_path):
+def test_folder_without_weights_is_reported_with_the_missing_file(tmp_path):
     with pytest.raises(InputError, match="has no model.bin"):
         engine_name(f"whisper:{tmp_path}")
 
 
 @needs_whisper
-def test_auto_takes_whisper_where_its_weights_are_on_this_machine(hub):
+def test_auto_prefers_whisper_if_its_weights_are_cached(hub):
     hub("Systran/faster-whisper-tiny")
     hub("Systran/faster-whisper-small")
     assert engine_name() == engine_name("whisper") == "whisper:small"
@@ -143,20 +143,20 @@ def test_auto_takes_whisper_where_its_weights_are_on_this_machine(hub):
 
 @needs_whisper
 @needs_moonshine
-def test_auto_takes_moonshine_where_no_weights_are(hub):
+def test_auto_uses_moonshine_without_whisper_weights(hub):
     assert engine_name() == "moonshine"
     assert speech.available() == (True, "")
 
 
 @needs_whisper
 @needs_moonshine
-def test_weights_that_came_in_part_do_not_count(hub):
+def test_incomplete_weights_are_ignored(hub):
     hub("Systran/faster-whisper-small", files=("model.bin", "config.json"))
     assert engine_name() == "moonshine"
 
 
 @needs_whisper
-def test_a_hub_name_is_found_on_this_machine(hub):
+def test_hub_name_is_resolved_in_the_cache(hub):
     folder = hub("someone/faster-whisper-elvish")
     assert engine_name("whisper:someone/faster-whisper-elvish") == "whisper:someone/faster-whisper-elvish"
     assert os.path.samefile(speech._whisper_folder("someone/faster-whisper-elvish"), folder)
@@ -164,25 +164,25 @@ def test_a_hub_name_is_found_on_this_machine(hub):
 
 @needs_whisper
 @pytest.mark.parametrize("engine", ["whisper", "whisper:small", "whisper:Systran/faster-whisper-small"])
-def test_absent_weights_are_named_with_the_command_that_fetches_them(engine, hub):
+def test_missing_weights_are_reported_with_the_download_command(engine, hub):
     with pytest.raises(InputError, match="hf download Systran/faster-whisper-small"):
         engine_name(engine)
 
 
 @needs_whisper
-def test_an_unknown_size_lists_the_known_ones(hub):
+def test_unknown_size_lists_the_known_ones(hub):
     with pytest.raises(UnknownName, match="turbo, .*small"):
         engine_name("whisper:gigantic")
 
 
 @needs_whisper
-def test_a_model_for_english_refuses_another_language(hub, tmp_path):
+def test_english_model_rejects_another_language(hub, tmp_path):
     hub("Systran/faster-whisper-base.en")
     with pytest.raises(InputError, match="use whisper:base"):
         recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="whisper:base.en", language="fr")
 
 
-def test_asking_for_the_engine_loads_no_model():
+def test_availability_check_loads_no_model():
     code = (
         "import sys; from framesift.text import speech; speech.available()\n"
         "print(sorted({'moonshine_voice', 'faster_whisper', 'ctranslate2', 'torch'} & set(sys.modules)))"
@@ -192,7 +192,7 @@ def test_asking_for_the_engine_loads_no_model():
 
 
 @pytest.mark.parametrize("engine", ["auto", "moonshine", "whisper", "whisper:small"])
-def test_absent_extra_is_named_with_its_remedy(engine, monkeypatch):
+def test_missing_extra_is_reported_with_its_remedy(engine, monkeypatch):
     for module in (speech, moonshine):
         monkeypatch.setattr(module, "is_installed", lambda package: False)
     with pytest.raises(MissingExtra, match=re.escape(INSTALL)):
@@ -200,7 +200,7 @@ def test_absent_extra_is_named_with_its_remedy(engine, monkeypatch):
     assert speech.available()[0] is False and INSTALL in speech.available()[1]
 
 
-def test_an_unknown_engine_lists_the_known_ones():
+def test_unknown_engine_lists_the_known_ones():
     with pytest.raises(UnknownName, match="moonshine, whisper"):
         engine_name("parrot")
 
@@ -211,7 +211,7 @@ def segment(**changed):
     return SimpleNamespace(words=[spoken_word], **{**measures, **changed})
 
 
-def test_a_segment_keeps_its_words_on_the_videos_clock():
+def test_words_of_a_segment_have_times_in_the_video():
     assert segment_words(segment(), 60.0) == [Word(61.0, 61.5, " Hello")]
 
 
@@ -220,5 +220,5 @@ def test_a_segment_keeps_its_words_on_the_videos_clock():
     [{"no_speech_prob": 0.9, "avg_logprob": -1.3}, {"avg_logprob": -2.5}, {"compression_ratio": 3.0}],
     ids=["no speech", "unlikely", "repeats itself"],
 )
-def test_a_segment_that_fails_whispers_own_measures_is_dropped(measures):
+def test_segment_that_fails_whispers_thresholds_is_dropped(measures):
     assert segment_words(segment(**measures), 0.0) == []

@@ -1,4 +1,4 @@
-"""Text tracks inside videos, in clips made on the spot."""
+"""Text tracks inside generated videos."""
 
 import contextlib
 import struct
@@ -22,7 +22,7 @@ def mov_text(text):
 
 
 def make_clip(path, *tracks, start_ms=0):
-    """A clip of two seconds with tracks of (codec, language, disposition, [(start ms, end ms, bytes)])."""
+    """Write a clip of two seconds with tracks of (codec, language, disposition, [(start ms, end ms, bytes)])."""
     with av.open(str(path), "w") as out:
         video = out.add_stream("mpeg4", rate=5)
         video.width, video.height, video.pix_fmt = 32, 32, "yuv420p"
@@ -38,9 +38,9 @@ def make_clip(path, *tracks, start_ms=0):
                 packet.pts = packet.dts = start + start_ms
                 packet.duration = end - start
                 packets.append(packet)
-        picture = np.zeros((32, 32, 3), np.uint8)
+        image = np.zeros((32, 32, 3), np.uint8)
         for k in range(10):
-            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame = av.VideoFrame.from_ndarray(image, format="rgb24")
             frame.pts, frame.time_base = k + start_ms // 200, Fraction(1, 5)
             out.mux(video.encode(frame))
         out.mux(video.encode(None))
@@ -75,7 +75,7 @@ def test_webvtt_voices_become_speakers(tmp_path):
     assert read_track(path)[0].text == "Ann: Hi"
 
 
-def test_times_count_from_the_containers_start(tmp_path):
+def test_times_are_relative_to_the_containers_start(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(200, 700, b"Hi")]), start_ms=60_000)
     with av.open(str(path)) as container:
         assert container.start_time == 60_000_000
@@ -102,21 +102,21 @@ def tracks_clip(folder):
         ({"index": 1}, "forced"),
     ],
 )
-def test_the_track_is_the_one_asked_for_or_the_default(tmp_path, options, text):
+def test_requested_track_or_the_default_is_read(tmp_path, options, text):
     assert read_track(tracks_clip(tmp_path), **options)[0].text == text
 
 
-def test_an_index_that_is_no_text_track_lists_those_there_are(tmp_path):
+def test_index_of_no_text_track_lists_the_tracks(tmp_path):
     with pytest.raises(InputError, match=r"no text track 0; it has track 1 \w+ \(eng\), track 2"):
         read_track(tracks_clip(tmp_path), index=0)
 
 
-def test_a_video_without_tracks_says_so(tmp_path):
+def test_video_without_tracks_is_rejected(tmp_path):
     with pytest.raises(InputError, match="has no subtitle track"):
         read_track(make_clip(tmp_path / "a.mp4"))
 
 
-def test_picture_tracks_are_named_and_refused(tmp_path):
+def test_image_tracks_are_listed_and_rejected(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("hdmv_pgs_subtitle", "eng", 1, [(0, 500, b"\x80\0\0")]))
     with pytest.raises(InputError, match="has no text track, only track 1 .*pgs"):
         read_track(path)
@@ -129,7 +129,7 @@ def test_track_of_blank_cues_contains_no_events(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"not a video" * 99, b"#EXTM3U\n#EXTINF:1,\nfile:///etc/hostname\n"])
-def test_what_is_no_video_is_an_input_error(tmp_path, content):
+def test_file_that_is_not_a_video_is_an_input_error(tmp_path, content):
     path = tmp_path / "a.mp4"
     path.write_bytes(content)
     with pytest.raises(InputError, match="expected a video such as MP4"):
@@ -138,7 +138,7 @@ def test_what_is_no_video_is_an_input_error(tmp_path, content):
         read_track(tmp_path / "missing.mp4")
 
 
-def test_a_damaged_clip_never_fails_otherwise(tmp_path):
+def test_damaged_clip_gives_events_or_an_input_error(tmp_path):
     whole = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(0, 500, b"Hi"), (600, 900, b"Ho")])).read_bytes()
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -150,8 +150,8 @@ def test_a_damaged_clip_never_fails_otherwise(tmp_path):
             assert read_track(tmp_path / "b.mkv")
 
 
-@pytest.mark.skipif(not NASA.exists(), reason="the sample clips are not here")
-def test_a_real_clip_with_text_in_mp4():
+@pytest.mark.skipif(not NASA.exists(), reason="the sample clips are missing")
+def test_sample_clip_with_mp4_text():
     events = read_track(NASA)
     assert triples(events)[0] == (0.21, 4.26, "NAR: This is the optical and science segment of the Webb")
     assert [e.text for e in events][2:] == [

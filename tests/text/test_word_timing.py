@@ -1,4 +1,4 @@
-"""Words into sentence-like events, and what engines invent left out."""
+"""Grouping of words into sentence-like events, and removal of hallucinated text."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from framesift.types import Event
 
 
 def words(text, *, start_s=0.0, each_s=0.4, pauses=()):
-    """Words of equal length; pauses: {number of a word: seconds of silence before it}."""
+    """Words of equal duration; pauses: {index of a word: seconds of silence before it}."""
     out, at = [], start_s
     for number, token in enumerate(text.split()):
         at += dict(pauses).get(number, 0.0)
@@ -20,24 +20,24 @@ def texts(events):
     return [event.text for event in events]
 
 
-def test_an_utterance_is_cut_at_its_pauses():
+def test_utterance_is_split_at_pauses():
     events = split_sentences(words("we have to follow our passions", pauses={3: 1.0}))
     assert texts(events) == ["we have to", "follow our passions"]
     assert events[1].start_s == pytest.approx(2.2)
 
 
-def test_an_utterance_is_cut_after_its_sentences():
+def test_utterance_is_split_after_sentences():
     assert texts(split_sentences(words("This is pretty freaky. Should you be here?"))) == [
         "This is pretty freaky.",
         "Should you be here?",
     ]
 
 
-def test_a_last_short_word_stays_with_its_sentence():
+def test_short_last_sentence_is_joined_to_the_one_before():
     assert texts(split_sentences(words("It is not my fault. Sorry."))) == ["It is not my fault. Sorry."]
 
 
-def test_a_long_sentence_is_cut_after_a_comma_into_readable_parts():
+def test_long_sentence_is_split_after_a_comma():
     text = "I am having nightmares of giant claws at night now, and they chase me through the whole town every time"
     events = split_sentences(words(text))
     assert texts(events)[0].endswith("now,")
@@ -45,7 +45,7 @@ def test_a_long_sentence_is_cut_after_a_comma_into_readable_parts():
     assert " ".join(texts(events)) == text
 
 
-def test_words_of_languages_without_spaces_are_joined_without():
+def test_words_of_languages_without_spaces_are_joined_directly():
     line = [Word(0.3 * k, 0.3 * k + 0.3, letter) for k, letter in enumerate("我爱你。")]
     assert texts(split_sentences(line)) == ["我爱你。"]
 
@@ -54,25 +54,25 @@ def test_words_of_languages_without_spaces_are_joined_without():
     "text",
     ["", "…", "♪ ♪", "you", "Thanks for watching!", "go go go go go go go", "I am. I am. " * 20],
 )
-def test_what_engines_invent_is_known(text):
+def test_typical_hallucinations_are_recognised(text):
     assert is_hallucination(Event(0.0, 5.0, text, source="speech"))
 
 
-def test_more_letters_than_anybody_can_say_are_invented():
+def test_text_too_long_for_its_duration_is_a_hallucination():
     text = "There is a lesson to be learned from this, could have gone worse"
     assert is_hallucination(Event(0.0, 0.5, text)) and not is_hallucination(Event(0.0, 4.0, text))
 
 
 @pytest.mark.parametrize("text", ["No!", "Go, go, go!", "Thank you.", "You know...", "我爱你", "It's 10 o'clock"])
-def test_what_people_say_is_kept(text):
+def test_real_speech_is_no_hallucination(text):
     assert not is_hallucination(Event(0.0, 1.5, text, source="speech"))
 
 
-def test_a_loop_over_many_events_leaves_one():
+def test_loop_of_many_events_is_reduced_to_one():
     loop = [Event(k, k + 1, "We're only one.", source="speech") for k in range(8)]
     assert without_loops([*loop, Event(9, 10, "Go!")]) == [loop[0], Event(9, 10, "Go!")]
 
 
-def test_a_line_said_three_times_stays():
-    said = [Event(k, k + 1, "Sorry.", source="speech") for k in range(3)]
-    assert without_loops(said) == said
+def test_line_spoken_three_times_is_kept():
+    spoken = [Event(k, k + 1, "Sorry.", source="speech") for k in range(3)]
+    assert without_loops(spoken) == spoken

@@ -1,7 +1,7 @@
-"""What is written on screen, as events.
+"""Screen text as events, through OCR.
 
-rapidocr reads the pictures, because its detector and recogniser come inside its wheel and run without a network.
-Reading a picture takes a good part of a second, so a picture is read only where it differs from the last one read.
+rapidocr is used because its detector and recogniser are inside its wheel and run offline. OCR of a frame takes a good
+part of a second, so a frame is read only if it differs from the last one read.
 """
 
 import importlib.util
@@ -22,34 +22,34 @@ from framesift.progress import Progress, ignore_progress
 from framesift.types import Event
 from framesift.types.vectors import Array
 
-Reader = Callable[[Array], "list[Line]"]
+LineReader = Callable[[Array], "list[ScreenLine]"]
 
 INSTALL = "pip install 'framesift[screentext]'"
 
-# The picture is compared as a grey thumbnail of this width in squares of this side, so that a line of subtitles, which
-# hardly moves the mean of the whole picture, is noticed.
+# Frames are compared as grey thumbnails of this width, in squares of this side, so that a change of a subtitle line,
+# which hardly changes the mean of the frame, is detected.
 THUMBNAIL_WIDTH = 96
 SQUARE = 6
-# Grey levels (of 255) by which one square's mean may differ in the same picture: compression noise stays below it.
-SAME_LEVEL = 5.0
+# Grey levels (of 255) by which the mean of a square may differ in equal frames: compression noise stays below it.
+MAX_LEVEL_DIFFERENCE = 5.0
 
-# Pictures are read at a short side of at least the first and a long side of at most the second. On pictures 240 high,
-# enlarging to 416 read as much as to rapidocr's own 736 in under half the time; the second only bounds the time.
+# Frames are scaled to a short side of at least the first and a long side of at most the second. At a height of 240,
+# enlarging to 416 recognised as much as rapidocr's default of 736 in under half the time; the second bounds the time.
 SHORT_SIDE = 416
 LONG_SIDE = 1280
-LEAST_CONFIDENCE = 0.75
-# Likeness of two readings of the same text, and how little the place of one may overlap the other's.
-SAME_TEXT = 0.75
-SAME_PLACE = 0.3
-# A text missed once or for no longer than this is still the same sighting.
-MISSED_READINGS = 1
-MISSED_S = 2.5
+MIN_CONFIDENCE = 0.75
+# Text similarity and box overlap (IoU) from which two readings are the same line.
+MIN_SIMILARITY = 0.75
+MIN_OVERLAP = 0.3
+# A line missed in this many readings, for at most this long, is still the same.
+MAX_MISSED_READINGS = 1
+MAX_MISSED_S = 2.5
 
-# A logo: small, at the edge, there in more than this share of the pictures, however many readings it takes.
+# A logo is small, at the edge and in more than this share of the frames, judged only after enough readings.
 LOGO_SHARE = 0.5
 LOGO_EDGE = 0.2
 LOGO_HEIGHT = 0.15
-LOGO_READINGS = 4
+MIN_LOGO_READINGS = 4
 
 _DIGITS = re.compile(r"\d+")
 _JOINERS = {"\u200c", "\u200d"}  # invisible, but part of the spelling in several scripts
@@ -58,8 +58,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Line:
-    """A line of text in one picture. box: left, top, right, bottom as shares of the picture's width and height."""
+class ScreenLine:
+    """A line of text in one frame. box: left, top, right, bottom as shares of the frame's width and height."""
 
     text: str
     confidence: float
@@ -67,17 +67,17 @@ class Line:
 
 
 @dataclass
-class Sighting:
-    """A line followed from picture to picture; `best` is its most confident reading."""
+class LineTrack:
+    """A line tracked over frames; `best` is its most confident reading."""
 
-    best: Line
-    latest: Line
+    best: ScreenLine
+    latest: ScreenLine
     first_s: float
     last_s: float
-    pictures: int = 1
+    frames: int = 1
     missed: int = 0
 
-    def see(self, line: Line, time_s: float) -> None:
+    def add(self, line: ScreenLine, time_s: float) -> None:
         if line.confidence > self.best.confidence:
             self.best = line
         self.latest, self.last_s, self.missed = line, time_s, 0
@@ -86,67 +86,63 @@ class Sighting:
 def read_screen(
     frames: Iterable[tuple[float, Array]], *, duration_s: float, progress: Progress = ignore_progress
 ) -> list[Event]:
-    """The text in the pictures, each from its first to its last sighting.
+    """Read the text in frames, one event from its first to its last appearance.
 
-    frames: (time, picture) in time order, one held at a time; pictures (H, W, 3) RGB uint8. Lines that stand together
-    for the same time, such as a subtitle of two lines, are one event. What stays at the picture's edge for most of
-    the video, such as a channel's logo, is none. progress is called with the seconds done and the seconds in all.
+    frames: (time, frame) in time order, one held in memory at a time; each frame (H, W, 3) RGB uint8. Adjacent lines
+    that are visible for the same time, such as a subtitle of two lines, are one event. Text that stays at the edge for
+    most of the video, such as a channel's logo, is dropped. progress is called with the seconds done and in total.
     """
-    read = load_reader()
-    followed = Follower()
+    read = load_ocr()
+    tracker = LineTracker()
     last: Array | None = None
-    seen = readings = 0
-    for time_s, picture in frames:
-        seen += 1
-        now = thumbnail(picture)
-        if last is not None and same_picture(last, now):
-            followed.same(time_s)
+    count = readings = 0
+    for time_s, frame in frames:
+        count += 1
+        current = thumbnail(frame)
+        if last is not None and is_same_frame(last, current):
+            tracker.repeat(time_s)
         else:
-            followed.update(read(picture), time_s)
-            last = now
+            tracker.update(read(frame), time_s)
+            last = current
             readings += 1
         progress("screen text", time_s, max(duration_s, time_s))
-    found = followed.finish()
-    kept = found if readings < LOGO_READINGS else without_logos(found, seen)
-    log.info(
-        "screen text: read %d of %d pictures, %d lines, %d of a logo", readings, seen, len(kept), len(found) - len(kept)
-    )
-    return together(kept)
+    tracks = tracker.finish()
+    text_tracks = tracks if readings < MIN_LOGO_READINGS else without_logos(tracks, count)
+    logos = len(tracks) - len(text_tracks)
+    log.info("screen text: read %d of %d frames, %d lines, %d of a logo", readings, count, len(text_tracks), logos)
+    return merge_adjacent(text_tracks)
 
 
 def available() -> tuple[bool, str]:
-    """Whether `read_screen` can run here; if not, the sentence that says why and what to install."""
+    """Return whether `read_screen` can run and, if not, the reason and what to install."""
     try:
-        _models()
+        _find_models()
     except FramesiftError as error:
         return False, str(error)
     return True, ""
 
 
-# pictures -------------------------------------------------------------------------------------------------------------
-
-
-def thumbnail(picture: Array) -> Array:
-    """Grey (h, 96) float32, each value the mean of its part of the picture."""
-    height, width = picture.shape[:2]
+def thumbnail(frame: Array) -> Array:
+    """Scale a frame to grey (h, 96) float32, each value the mean of its area."""
+    height, width = frame.shape[:2]
     size = THUMBNAIL_WIDTH, max(SQUARE, round(THUMBNAIL_WIDTH * height / width))
-    grey = Image.fromarray(picture).convert("L").resize(size, Image.Resampling.BOX)
+    grey = Image.fromarray(frame).convert("L").resize(size, Image.Resampling.BOX)
     return np.asarray(grey, dtype=np.float32)
 
 
-def same_picture(one: Array, other: Array) -> bool:
-    """Whether no square of the two thumbnails differs by more than noise."""
+def is_same_frame(one: Array, other: Array) -> bool:
+    """Return whether no square of two thumbnails differs by more than noise."""
     if one.shape != other.shape:
         return False
-    apart = np.abs(one - other)
-    rows, columns = (np.arange(0, size, SQUARE) for size in apart.shape)
-    sums = np.add.reduceat(np.add.reduceat(apart, rows, axis=0), columns, axis=1)
-    sizes = np.outer(np.diff([*rows, apart.shape[0]]), np.diff([*columns, apart.shape[1]]))
-    return bool((sums / sizes).max() <= SAME_LEVEL)
+    difference = np.abs(one - other)
+    rows, columns = (np.arange(0, size, SQUARE) for size in difference.shape)
+    sums = np.add.reduceat(np.add.reduceat(difference, rows, axis=0), columns, axis=1)
+    sizes = np.outer(np.diff([*rows, difference.shape[0]]), np.diff([*columns, difference.shape[1]]))
+    return bool((sums / sizes).max() <= MAX_LEVEL_DIFFERENCE)
 
 
-def _models() -> tuple[Path, Path]:
-    """The detector and the recogniser inside the wheel, found without importing the package."""
+def _find_models() -> tuple[Path, Path]:
+    """Locate the detector and the recogniser inside the wheel without importing the package."""
     for package in ("rapidocr", "onnxruntime"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(f"screen text needs {package}: {INSTALL}")
@@ -156,18 +152,18 @@ def _models() -> tuple[Path, Path]:
         detectors, recognisers = (sorted(models.glob(f"*_{kind}_*.onnx")) for kind in ("det", "rec"))
         if detectors and recognisers:
             return detectors[0], recognisers[0]
-    raise MissingExtra(f"this rapidocr carries no models in its wheel, 3.10 does: {INSTALL}")
+    raise MissingExtra(f"this rapidocr contains no models; 3.10 does: {INSTALL}")
 
 
-def load_reader() -> Reader:
-    """A function from a picture to its lines. The models are named by path, so none is ever downloaded."""
-    detector, recogniser = _models()
+def load_ocr() -> LineReader:
+    """Return a function from a frame to its lines. The models are given by path, so none is downloaded."""
+    detector, recogniser = _find_models()
     from rapidocr import RapidOCR
 
     engine = RapidOCR(
         params={
             "Global.log_level": "error",
-            "Global.use_cls": False,  # upside-down text is no subtitle
+            "Global.use_cls": False,  # no detection of upside-down text
             "Global.max_side_len": LONG_SIDE,
             "Det.limit_side_len": SHORT_SIDE,
             "Det.model_path": str(detector),
@@ -175,146 +171,145 @@ def load_reader() -> Reader:
         }
     )
 
-    def read(picture: Array) -> list[Line]:
-        return rows(_lines(engine(np.ascontiguousarray(picture[:, :, ::-1])), picture.shape))
+    def read(frame: Array) -> list[ScreenLine]:
+        return join_rows(_to_lines(engine(np.ascontiguousarray(frame[:, :, ::-1])), frame.shape))
 
     return read
 
 
-def _lines(result: Any, shape: tuple[int, ...]) -> list[Line]:
+def _to_lines(result: Any, shape: tuple[int, ...]) -> list[ScreenLine]:
     height, width = shape[:2]
-    lines: list[Line] = []
+    lines: list[ScreenLine] = []
     if not len(result):
         return lines
     for corners, text, confidence in zip(result.boxes, result.txts, result.scores, strict=True):
         text = clean(text)
-        if confidence >= LEAST_CONFIDENCE and sum(map(str.isalnum, text)) >= 2:
+        if confidence >= MIN_CONFIDENCE and sum(map(str.isalnum, text)) >= 2:
             (left, top), (right, bottom) = np.min(corners, axis=0), np.max(corners, axis=0)
             box = float(left / width), float(top / height), float(right / width), float(bottom / height)
-            lines.append(Line(text, float(confidence), box))
+            lines.append(ScreenLine(text, float(confidence), box))
     return lines
 
 
 def clean(text: str) -> str:
-    """Text without control, formatting and unassigned characters: whoever made the video wrote it, not the user."""
-    kept = (c if unicodedata.category(c)[0] != "C" or c in _JOINERS else " " for c in text)
-    return " ".join("".join(kept).split())
+    """Replace control, formatting and unassigned characters: the text of a video is untrusted."""
+    characters = (c if unicodedata.category(c)[0] != "C" or c in _JOINERS else " " for c in text)
+    return " ".join("".join(characters).split())
 
 
-def rows(lines: Iterable[Line]) -> list[Line]:
-    """Boxes side by side on one row, no further apart than two letters, are one line."""
-    joined: list[Line] = []
+def join_rows(lines: Iterable[ScreenLine]) -> list[ScreenLine]:
+    """Join boxes on one row that are at most two letters apart."""
+    joined: list[ScreenLine] = []
     for line in sorted(lines, key=lambda line: line.box[0]):
         for k, before in enumerate(joined):
             height = min(_height(line), _height(before))
-            level = min(line.box[3], before.box[3]) - max(line.box[1], before.box[1]) > 0.6 * height
+            same_row = min(line.box[3], before.box[3]) - max(line.box[1], before.box[1]) > 0.6 * height
             letter = (before.box[2] - before.box[0]) / len(before.text)
-            if level and 0 <= line.box[0] - before.box[2] + letter <= 3 * letter:
+            if same_row and 0 <= line.box[0] - before.box[2] + letter <= 3 * letter:
                 confidence = min(line.confidence, before.confidence)
-                joined[k] = Line(f"{before.text} {line.text}", confidence, _around(before.box, line.box))
+                joined[k] = ScreenLine(f"{before.text} {line.text}", confidence, _union(before.box, line.box))
                 break
         else:
             joined.append(line)
     return sorted(joined, key=lambda line: (line.box[1], line.box[0]))
 
 
-# sightings ------------------------------------------------------------------------------------------------------------
-
-
-class Follower:
-    """Follows lines from picture to picture."""
+class LineTracker:
+    """Tracks lines over frames."""
 
     def __init__(self) -> None:
-        self._open: list[Sighting] = []
-        self._closed: list[Sighting] = []
+        self._open: list[LineTrack] = []
+        self._closed: list[LineTrack] = []
 
-    def same(self, time_s: float) -> None:
-        """The picture is the last one read: what was in it still is."""
-        for sighting in self._open:
-            if not sighting.missed:
-                sighting.last_s = time_s
-                sighting.pictures += 1
+    def repeat(self, time_s: float) -> None:
+        """Extend the lines of the last reading: this frame equals it."""
+        for track in self._open:
+            if not track.missed:
+                track.last_s = time_s
+                track.frames += 1
 
-    def update(self, lines: Sequence[Line], time_s: float) -> None:
-        left = list(self._open)
+    def update(self, lines: Sequence[ScreenLine], time_s: float) -> None:
+        """Assign the lines of a new reading to tracks, and close the tracks that were missed too long."""
+        unmatched = list(self._open)
         for line in lines:
-            match = max(left, key=lambda sighting: _likeness(line, sighting), default=None)
-            if match is not None and _likeness(line, match) > 0:
-                left.remove(match)
-                match.see(line, time_s)
-                match.pictures += 1
+            match = max(unmatched, key=lambda track: _match_score(line, track), default=None)
+            if match is not None and _match_score(line, match) > 0:
+                unmatched.remove(match)
+                match.add(line, time_s)
+                match.frames += 1
             else:
-                self._open.append(Sighting(line, line, time_s, time_s))
-        for sighting in left:
-            sighting.missed += 1
-            if sighting.missed > MISSED_READINGS or time_s - sighting.last_s > MISSED_S:
-                self._open.remove(sighting)
-                self._closed.append(sighting)
+                self._open.append(LineTrack(line, line, time_s, time_s))
+        for track in unmatched:
+            track.missed += 1
+            if track.missed > MAX_MISSED_READINGS or time_s - track.last_s > MAX_MISSED_S:
+                self._open.remove(track)
+                self._closed.append(track)
 
-    def finish(self) -> list[Sighting]:
-        """All sightings by their start, then from top to bottom."""
-        return sorted([*self._closed, *self._open], key=lambda s: (s.first_s, s.best.box[1], s.best.box[0]))
+    def finish(self) -> list[LineTrack]:
+        """Return all tracks sorted by start, then from top to bottom."""
+        return sorted([*self._closed, *self._open], key=lambda t: (t.first_s, t.best.box[1], t.best.box[0]))
 
 
-def _likeness(line: Line, sighting: Sighting) -> float:
-    """0 where the line is no new reading of the sighting's; a text that moves must be the same to the letter."""
-    alike = max(similarity(line.text, sighting.latest.text), similarity(line.text, sighting.best.text))
-    needed = SAME_TEXT if _overlap(line.box, sighting.latest.box) >= SAME_PLACE else 1.0
-    return alike if alike >= needed else 0.0
+def _match_score(line: ScreenLine, track: LineTrack) -> float:
+    """Return the similarity of a line to a track, 0 if it does not match; text that moves must be identical."""
+    score = max(similarity(line.text, track.latest.text), similarity(line.text, track.best.text))
+    required = MIN_SIMILARITY if _overlap(line.box, track.latest.box) >= MIN_OVERLAP else 1.0
+    return score if score >= required else 0.0
 
 
 def similarity(one: str, other: str) -> float:
+    """Return the similarity of two texts in [0, 1], ignoring case and spaces."""
     one, other = ("".join(text.casefold().split()) for text in (one, other))
     return 1.0 if one == other else SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
-def without_logos(found: Sequence[Sighting], pictures: int) -> list[Sighting]:
-    """Drop what stays at one place of the edge in most pictures; a clock that runs there counts as one text.
+def without_logos(tracks: Sequence[LineTrack], frame_count: int) -> list[LineTrack]:
+    """Drop text that stays at one place of the edge in most frames; a running clock there counts as one text.
 
-    With it goes what was read in its place: the logo again, half covered.
+    Other text read at the same place is dropped too: it is the logo, partly covered.
     """
-    groups: list[list[Sighting]] = []
-    for sighting in found:
+    groups: list[list[LineTrack]] = []
+    for track in tracks:
         for group in groups:
-            if _overlap(sighting.best.box, group[0].best.box) >= SAME_PLACE and (
-                similarity(_DIGITS.sub("0", sighting.best.text), _DIGITS.sub("0", group[0].best.text)) >= SAME_TEXT
+            if _overlap(track.best.box, group[0].best.box) >= MIN_OVERLAP and (
+                similarity(_DIGITS.sub("0", track.best.text), _DIGITS.sub("0", group[0].best.text)) >= MIN_SIMILARITY
             ):
-                group.append(sighting)
+                group.append(track)
                 break
         else:
-            groups.append([sighting])
-    logos = [g for g in groups if sum(s.pictures for s in g) > LOGO_SHARE * pictures and _at_edge(g[0].best.box)]
-    gone = {id(sighting) for group in logos for sighting in group}
-    places = [group[0].best.box for group in logos]
-    return [s for s in found if id(s) not in gone and not any(_inside(s.best.box, place) for place in places)]
+            groups.append([track])
+    logos = [g for g in groups if sum(t.frames for t in g) > LOGO_SHARE * frame_count and _at_edge(g[0].best.box)]
+    dropped = {id(track) for group in logos for track in group}
+    boxes = [group[0].best.box for group in logos]
+    return [t for t in tracks if id(t) not in dropped and not any(_inside(t.best.box, box) for box in boxes)]
 
 
-def together(sightings: Sequence[Sighting]) -> list[Event]:
-    """One event for lines that stand under each other for the same time."""
-    blocks: list[list[Sighting]] = []
-    for sighting in sightings:
+def merge_adjacent(tracks: Sequence[LineTrack]) -> list[Event]:
+    """Merge lines that are below each other for the same time into one event."""
+    blocks: list[list[LineTrack]] = []
+    for track in tracks:
         for block in blocks:
-            if _continues(block[-1], sighting):
-                block.append(sighting)
+            if _continues(block[-1], track):
+                block.append(track)
                 break
         else:
-            blocks.append([sighting])
+            blocks.append([track])
     return [
-        Event(block[0].first_s, block[0].last_s, " ".join(s.best.text for s in block), source="screen")
+        Event(block[0].first_s, block[0].last_s, " ".join(track.best.text for track in block), source="screen")
         for block in sorted(blocks, key=lambda block: (block[0].first_s, block[0].last_s))
     ]
 
 
-def _continues(above: Sighting, below: Sighting) -> bool:
+def _continues(above: LineTrack, below: LineTrack) -> bool:
     if (above.first_s, above.last_s) != (below.first_s, below.last_s):
         return False
     upper, lower = above.best.box, below.best.box
     height = max(_height(above.best), _height(below.best))
-    beside = min(upper[2], lower[2]) - max(upper[0], lower[0])
-    return beside > 0 and -0.5 * height <= lower[1] - upper[3] <= 0.8 * height
+    shared_width = min(upper[2], lower[2]) - max(upper[0], lower[0])
+    return shared_width > 0 and -0.5 * height <= lower[1] - upper[3] <= 0.8 * height
 
 
-def _height(line: Line) -> float:
+def _height(line: ScreenLine) -> float:
     return line.box[3] - line.box[1]
 
 
@@ -323,14 +318,14 @@ def _at_edge(box: Sequence[float]) -> bool:
     return min(x, 1 - x, y, 1 - y) < LOGO_EDGE and box[3] - box[1] < LOGO_HEIGHT
 
 
-def _around(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float, float]:
+def _union(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float, float]:
     return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
 
 
 def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union."""
-    both = _shared_area(one, other)
-    return both / (_area(one) + _area(other) - both) if both else 0.0
+    """Return the intersection over union."""
+    shared = _shared_area(one, other)
+    return shared / (_area(one) + _area(other) - shared) if shared else 0.0
 
 
 def _inside(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -1,7 +1,7 @@
-"""Speech into events, by one of two engines behind one function.
+"""Speech recognition, with one of two engines.
 
-faster-whisper runs any Whisper model that is already on this machine and knows many languages; moonshine-voice knows
-English and carries its tiny model in its wheel, so it works with no network. Nothing is ever downloaded here.
+faster-whisper runs any Whisper model that is already on this machine and supports many languages; moonshine-voice
+supports English and contains its tiny model in its wheel, so it works offline. Nothing is downloaded here.
 """
 
 import logging
@@ -20,11 +20,10 @@ from framesift.text.word_timing import MAX_COMPRESSION, Word, is_hallucination, 
 from framesift.types import Event
 from framesift.video.audio import SILENCE, Block, loudness, open_sound
 
-NEITHER = f"speech needs moonshine-voice or faster-whisper: {INSTALL}"
 ENGLISH = ("en", "eng", "english")
 
-# Whisper's sizes and where faster-whisper's weights for them live, the better trade of words for time first. Those
-# that know only English come last.
+# Whisper's sizes and the repositories of faster-whisper's weights, the best trade-off of accuracy and speed first.
+# English-only models come last.
 WHISPER_SIZES = {
     "turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
     "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
@@ -45,28 +44,28 @@ WHISPER_SIZES = {
     "base.en": "Systran/faster-whisper-base.en",
     "tiny.en": "Systran/faster-whisper-tiny.en",
 }
-# Without the tokenizer faster-whisper would fetch one from the hub.
+# Without the tokenizer faster-whisper would download one.
 WHISPER_FILES = ("model.bin", "config.json", "tokenizer.json")
 
-# Whisper looks at 30 s at a time whatever it is given; longer blocks only make fewer cuts.
+# Whisper works on windows of 30 s in any case; longer blocks only mean fewer cuts.
 WHISPER_BLOCK_S = 120.0
 
-# Whisper's own measures (openai/whisper): a segment fails when it is likely no speech or too unlikely as text.
-NO_SPEECH = 0.6
-LEAST_LOGPROB = -1.0
-# A language heard with this certainty is kept for the rest of the file.
-SURE_LANGUAGE = 0.8
+# Whisper's own thresholds (openai/whisper): a segment is rejected as no speech or as too unlikely a text.
+MAX_NO_SPEECH = 0.6
+MIN_LOGPROB = -1.0
+# A language detected with this probability is used for the rest of the file.
+MIN_LANGUAGE_PROBABILITY = 0.8
 
 log = logging.getLogger(__name__)
 
 
-class Engine(Protocol):
-    """What turns a block of sound into words. Add one: write this class, name it in `_resolve` and `_load`."""
+class SpeechEngine(Protocol):
+    """Recognises words in blocks of audio. To add one: implement this class, list it in `engine_name` and `_load`."""
 
     block_s: float
 
     def words(self, block: Block) -> Iterator[list[Word]]:
-        """The words of each utterance in the block, times on the video's clock."""
+        """Yield the words of each utterance, with times in the video."""
 
     def close(self) -> None: ...
 
@@ -78,29 +77,30 @@ def recognise(
     language: str | None = None,
     progress: Progress = ignore_progress,
 ) -> list[Event]:
-    """What is said in a file, as sentence-like events on the clock a player shows.
+    """Recognise the speech in a file, as sentence-like events with times as a player shows them.
 
     engine: "auto", "moonshine", "whisper" (a size that is on this machine) or "whisper:" and a size, a folder or a hub
-    name. language: a code such as "en"; Whisper hears it by itself when it is not given. progress is called with the
-    seconds done and the seconds in all. Silence, and text invented on silence or music, give no event.
+    name. language: a code such as "en"; by default Whisper detects it. progress is called with the seconds done and in
+    total. Silence, and text hallucinated on silence or music, give no event.
     """
     with open_sound(path, language=language) as sound:
         name = engine_name(engine)
         _check_language(name, language)
-        found: list[Event] = []
+        recognised: list[Event] = []
         with closing(_load(name, language)) as model:
             for block in sound.blocks(model.block_s):
                 if loudness(block.samples).max(initial=0.0) > SILENCE:
                     for words in model.words(block):
-                        found += split_sentences(words)
+                        recognised += split_sentences(words)
                 progress("speech recognition", block.end_s, max(sound.duration_s, block.end_s))
-    events = without_loops(event for event in found if not is_hallucination(event))
-    log.info("%s: %d events heard by %s, %d dropped as invented", path, len(events), name, len(found) - len(events))
+    events = without_loops(event for event in recognised if not is_hallucination(event))
+    dropped = len(recognised) - len(events)
+    log.info("%s: %d events recognised by %s, %d dropped as hallucinated", path, len(events), name, dropped)
     return events
 
 
 def engine_name(engine: str = "auto") -> str:
-    """What `engine` stands for on this machine ("whisper:small", "moonshine"); loads no model."""
+    """Resolve `engine` on this machine ("whisper:small", "moonshine") without loading a model."""
     kind, _, which = engine.partition(":")
     if kind == "whisper":
         return _whisper_name(which)
@@ -110,19 +110,19 @@ def engine_name(engine: str = "auto") -> str:
     if engine != "auto":
         raise UnknownName(f"speech engine {engine!r} is unknown; expected auto, moonshine, whisper or whisper:<size>")
     if is_installed("faster_whisper"):
-        size = _size_here()
+        size = _local_size()
         if size:
             return f"whisper:{size}"
     if not is_installed("moonshine_voice"):
         if not is_installed("faster_whisper"):
-            raise MissingExtra(NEITHER)
+            raise MissingExtra(f"speech recognition needs moonshine-voice or faster-whisper: {INSTALL}")
         raise MissingExtra(f"no Whisper weights are on this machine and moonshine-voice is not installed: {INSTALL}")
     model_folder()
     return "moonshine"
 
 
 def available() -> tuple[bool, str]:
-    """Whether `recognise` can run here; if not, the sentence that says why and what to install."""
+    """Return whether `recognise` can run and, if not, the reason and what to install."""
     try:
         engine_name()
     except FramesiftError as error:
@@ -134,16 +134,16 @@ def _check_language(name: str, language: str | None) -> None:
     if language is None or language.lower().replace("_", "-").split("-")[0] in ENGLISH:
         return
     if name == "moonshine":
-        sizes = "framesift can use any Whisper size: hf download Systran/faster-whisper-small"
-        raise InputError(f"language is {language!r}, but the engine here, moonshine, knows English alone; {sizes}")
+        remedy = f"use Whisper: {_download_command('small')}"
+        raise InputError(f"language is {language!r}, but the engine moonshine supports only English; {remedy}")
     if name.endswith(".en"):
-        raise InputError(f"language is {language!r}, but {name} knows English alone; use {name.removesuffix('.en')}")
+        raise InputError(f"language is {language!r}, but {name} supports only English; use {name.removesuffix('.en')}")
 
 
-def _load(name: str, language: str | None) -> Engine:
+def _load(name: str, language: str | None) -> SpeechEngine:
     if name == "moonshine":
         if language is None:
-            log.info("speech: moonshine takes the language to be English")
+            log.info("speech: moonshine assumes English")
         return Moonshine(model_folder())
     return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language)
 
@@ -152,9 +152,9 @@ def _whisper_name(which: str) -> str:
     if not is_installed("faster_whisper"):
         raise MissingExtra(f"the speech engine whisper needs faster-whisper: {INSTALL}")
     if not which:
-        size = _size_here()
+        size = _local_size()
         if size is None:
-            raise InputError("no Whisper weights are on this machine; fetch some: " + _fetch("small"))
+            raise InputError("no Whisper weights are on this machine; download some: " + _download_command("small"))
         return f"whisper:{size}"
     if os.path.isdir(which):
         which = str(Path(which).resolve())
@@ -162,43 +162,46 @@ def _whisper_name(which: str) -> str:
     return f"whisper:{which}"
 
 
-def _size_here() -> str | None:
+def _local_size() -> str | None:
     return next((size for size, repo in WHISPER_SIZES.items() if _cached(repo)), None)
 
 
 def _cached(repo: str) -> Path | None:
-    """The folder of a hub model whose files are all on this machine."""
+    """Return the folder of a hub model if all its files are on this machine."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = [path for name in WHISPER_FILES if isinstance(path := try_to_load_from_cache(repo, name), str)]
-    return Path(found[0]).parent if len(found) == len(WHISPER_FILES) else None
+    files = [path for name in WHISPER_FILES if isinstance(path := try_to_load_from_cache(repo, name), str)]
+    return Path(files[0]).parent if len(files) == len(WHISPER_FILES) else None
 
 
 def _whisper_folder(which: str) -> Path:
-    """Where the weights of a size, folder or hub name lie."""
+    """Locate the weights of a size, a folder or a hub name."""
     folder = Path(which)
     if folder.is_dir():
         missing = [name for name in WHISPER_FILES if not (folder / name).is_file()]
         if missing:
-            expected = "expected Whisper weights as faster-whisper reads them (CTranslate2)"
+            expected = "expected Whisper weights for faster-whisper (CTranslate2)"
             raise InputError(f"the folder {which!r} has no {missing[0]}; {expected}")
         return folder
     repo = WHISPER_SIZES.get(which, which)
     if "/" not in repo or repo.count("/") > 1 or ".." in repo:
         known = ", ".join(WHISPER_SIZES)
-        raise UnknownName(f"Whisper {which!r} is no folder and no known size; expected one of {known}, or a hub name")
+        raise UnknownName(f"Whisper {which!r} is unknown; expected a folder, a hub name or one of {known}")
     cached = _cached(repo)
     if cached is None:
-        raise InputError(f"the weights of Whisper {which!r} are not on this machine; fetch them: {_fetch(which)}")
+        command = _download_command(which)
+        raise InputError(f"the weights of Whisper {which!r} are not on this machine; download them: {command}")
     return cached
 
 
-def _fetch(which: str) -> str:
+def _download_command(which: str) -> str:
     return f"hf download {WHISPER_SIZES.get(which, which)}"
 
 
 @dataclass
 class _Whisper:
+    """Whisper through faster-whisper."""
+
     folder: Path
     language: str | None
     block_s: float = WHISPER_BLOCK_S
@@ -217,19 +220,19 @@ class _Whisper:
             language=self.language,
             vad_filter=True,
             word_timestamps=True,
-            condition_on_previous_text=False,  # else one invented line is repeated in every window after it
-            no_speech_threshold=NO_SPEECH,
-            log_prob_threshold=LEAST_LOGPROB,
+            condition_on_previous_text=False,  # or one hallucinated line is repeated in every later window
+            no_speech_threshold=MAX_NO_SPEECH,
+            log_prob_threshold=MIN_LOGPROB,
             hallucination_silence_threshold=2.0,
         )
-        heard = False
+        has_speech = False
         for segment in segments:
             words = segment_words(segment, block.start_s)
             if words:
-                heard = True
+                has_speech = True
                 yield words
-        if heard and self.language is None and info.language_probability >= SURE_LANGUAGE:
-            log.info("speech: the language is %s (%.0f%% sure)", info.language, 100 * info.language_probability)
+        if has_speech and self.language is None and info.language_probability >= MIN_LANGUAGE_PROBABILITY:
+            log.info("speech: the language is %s (probability %.0f%%)", info.language, 100 * info.language_probability)
             self.language = info.language
 
     def close(self) -> None:
@@ -237,15 +240,12 @@ class _Whisper:
 
 
 def segment_words(segment: Any, offset_s: float) -> list[Word]:
-    """The words of one of faster-whisper's segments; none where its own measures say that nobody spoke."""
-    silent = segment.no_speech_prob > NO_SPEECH and segment.avg_logprob < LEAST_LOGPROB
-    if silent or segment.avg_logprob < 2 * LEAST_LOGPROB or segment.compression_ratio > MAX_COMPRESSION:
+    """Return the words of a faster-whisper segment; none if it fails Whisper's thresholds."""
+    silent = segment.no_speech_prob > MAX_NO_SPEECH and segment.avg_logprob < MIN_LOGPROB
+    if silent or segment.avg_logprob < 2 * MIN_LOGPROB or segment.compression_ratio > MAX_COMPRESSION:
         return []
     return [
         Word(offset_s + word.start, offset_s + max(word.end, word.start), word.word)
         for word in segment.words or ()
         if word.word.strip()
     ]
-
-
-# words into events ----------------------------------------------------------------------------------------------------
