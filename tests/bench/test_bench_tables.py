@@ -5,14 +5,14 @@ import pytest
 
 from framesift.bench import layouts
 from framesift.bench.statistics import Interval
-from framesift.bench.tables import EMPTY, Cell, Table, bold_best, word
+from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
 from helpers.result_rows import answers, row
 
 
 def table(**said):
-    cells = ((word("gcr_1"), Cell.percent(Interval(0.64254, 0.6, 0.69), bold=True)), (word("a|b"), EMPTY))
+    cells = ((word("gcr_1"), TableCell.percent(Interval(0.64254, 0.6, 0.69), bold=True)), (word("a|b"), EMPTY))
     default = {"name": "main", "title": "Accuracy (%)", "columns": ("Method", "All"), "rows": cells}
-    return Table(**{**default, "notes": ("command: x --data D",), **said})
+    return ResultTable(**{**default, "notes": ("command: x --data D",), **said})
 
 
 def column(made, name):
@@ -46,7 +46,7 @@ def test_latex_has_as_many_cells_in_every_line():
 
 
 def test_the_best_of_a_column_is_bold_and_an_only_one_is_not():
-    cells = [[Cell.plain(1.0), EMPTY], [Cell.plain(2.0), Cell.plain(5.0)]]
+    cells = [[TableCell.plain(1.0), EMPTY], [TableCell.plain(2.0), TableCell.plain(5.0)]]
     made = bold_best(cells, [0, 1])
     assert [cell.bold for line in made for cell in line] == [False, False, True, False]
 

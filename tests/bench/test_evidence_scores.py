@@ -12,7 +12,7 @@ from framesift.bench.evidence_scores import (
     score_selections,
     score_times,
 )
-from framesift.bench.items import Scene
+from framesift.bench.items import EvidenceScene
 from framesift.errors import InputError
 from framesift.video.frames import frame_numbers
 from helpers.clips import make_clip
@@ -21,7 +21,7 @@ from helpers.published_annotations import item, write
 
 def scenes(*spans):
     """A scene for each list of spans."""
-    return tuple(Scene(tuple(of)) for of in spans)
+    return tuple(EvidenceScene(tuple(of)) for of in spans)
 
 
 def literal(times, scene_list):

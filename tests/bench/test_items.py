@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.bench.datasets import load_dataset
-from framesift.bench.items import Dataset, Scene
+from framesift.bench.items import Dataset, EvidenceScene
 from framesift.errors import InputError
 from framesift.types import Event
 from helpers.published_annotations import item, longvideobench, lvb_row
@@ -106,15 +106,15 @@ def test_subtitles_given_in_the_annotation_are_events_as_they_are():
 
 def test_a_scene_that_ends_before_it_starts_is_refused():
     with pytest.raises(InputError, match=r"expected \(start, end\)"):
-        Scene(((4.0, 3.0),))
+        EvidenceScene(((4.0, 3.0),))
 
 
 def test_scenes_are_joined_by_id():
-    scene = Scene(((1.0, 2.0),))
+    scene = EvidenceScene(((1.0, 2.0),))
     joined = dataset(2).with_scenes({"q1": (scene,), "elsewhere": (scene,)})
     assert [one.scenes for one in joined.items] == [(), (scene,)]
 
 
 def test_scenes_of_another_data_set_are_refused():
     with pytest.raises(InputError, match="none of the 1 ids"):
-        dataset(2).with_scenes({"elsewhere": (Scene(((1.0, 2.0),)),)})
+        dataset(2).with_scenes({"elsewhere": (EvidenceScene(((1.0, 2.0),)),)})

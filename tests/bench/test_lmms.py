@@ -202,7 +202,7 @@ def test_an_exhibitor_shows_the_budgets_frames_with_their_times(clip, tmp_path):
     record = tmp_path / "record.jsonl"
     prompt = exhibitor(tmp_path, record=str(record))(lmms.Clip(clip), Question("Why?", OPTIONS), {})
     (row,) = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
-    assert len(prompt.pictures) == len(row["times_s"]) == 4 and prompt.captions[0].startswith("Frame 1 [0:00:")
+    assert len(prompt.images) == len(row["times_s"]) == 4 and prompt.captions[0].startswith("Frame 1 [0:00:")
     assert (row["question"], row["options"], row["method"]) == ("Why?", OPTIONS, "gcr")
 
 
@@ -211,26 +211,26 @@ def test_a_folder_of_subtitles_gives_a_clip_those_of_its_own_time(clip, tmp_path
     write(tmp_path / "subtitles" / "clip_en.json", lines)
     doc = {"subtitle_path": "clip_en.json", "starting_timestamp_for_subtitles": 100}
     shower = exhibitor(tmp_path, subtitles=str(tmp_path / "subtitles"), text_mode="prompt", method="uniform", budget=20)
-    assert shower(lmms.Clip(clip), Question("Why?"), doc).words.splitlines()[1:] == ["line 105.0", "line 110.0"]
+    assert shower(lmms.Clip(clip), Question("Why?"), doc).text.splitlines()[1:] == ["line 105.0", "line 110.0"]
 
 
 def test_a_file_beside_a_clip_is_shifted_too(clip, tmp_path):
     write(tmp_path / "clip.srt", "1\n00:01:45,000 --> 00:01:49,000\nHello\n")
     shower = exhibitor(tmp_path, text_mode="tagged", method="uniform", budget=20)
-    words = shower(lmms.Clip(clip), Question("Why?"), {"starting_timestamp_for_subtitles": 100}).words
+    words = shower(lmms.Clip(clip), Question("Why?"), {"starting_timestamp_for_subtitles": 100}).text
     assert "[0:00:06" in words and words.endswith("Hello")
 
 
 def test_a_subtitle_file_with_the_videos_name_is_found_in_the_folder(clip, tmp_path):
     write(tmp_path / "subtitles" / "clip.en.srt", "1\n00:00:05,000 --> 00:00:09,000\nHello\n")
     shower = exhibitor(tmp_path, subtitles=str(tmp_path / "subtitles"), text_mode="prompt", method="uniform")
-    assert shower(lmms.Clip(clip), Question("Why?"), {}).words.endswith("Hello")
+    assert shower(lmms.Clip(clip), Question("Why?"), {}).text.endswith("Hello")
 
 
 def test_a_video_without_subtitles_in_the_folder_is_shown_without(clip, tmp_path):
     (tmp_path / "subtitles").mkdir()
     shower = exhibitor(tmp_path, subtitles=str(tmp_path / "subtitles"), text_mode="prompt")
-    assert shower(lmms.Clip(clip), Question("Why?"), {}).words == ""
+    assert shower(lmms.Clip(clip), Question("Why?"), {}).text == ""
 
 
 def test_frames_of_a_stretch_lie_in_it(clip, tmp_path):

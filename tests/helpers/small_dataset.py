@@ -3,7 +3,7 @@
 import json
 
 from framesift.bench.datasets import load_dataset
-from framesift.bench.plan import Asked, make_plan
+from framesift.bench.plan import ReaderSpec, make_plan
 from framesift.errors import ReaderError
 from framesift.types import Answer
 from helpers.clips import GridEncoder, make_clip
@@ -47,5 +47,5 @@ def make_dataset(folder, videos=2):
 
 def small_plan(reader=None, **settings):
     plan = make_plan({"methods": "gcr,uniform", "budgets": "4", **settings})
-    readers = () if reader is None else (Asked(reader),)
+    readers = () if reader is None else (ReaderSpec(reader),)
     return type(plan)(plan.choices, readers, GridEncoder(), events=plan.events, seed=plan.seed)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from framesift.bench.datasets.annotations import read_rows, seconds_of
-from framesift.bench.items import Item, Scene
+from framesift.bench.items import EvidenceScene, Item
 from framesift.bench.statistics import Interval, mean_interval, share_interval
 from framesift.errors import InputError
 from framesift.types.vectors import Array
@@ -121,7 +121,7 @@ def summarise(scores: Sequence[EvidenceScore], unscored: int = 0) -> EvidenceSum
     )
 
 
-def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Scene, ...]]:
+def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, ...]]:
     """Scenes by question from a CSV of KFS-Bench's form: id, scene_id, start, end, and a row for each stretch."""
     file = Path(path)
     try:
@@ -137,7 +137,7 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Scene, ...]]:
         place = f"{path}, line {k}"
         span = seconds_of(row["start"] or "", place), seconds_of(row["end"] or "", place) + SCENE_END_S
         spans[row["id"]][row["scene_id"]].append(span)
-    return {name: tuple(Scene(tuple(found)) for found in scenes.values()) for name, scenes in spans.items()}
+    return {name: tuple(EvidenceScene(tuple(found)) for found in scenes.values()) for name, scenes in spans.items()}
 
 
 def read_selections(
@@ -199,7 +199,7 @@ def _within(times: Array, spans: Sequence[tuple[float, float]], slack_s: float =
     return np.asarray(inside.any(axis=1))
 
 
-def _scene_scores(times: Array, scenes: Sequence[Scene]) -> tuple[float, float, float]:
+def _scene_scores(times: Array, scenes: Sequence[EvidenceScene]) -> tuple[float, float, float]:
     """Key frame rate, scene hit rate and unified score."""
     inside = np.array([_within(times, scene.spans) for scene in scenes])  # (scenes, frames)
     counts = inside.sum(axis=1)

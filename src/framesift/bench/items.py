@@ -14,7 +14,7 @@ NAMED_MISSING = 5  # how many missing files a message names
 
 
 @dataclass(frozen=True)
-class Scene:
+class EvidenceScene:
     """Something the answer needs to be seen: one or more stretches of time (start, end), in seconds, that show it."""
 
     spans: tuple[tuple[float, float], ...]
@@ -53,7 +53,7 @@ class Item:
     subtitles: Path | tuple[Event, ...] | None = None
     subtitles_offset_s: float = 0.0
     moments_s: tuple[float, ...] = ()
-    scenes: tuple[Scene, ...] = ()
+    scenes: tuple[EvidenceScene, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.answer < len(self.question.options):
@@ -162,7 +162,7 @@ class Dataset:
         skipped = tuple(item.id for item in self.items if item.id in gone)
         return replace(self, items=kept, skipped=skipped)
 
-    def with_scenes(self, scenes: "dict[str, tuple[Scene, ...]]") -> "Dataset":
+    def with_scenes(self, scenes: "dict[str, tuple[EvidenceScene, ...]]") -> "Dataset":
         """The same questions with the scenes of a file beside them, by id; others keep their own."""
         known = {item.id for item in self.items}
         if scenes and not known & set(scenes):

@@ -9,9 +9,9 @@ from framesift.batch.results import Result
 from framesift.bench.evidence_scores import EvidenceSummary
 from framesift.bench.metrics import (
     OVERALL,
+    AccuracyScore,
     Pair,
-    Score,
-    Setting,
+    ResultSetting,
     adjusted,
     by_setting,
     compare,
@@ -23,7 +23,7 @@ from framesift.bench.metrics import (
     signed,
 )
 from framesift.bench.statistics import Interval
-from framesift.bench.tables import EMPTY, Cell, Table, bold_best, word
+from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
 
 DATASET_TITLES = {
     "longvideobench": "LongVideoBench",
@@ -57,7 +57,7 @@ PAIRED = (
 _SIDE = ("encoder", "events", "fps", "seed", "prompt")
 
 
-def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 1: a line per reader, method, text mode and budget; each data set's groups and overall."""
     settings = by_setting(row for row in rows if row.reader)
     datasets = [name for name in DATASET_TITLES if any(s.dataset == name for s in settings)]
@@ -66,16 +66,16 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
     lines = _lines(settings)
     told = _telling([setting for line in lines for setting in line.values()])
     width = sum(len(groups[name]) for name in datasets)
-    blocks: dict[tuple[str, int], list[list[Cell]]] = defaultdict(list)
+    blocks: dict[tuple[str, int], list[list[TableCell]]] = defaultdict(list)
     for line in lines:
         first = next(iter(line.values()))
-        cells = [word(_strategy(first, told)), word(first.text_mode), Cell.count(first.budget)]
+        cells = [word(_strategy(first, told)), word(first.text_mode), TableCell.count(first.budget)]
         for name in datasets:
             found = score_groups(settings[line[name]]) if name in line else {}
-            cells += [Cell.percent(found[g].accuracy) if g in found else EMPTY for g in groups[name]]
+            cells += [TableCell.percent(found[g].accuracy) if g in found else EMPTY for g in groups[name]]
         cells += _admitted([row for setting in line.values() for row in settings[setting]])
         blocks[first.reader, first.budget].append(cells)
-    made: list[list[Cell]] = []
+    made: list[list[TableCell]] = []
     rules = set()
     for block in blocks.values():
         rules.add(len(made))
@@ -87,7 +87,7 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
     )
 
 
-def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 2: uniform, GCR without each stage, and GCR; each budget's groups. Rows of one data set and one reader."""
     settings = by_setting(row for row in rows if row.reader)
     budgets = sorted({s.budget for s in settings})
@@ -99,7 +99,7 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
         cells = [word(_stage_title(variant))]
         for budget in budgets:
             found = score_groups(by_place.get((variant, budget), []))
-            cells += [Cell.percent(found[g].accuracy) if g in found else EMPTY for g in groups]
+            cells += [TableCell.percent(found[g].accuracy) if g in found else EMPTY for g in groups]
         lines.append(cells + _admitted([r for b in budgets for r in by_place.get((variant, b), [])]))
     made = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
     head = (("", 1), *((f"{budget} frames", len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
@@ -107,7 +107,7 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
     return _table("stages", "Contribution of each stage, accuracy (%)", columns, made, head, notes)
 
 
-def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 3: the ways to show text, with the gain over visual-only. Rows of one data set, reader, method, budget."""
     modes = _by(rows, lambda row: row.text_mode)
     ranked = sorted(
@@ -123,14 +123,14 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table
         whole = score(modes[mode])
         pair = gains.get(mode)
         gain = [EMPTY] * 4 if pair is None else _pair_cells(pair)
-        accuracy = EMPTY if whole is None else Cell.percent(whole.accuracy)
+        accuracy = EMPTY if whole is None else TableCell.percent(whole.accuracy)
         lines.append([word(TEXT_MODE_TITLES.get(mode, mode)), accuracy, *gain, *_admitted(modes[mode])])
     made = bold_best(lines, [1])
     columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", "n", "Unparsed", "Errors")
     return _table("text-modes", "Ways to show the text", columns, made, (), (PAIRED, *notes))
 
 
-def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 4: seconds per question in the paper's two parts, frames looked at, memory and accuracy, by method."""
     lines = []
     for variant, found in by_variant([row for row in rows if not row.error]).items():
@@ -142,15 +142,15 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table
         lines.append(
             [
                 word(variant),
-                EMPTY if prepare is None else Cell.plain(prepare),
-                Cell.plain(choose),
-                EMPTY if prepare is None else Cell.plain(prepare + choose),
+                EMPTY if prepare is None else TableCell.plain(prepare),
+                TableCell.plain(choose),
+                EMPTY if prepare is None else TableCell.plain(prepare + choose),
                 _memory([row.peak_gpu_memory_bytes for row in found]),
                 _memory([row.peak_memory_bytes for row in found]),
-                Cell.plain(_mean(float(row.looked_at) for row in found), 1),
-                Cell.plain(_mean(float(row.candidates) for row in found), 1),
-                EMPTY if whole is None else Cell.percent(whole.accuracy),
-                Cell.count(len(found)),
+                TableCell.plain(_mean(float(row.looked_at) for row in found), 1),
+                TableCell.plain(_mean(float(row.candidates) for row in found), 1),
+                EMPTY if whole is None else TableCell.percent(whole.accuracy),
+                TableCell.count(len(found)),
             ]
         )
     head = (("", 1), ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), ("", 1), ("", 1))
@@ -163,60 +163,70 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table
     return _table("efficiency", "Cost of selection", columns, lines, head, said)
 
 
-def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Figure 4 as numbers: each category's accuracy by method. Rows of one data set, reader and budget."""
     variants = by_variant([row for row in rows if row.reader])
     scores = {variant: score_categories(found) for variant, found in variants.items()}
     names = sorted({name for found in scores.values() for name in found})
     lines = []
     for name in names:
-        cells: list[Score | None] = [scores[variant].get(name) for variant in variants]
+        cells: list[AccuracyScore | None] = [scores[variant].get(name) for variant in variants]
         most = max((cell.n for cell in cells if cell is not None), default=0)
-        line = [word(name), Cell.count(most)]
-        lines.append(line + [EMPTY if cell is None else Cell.percent(cell.accuracy) for cell in cells])
+        line = [word(name), TableCell.count(most)]
+        lines.append(line + [EMPTY if cell is None else TableCell.percent(cell.accuracy) for cell in cells])
     if len(names) > 1:
         means = [[found[name].accuracy.value for name in names if name in found] for found in scores.values()]
         cells_of_means = [
-            Cell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
+            TableCell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
         ]
         lines.append([word(MEAN), EMPTY, *cells_of_means])
     said = ("Small categories have wide intervals: read none of their differences without one.", *notes)
     return _table("categories", "Accuracy (%) by category", ("Category", "n", *variants), lines, (), said)
 
 
-def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: str | None = None) -> Table:
+def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: str | None = None) -> ResultTable:
     """Every pair of methods, or each against one. Rows of one data set, reader and budget."""
     variants = {k: v for k, v in by_variant(rows).items() if any(row.is_answer for row in v)}
     pairs = compare_all(variants, against=against) if len(variants) > 1 else []
     lines = [
-        [word(pair.first), word(pair.second), *_pair_cells(pair), Cell.count(pair.n), Cell.plain(pair.p, 4)]
+        [word(pair.first), word(pair.second), *_pair_cells(pair), TableCell.count(pair.n), TableCell.plain(pair.p, 4)]
         for pair in pairs
     ]
     columns = ("Method", "against", "Difference (pp)", "p (Holm)", "Verdict", "Not shared", "n", "p")
     return _table("pairs", "Paired differences", columns, lines, (), (PAIRED, *notes))
 
 
-def sensitivity_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Table:
+def sensitivity_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Figure 5 as numbers: each setting of a method's options against its defaults."""
     table = pairs_table(rows, notes, against=next(row.variant for row in rows if not row.options))
     return replace(table, name="sensitivity", title="Settings against the defaults")
 
 
-def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str] = ()) -> Table:
+def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str] = ()) -> ResultTable:
     """Evidence scores without a reader, a line per selection."""
     lines = [
         [
             word(name),
             *(_share(part) for part in (found.near, found.moments_near, found.inside, found.scenes_hit)),
-            EMPTY if found.unified is None else Cell.plain(100 * found.unified, 2),
-            Cell.plain(found.frames, 1),
-            Cell.count(found.n),
-            Cell.count(found.n_scenes),
-            Cell.count(found.unscored),
+            EMPTY if found.unified is None else TableCell.plain(100 * found.unified, 2),
+            TableCell.plain(found.frames, 1),
+            TableCell.count(found.n),
+            TableCell.count(found.n_scenes),
+            TableCell.count(found.unscored),
         ]
         for name, found in summaries.items()
     ]
-    columns = ("Selection", "Near", "Moments near", "In scene", "Scene hits", "Unified", "Frames", "n", "n scenes")
+    columns = (
+        "Selection",
+        "Near",
+        "Moments near",
+        "In scene",
+        "Scene hits",
+        "Unified",
+        "Frames",
+        "n",
+        "n scenes",
+    )
     said = (
         "In percent. Near: questions with a frame within 2 s of a true moment; Moments near: true moments with one; In "
         "scene: frames inside a true scene; Scene hits: scenes with a frame; Unified: KFS-Bench's score (its geometric "
@@ -232,9 +242,9 @@ def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
     return _by(rows, lambda row: f"{row.variant} [{row.text_mode}]" if several else row.variant)
 
 
-def _lines(settings: Iterable[Setting]) -> list[dict[str, Setting]]:
+def _lines(settings: Iterable[ResultSetting]) -> list[dict[str, ResultSetting]]:
     """Settings that differ by data set alone share a line; a prompt of its own for each data set does not part them."""
-    lines: dict[tuple[Any, ...], dict[str, Setting]] = {}
+    lines: dict[tuple[Any, ...], dict[str, ResultSetting]] = {}
     for setting in settings:
         said = {k: v for k, v in asdict(setting).items() if k not in ("dataset", "prompt")}
         place = 0
@@ -245,7 +255,7 @@ def _lines(settings: Iterable[Setting]) -> list[dict[str, Setting]]:
     return [line for _, line in ranked]
 
 
-def _telling(settings: Sequence[Setting]) -> list[str]:
+def _telling(settings: Sequence[ResultSetting]) -> list[str]:
     """The side conditions that differ between settings of one data set, and so must stand in the label."""
     told = []
     for name in _SIDE:
@@ -257,12 +267,12 @@ def _telling(settings: Sequence[Setting]) -> list[str]:
     return told
 
 
-def _strategy(setting: Setting, told: Sequence[str]) -> str:
+def _strategy(setting: ResultSetting, told: Sequence[str]) -> str:
     side = ", ".join(f"{name} {getattr(setting, name)}" for name in told)
     return f"{setting.reader} + {setting.variant}" + (f" ({side})" if side else "")
 
 
-def _groups(settings: Mapping[Setting, Sequence[Result]], dataset: str) -> list[str]:
+def _groups(settings: Mapping[ResultSetting, Sequence[Result]], dataset: str) -> list[str]:
     found = {row.group for s, rows in settings.items() if s.dataset == dataset for row in rows if row.group}
     return [*ordered_groups(found), OVERALL] if len(found) > 1 else [OVERALL]
 
@@ -277,18 +287,18 @@ def _stage_title(variant: str) -> str:
     return {"uniform": "Uniform baseline", "gcr": "Full GCR", **titles}.get(variant, variant)
 
 
-def _pair_cells(pair: Pair) -> list[Cell]:
+def _pair_cells(pair: Pair) -> list[TableCell]:
     value, low, high = (100 * part for part in pair.difference)
     verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
-    gain = Cell(signed(value, 2), value, low, high)
-    return [gain, Cell.plain(pair.p_holm, 4), word(verdict), Cell.count(pair.dropped)]
+    gain = TableCell(signed(value, 2), value, low, high)
+    return [gain, TableCell.plain(pair.p_holm, 4), word(verdict), TableCell.count(pair.dropped)]
 
 
-def _admitted(rows: Sequence[Result]) -> list[Cell]:
+def _admitted(rows: Sequence[Result]) -> list[TableCell]:
     """n, unparsed, errors."""
     answers = [row for row in rows if row.is_answer]
     counts = len(answers), sum(not row.parsed for row in answers), sum(bool(row.error) for row in rows)
-    return [Cell.count(count) for count in counts]
+    return [TableCell.count(count) for count in counts]
 
 
 def _by(rows: Iterable[Result], name: Any) -> dict[str, list[Result]]:
@@ -312,13 +322,13 @@ def _mean(values: Iterable[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else 0.0
 
 
-def _memory(values: Iterable[int | None]) -> Cell:
+def _memory(values: Iterable[int | None]) -> TableCell:
     known = [value for value in values if value is not None]
-    return Cell.plain(max(known) / 2**30) if known else EMPTY
+    return TableCell.plain(max(known) / 2**30) if known else EMPTY
 
 
-def _share(interval: Interval | None) -> Cell:
-    return EMPTY if interval is None else Cell.percent(interval)
+def _share(interval: Interval | None) -> TableCell:
+    return EMPTY if interval is None else TableCell.percent(interval)
 
 
 def _title(dataset: str) -> str:
@@ -329,10 +339,10 @@ def _table(
     name: str,
     title: str,
     columns: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
+    rows: Sequence[Sequence[TableCell]],
     head: Sequence[tuple[str, int]],
     notes: Sequence[str],
     rules: Iterable[int] = (),
-) -> Table:
+) -> ResultTable:
     made = tuple(tuple(row) for row in rows)
-    return Table(name, title, tuple(columns), made, tuple(head), (INTERVALS, *notes), frozenset(rules))
+    return ResultTable(name, title, tuple(columns), made, tuple(head), (INTERVALS, *notes), frozenset(rules))

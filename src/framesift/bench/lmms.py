@@ -33,8 +33,8 @@ VIDEOS_KEPT = 8  # with index and events, for the next question on the same vide
 # LongVideoBench's subtitles count from the film that its clip was cut from; its documents say where the clip begins.
 CLIP_START, SUBTITLE_FILE = "starting_timestamp_for_subtitles", "subtitle_path"
 
-Message = Mapping[str, Any]
-Part = dict[str, Any]
+ChatMessage = Mapping[str, Any]
+ContentPart = dict[str, Any]
 Document = Mapping[str, Any]
 log = logging.getLogger(__name__)
 
@@ -174,13 +174,13 @@ class Exhibitor:
 Show = Callable[[Clip, Question, Document], "Prompt"]
 
 
-def with_exhibits(messages: Sequence[Message], doc: Document, show: Show) -> list[Message]:
+def with_exhibits(messages: Sequence[ChatMessage], doc: Document, show: Show) -> list[ChatMessage]:
     """The messages with frames, each after its line, in place of every video; all else as it was."""
     if not any(part["type"] == "video" for message in messages for part in _parts(message)):
         return list(messages)
     question = question_of(messages, doc)
 
-    def shown(part: Part) -> list[Part]:
+    def shown(part: ContentPart) -> list[ContentPart]:
         if part["type"] != "video":
             return [part]
         pieces = show(clip_of(part), question, doc).interleaved()
@@ -213,7 +213,7 @@ def wrapped(doc_to_messages: Callable[..., Any], show: Show) -> Callable[..., An
     return messages_of
 
 
-def question_of(messages: Sequence[Message], doc: Document) -> Question:
+def question_of(messages: Sequence[ChatMessage], doc: Document) -> Question:
     """What is asked: the document's own question, if the messages hold its words, else those of the last user message.
 
     A document keeps the question apart from the task's instructions, which would only blur what frames are chosen by.
@@ -238,7 +238,7 @@ def question_of(messages: Sequence[Message], doc: Document) -> Question:
     return replace(parsed, options=(*parsed.options[:-1], parsed.options[-1].splitlines()[0]))
 
 
-def clip_of(part: Part) -> Clip:
+def clip_of(part: ContentPart) -> Clip:
     """The file a video part names: a path, a file:// address, or lmms-eval's object with a stretch of time."""
     url = part["url"]
     given: Mapping[str, Any] = url if isinstance(url, Mapping) else {}
@@ -284,18 +284,18 @@ def parse_arguments(given: Mapping[str, Any]) -> tuple[str, Exhibitor, dict[str,
     return inner, Exhibitor(**settings, options=options), rest
 
 
-def _parts(message: Message) -> list[Part]:
+def _parts(message: ChatMessage) -> list[ContentPart]:
     content = message.get("content")
     return content if isinstance(content, list) else []
 
 
-def _words(message: Message) -> str:
+def _words(message: ChatMessage) -> str:
     texts = [part["text"] for part in _parts(message) if part["type"] == "text"]
     content = message.get("content")
     return "\n".join([content] if isinstance(content, str) else texts).strip()
 
 
-def _is_user(message: Message) -> bool:
+def _is_user(message: ChatMessage) -> bool:
     return message.get("role") == "user"
 
 

@@ -16,7 +16,7 @@ GROUP_ORDER = ("Short", "Medium", "Long")
 
 
 @dataclass(frozen=True)
-class Setting:
+class ResultSetting:
     """What a line of a table is about: all that identifies a job but the question."""
 
     dataset: str
@@ -32,7 +32,7 @@ class Setting:
     seed: int
 
     @classmethod
-    def of(cls, row: Result) -> "Setting":
+    def of(cls, row: Result) -> "ResultSetting":
         return cls(
             dataset=row.dataset,
             method=row.method,
@@ -49,7 +49,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Score:
+class AccuracyScore:
     """The accuracy over some questions. n: answers that count; unparsed: of these, replies that named no option, or
     more than one; errors: questions that got no answer and are not in n.
     """
@@ -93,22 +93,22 @@ class Pair:
         return f"{signed(value)} ({minus(low)} … {minus(high)}), {word}"
 
 
-def by_setting(rows: Iterable[Result]) -> dict[Setting, list[Result]]:
+def by_setting(rows: Iterable[Result]) -> dict[ResultSetting, list[Result]]:
     """The rows of each setting, in the order of first mention."""
-    found: dict[Setting, list[Result]] = defaultdict(list)
+    found: dict[ResultSetting, list[Result]] = defaultdict(list)
     for row in rows:
-        found[Setting.of(row)].append(row)
+        found[ResultSetting.of(row)].append(row)
     return dict(found)
 
 
-def score(rows: Sequence[Result]) -> Score | None:
+def score(rows: Sequence[Result]) -> AccuracyScore | None:
     """The accuracy over rows of one setting; None when not one of them is an answer."""
     answers = [row for row in rows if row.is_answer]
     if not answers:
         return None
     hits = [row.correct for row in answers]
     videos = [row.video_id for row in answers]
-    return Score(
+    return AccuracyScore(
         accuracy=share_interval(hits, videos),
         n=len(answers),
         correct=sum(hits),
@@ -118,7 +118,7 @@ def score(rows: Sequence[Result]) -> Score | None:
     )
 
 
-def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -> dict[str, Score]:
+def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -> dict[str, AccuracyScore]:
     """The accuracy for each name that `names` gives a row; a row may have several."""
     parts: dict[str, list[Result]] = defaultdict(list)
     for row in rows:
@@ -128,14 +128,14 @@ def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -
     return {name: found for name in ordered_groups(scored) if (found := scored[name]) is not None}
 
 
-def score_groups(rows: Sequence[Result]) -> dict[str, Score]:
+def score_groups(rows: Sequence[Result]) -> dict[str, AccuracyScore]:
     """Each group's accuracy, then that over all questions equally, under Overall."""
     groups = score_by(rows, lambda row: (row.group,) if row.group else ())
     overall = score(rows)
     return groups if overall is None else {**groups, OVERALL: overall}
 
 
-def score_categories(rows: Sequence[Result]) -> dict[str, Score]:
+def score_categories(rows: Sequence[Result]) -> dict[str, AccuracyScore]:
     return score_by(rows, lambda row: row.categories)
 
 

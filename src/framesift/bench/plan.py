@@ -52,7 +52,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReaderSpec:
     """A reader by address, or an object; name: what tables call it. options: that reader's own."""
 
     reader: "str | Reader"
@@ -61,7 +61,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Condition:
     """One way to choose and show frames: what a question is put with, but for the reader."""
 
     variant: Variant
@@ -69,7 +69,7 @@ class Choice:
     text_mode: str
 
 
-_OF_CHOICE: dict[str, Callable[[Choice], Any]] = {
+_OF_CHOICE: dict[str, Callable[[Condition], Any]] = {
     "methods": lambda choice: choice.variant.method,
     "budgets": lambda choice: choice.budget,
     "text_modes": lambda choice: choice.text_mode,
@@ -77,15 +77,15 @@ _OF_CHOICE: dict[str, Callable[[Choice], Any]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchmarkPlan:
     """The choices in the order they were named, each once, and what is the same for all of them.
 
     events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
     draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
     """
 
-    choices: tuple[Choice, ...]
-    readers: tuple[Asked, ...] = ()
+    choices: tuple[Condition, ...]
+    readers: tuple[ReaderSpec, ...] = ()
     encoder: "str | Encoder" = "auto"
     fps: "Fps" = 1.0
     mode: "Mode" = "exact"
@@ -100,7 +100,7 @@ class Plan:
         if self.mode not in ("exact", "fast", "keyframes"):
             raise OptionError(f"mode is {self.mode!r}; expected exact, fast or keyframes")
 
-    def narrowed(self, **wanted: Sequence[Any]) -> "Plan":
+    def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
         """The choices with these methods, budgets or text_modes alone; one that the plan lacks is an error."""
         kept = list(self.choices)
         for name, values in wanted.items():
@@ -134,10 +134,10 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     return read
 
 
-def make_plan(settings: Mapping[str, Any]) -> Plan:
+def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:
     """A plan from settings as YAML or flags give them: lists, or texts with commas between."""
     _check_known(settings, SETTINGS, "the plan")
-    choices: dict[str, Choice] = {}
+    choices: dict[str, Condition] = {}
     for block in _blocks(settings, "the plan") or [{}]:
         merged = DEFAULTS | {name: settings[name] for name in _BLOCK if settings.get(name) is not None} | block
         for choice in _choices(merged):
@@ -145,10 +145,10 @@ def make_plan(settings: Mapping[str, Any]) -> Plan:
     whole = {name: settings[name] for name in _WHOLE[1:] if settings.get(name) is not None}
     if "fps" in whole and whole["fps"] != "auto":
         whole["fps"] = _number(whole["fps"], "fps")
-    return Plan(tuple(choices.values()), readers_of(settings.get("readers")), **whole)
+    return BenchmarkPlan(tuple(choices.values()), readers_of(settings.get("readers")), **whole)
 
 
-def readers_of(value: Any) -> tuple[Asked, ...]:
+def readers_of(value: Any) -> tuple[ReaderSpec, ...]:
     """Addresses, NAME=address, or a mapping of names to addresses or to {reader: address, option: value …}."""
     found = []
     pairs = value.items() if isinstance(value, Mapping) else (_named(text) for text in words(value, "readers"))
@@ -157,7 +157,7 @@ def readers_of(value: Any) -> tuple[Asked, ...]:
         address = options.pop("reader", None)
         if not isinstance(address, str):
             raise OptionError(f"the reader {name!r} has no address; expected a URL, local:MODEL or similarity")
-        found.append(Asked(address, str(name), options))
+        found.append(ReaderSpec(address, str(name), options))
     return tuple(found)
 
 
@@ -184,7 +184,7 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
     return found
 
 
-def _choices(block: Mapping[str, Any]) -> Iterator[Choice]:
+def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
     methods = words(block["methods"], "methods")
     if not methods:
         raise OptionError("there is no method; name some of `framesift selectors`")
@@ -194,7 +194,7 @@ def _choices(block: Mapping[str, Any]) -> Iterator[Choice]:
     if not budgets or not modes:
         raise OptionError("budgets or text_modes is empty; expected at least one of each")
     for variant, budget, mode in product(variants, budgets, modes):
-        yield Choice(variant, budget, mode)
+        yield Condition(variant, budget, mode)
 
 
 def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]:

@@ -14,13 +14,13 @@ from framesift.bench.datasets import videomme
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset
 from framesift.bench.provenance import describe
-from framesift.bench.tables import FORMATS, Table
+from framesift.bench.tables import FORMATS, ResultTable
 from framesift.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Key = TypeVar("Key")
+GroupKey = TypeVar("GroupKey")
 
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # What must be equal for two rows to stand in one comparison, beside what the comparison is over.
@@ -30,12 +30,12 @@ _SELECTION = ("encoder", "events", "fps", "seed")
 
 
 @dataclass(frozen=True)
-class Report:
+class BenchReport:
     """What was written."""
 
     folder: Path
     files: tuple[Path, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
 
 
 def write_report(
@@ -46,7 +46,7 @@ def write_report(
     baseline: str = "uniform",
     defaults: Mapping[str, Mapping[str, object]] | None = None,
     with_plots: bool = True,
-) -> Report:
+) -> BenchReport:
     """Every table and plot these results allow.
 
     datasets: with annotated moments, for evidence scores. baseline: what categories are compared with. defaults: each
@@ -61,15 +61,17 @@ def write_report(
     pictures = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
     said = [f"{results.unreadable} lines of the results could not be read"] if results.unreadable else []
     text = _page(tables, [path for path in pictures if path.suffix == ".svg"], said)
-    return Report(target, (write_text(target / "report.md", text), *files, *pictures), tuple(tables))
+    return BenchReport(target, (write_text(target / "report.md", text), *files, *pictures), tuple(tables))
 
 
-def make_tables(results: Results) -> list[Table]:
+def make_tables(results: Results) -> list[ResultTable]:
     """The tables for these rows, each with what made its rows in its notes."""
     answers = [row for row in results.rows if row.reader]
-    made: list[Table] = []
+    made: list[ResultTable] = []
 
-    def add(layout: Callable[[Sequence[Result], Sequence[str]], Table], rows: Sequence[Result], place: str) -> None:
+    def add(
+        layout: Callable[[Sequence[Result], Sequence[str]], ResultTable], rows: Sequence[Result], place: str
+    ) -> None:
         table = layout(rows, describe(rows, results.runs.values()))
         if table.rows:
             title = f"{table.title}: {place}" if place else table.title
@@ -101,7 +103,7 @@ def make_tables(results: Results) -> list[Table]:
     return made
 
 
-def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[Table]:
+def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[ResultTable]:
     """A table for each data set: every method's frames against the annotated moments."""
     made = []
     for dataset in datasets:
@@ -173,8 +175,8 @@ def _values(row: Result, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(getattr(row, name)) for name in names)
 
 
-def _grouped(rows: Iterable[Result], name: Callable[[Result], Key]) -> dict[Key, list[Result]]:
-    found: dict[Key, list[Result]] = defaultdict(list)
+def _grouped(rows: Iterable[Result], name: Callable[[Result], GroupKey]) -> dict[GroupKey, list[Result]]:
+    found: dict[GroupKey, list[Result]] = defaultdict(list)
     for row in rows:
         found[name(row)].append(row)
     return dict(found)
@@ -184,20 +186,20 @@ def _is_stage(row: Result) -> bool:
     return (not row.options and row.method in ("gcr", "uniform")) or list(row.options) == [layouts.WITHOUT]
 
 
-def _save_table(table: Table, target: Path) -> list[Path]:
+def _save_table(table: ResultTable, target: Path) -> list[Path]:
     folder = target / "tables"
     folder.mkdir(exist_ok=True)
     return [write_text(folder / f"{table.name}.{ending}", make(table)) for ending, make in FORMATS.items()]
 
 
-def _page(tables: Sequence[Table], pictures: Sequence[Path], notes: Sequence[str]) -> str:
+def _page(tables: Sequence[ResultTable], pictures: Sequence[Path], notes: Sequence[str]) -> str:
     parts = ["# Results\n", *(f"{note}\n" for note in notes)]
     parts += [table.to_markdown() for table in tables]
     parts += [f"![{path.stem}](plots/{path.name})\n" for path in pictures]
     return "\n".join(parts)
 
 
-def _unused(name: str, tables: Sequence[Table]) -> str:
+def _unused(name: str, tables: Sequence[ResultTable]) -> str:
     taken = {table.name for table in tables}
     slug = _slug(name)
     return next(s for s in (slug, *(f"{slug}-{k}" for k in range(2, len(taken) + 3))) if s not in taken)

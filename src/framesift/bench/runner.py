@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.memory import peak_memory
 from framesift.batch.results import Result, ResultWriter, new_run, read_results
 from framesift.bench.items import Dataset, Item
-from framesift.bench.plan import Asked, Choice, Plan
+from framesift.bench.plan import BenchmarkPlan, Condition, ReaderSpec
 from framesift.bench.provenance import versions
 from framesift.bench.selecting import Chosen, VideoBench, sentence
 from framesift.encoders.base import get_encoder
@@ -63,7 +63,7 @@ class Ready:
 
 def run_benchmark(
     dataset: Dataset,
-    plan: Plan,
+    plan: BenchmarkPlan,
     folder: str | os.PathLike[str],
     *,
     store: str | os.PathLike[str] | None = None,
@@ -106,7 +106,7 @@ def run_benchmark(
     return Tally(Path(folder), run.done, run.errors, before, time.perf_counter() - started)
 
 
-def ready(asked: Asked, dataset: str) -> Ready:
+def ready(asked: ReaderSpec, dataset: str) -> Ready:
     """The reader an address stands for, with the data set's wording unless the plan names another."""
     options: dict[str, Any] = dict(asked.options)
     if isinstance(asked.reader, str) and asked.reader.startswith(("http://", "https://", LOCAL)):
@@ -130,13 +130,13 @@ class Job:
     """One row to be made; `row` holds what identifies it."""
 
     item: Item
-    choice: Choice
+    choice: Condition
     reader: Ready
     row: Result
 
 
 class _Run:
-    def __init__(self, dataset: Dataset, plan: Plan, readers: Sequence[Ready], encoder: str) -> None:
+    def __init__(self, dataset: Dataset, plan: BenchmarkPlan, readers: Sequence[Ready], encoder: str) -> None:
         self.dataset, self.plan, self.readers, self.encoder = dataset, plan, readers, encoder
         self.done = self.errors = self.total = self.failures = 0
         self.lock = threading.Lock()
@@ -286,7 +286,7 @@ def _wanted(jobs: Sequence[Job]) -> dict[tuple[str, int], Any]:
     return {key: (variant, list(items.values())) for key, (variant, items) in wanted.items()}
 
 
-def _frames_key(choice: Choice) -> tuple[str, int]:
+def _frames_key(choice: Condition) -> tuple[str, int]:
     return repr(choice.variant), choice.budget
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift.bench.items import Item
-from framesift.bench.plan import Plan, Variant
+from framesift.bench.plan import BenchmarkPlan, Variant
 from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError
 from framesift.pipeline import select_many
@@ -60,7 +60,7 @@ class VideoBench:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BenchmarkPlan,
         video: Path,
         *,
         asked: int,

@@ -18,7 +18,7 @@ from framesift.bench.report import write_report
 from framesift.bench.runner import run_benchmark
 from framesift.bench.statistics import difference_interval, share_interval
 from framesift.bench.synthetic import KINDS, SECONDS, VIDEOS, make_planted
-from framesift.bench.tables import Cell, Table, bold_best, word
+from framesift.bench.tables import ResultTable, TableCell, bold_best, word
 from framesift.errors import FramesiftError
 
 BUDGETS = (8, 16)
@@ -37,7 +37,7 @@ Hits = Mapping[tuple[str, int], Mapping[str, bool]]  # by variant and budget: qu
 class Outcome:
     """The tables, and what was claimed against what was measured."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     verdicts: tuple[dict[str, Any], ...]
     seconds: float
 
@@ -87,24 +87,24 @@ def found_by(rows: Sequence[Result], dataset: Dataset) -> Hits:
     return found
 
 
-def found_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Table:
+def found_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> ResultTable:
     kinds = [kind for kind in KINDS if kind in dataset.groups]
-    lines: list[list[Cell]] = []
+    lines: list[list[TableCell]] = []
     rules = []
     for budget in sorted({budget for _, budget in hits}):
         block = []
         for variant in VARIANTS:
-            cells = [word(variant), Cell.count(budget)]
+            cells = [word(variant), TableCell.count(budget)]
             for kind in (*kinds, OVERALL):
                 chosen = [item for item in dataset.items if kind in (item.group, OVERALL)]
                 found = [hits[variant, budget][item.id] for item in chosen]
-                cells.append(Cell.percent(share_interval(found, [item.video_id for item in chosen])))
-            block.append([*cells, Cell.count(len(dataset))])
+                cells.append(TableCell.percent(share_interval(found, [item.video_id for item in chosen])))
+            block.append([*cells, TableCell.count(len(dataset))])
         rules.append(len(lines))
         lines += bold_best(block, range(2, 3 + len(kinds)))
     columns = ("Method", "Frames", *kinds, OVERALL, "n")
     rows = tuple(tuple(line) for line in lines)
-    return Table("found", "Planted evidence found (%)", columns, rows, (), (FOUND, *notes), frozenset(rules))
+    return ResultTable("found", "Planted evidence found (%)", columns, rows, (), (FOUND, *notes), frozenset(rules))
 
 
 def verdicts(hits: Hits, dataset: Dataset) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequen
     return {"claim": claim, "measured": measured, "holds": ours > theirs, "difference": value, "low": low, "high": high}
 
 
-def _accuracy_table(results: Results, notes: Sequence[str]) -> Table:
+def _accuracy_table(results: Results, notes: Sequence[str]) -> ResultTable:
     weak = "The similarity reader compares words with pictures and understands neither: read nothing into its answers."
     table = main_table(results.rows, (weak, *notes))
     return replace(table, name="answers", title="Right answers of the similarity reader (%)")

@@ -10,7 +10,7 @@ from framesift.bench.statistics import Interval
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A number as it is printed, with its bounds where it has them. `number` is what a program should read."""
 
     text: str
@@ -20,17 +20,17 @@ class Cell:
     bold: bool = False
 
     @classmethod
-    def percent(cls, interval: Interval, *, bold: bool = False) -> "Cell":
+    def percent(cls, interval: Interval, *, bold: bool = False) -> "TableCell":
         """A share as the paper prints it, two decimals in percent, and its interval with one."""
         value, low, high = (100 * part for part in interval)
         return cls(minus(value, 2), value, low, high, bold)
 
     @classmethod
-    def count(cls, number: int) -> "Cell":
+    def count(cls, number: int) -> "TableCell":
         return cls(str(number), number)
 
     @classmethod
-    def plain(cls, number: float, digits: int = 3) -> "Cell":
+    def plain(cls, number: float, digits: int = 3) -> "TableCell":
         return cls(minus(number, digits), number)
 
     @property
@@ -40,17 +40,17 @@ class Cell:
         return minus(self.low), minus(self.high)
 
 
-EMPTY = Cell("–")
+EMPTY = TableCell("–")
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """head: labels over several columns each, (label, how many), or none. rules: rows before which a line is drawn."""
 
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     head: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
     rules: frozenset[int] = field(default=frozenset())
@@ -111,18 +111,18 @@ class Table:
         return [f"{label} {name}".strip() for label, name in zip(over, self.columns, strict=True)]
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {
-    "md": Table.to_markdown,
-    "csv": Table.to_csv,
-    "tex": Table.to_latex,
+FORMATS: dict[str, Callable[[ResultTable], str]] = {
+    "md": ResultTable.to_markdown,
+    "csv": ResultTable.to_csv,
+    "tex": ResultTable.to_latex,
 }
 
 
-def word(text: str) -> Cell:
-    return Cell(text)
+def word(text: str) -> TableCell:
+    return TableCell(text)
 
 
-def bold_best(rows: Sequence[Sequence[Cell]], columns: Sequence[int]) -> list[list[Cell]]:
+def bold_best(rows: Sequence[Sequence[TableCell]], columns: Sequence[int]) -> list[list[TableCell]]:
     """The same cells, the largest number of each of these columns in bold; equal ones all are."""
     marked = [list(row) for row in rows]
     for k in columns:
@@ -131,7 +131,7 @@ def bold_best(rows: Sequence[Sequence[Cell]], columns: Sequence[int]) -> list[li
         for row in marked if not alone else ():
             cell = row[k]
             if best is not None and cell.number is not None and round(cell.number, 2) == round(best, 2):
-                row[k] = Cell(cell.text, cell.number, cell.low, cell.high, bold=True)
+                row[k] = TableCell(cell.text, cell.number, cell.low, cell.high, bold=True)
     return marked
 
 
@@ -143,7 +143,7 @@ def _markdown_text(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: TableCell) -> str:
     text = f"**{_markdown_text(cell.text)}**" if cell.bold else _markdown_text(cell.text)
     return text if cell.bounds is None else f"{text} ({cell.bounds[0]} … {cell.bounds[1]})"
 
@@ -173,7 +173,7 @@ def _latex_text(text: str) -> str:
     return "-{}-".join("".join(_LATEX.get(c, c) for c in part) for part in words)
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: TableCell) -> str:
     text = f"\\textbf{{{_latex_text(cell.text)}}}" if cell.bold else _latex_text(cell.text)
     if cell.bounds is None:
         return text

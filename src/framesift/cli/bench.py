@@ -13,9 +13,9 @@ from framesift.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from framesift.bench.items import Dataset
-    from framesift.bench.plan import Plan
+    from framesift.bench.plan import BenchmarkPlan
     from framesift.bench.runner import Tally
-    from framesift.bench.tables import Table
+    from framesift.bench.tables import ResultTable
 
 DATASETS = ("longvideobench", "videomme", "mlvu", "egoschema", "lvbench")
 OWN = "own"
@@ -193,7 +193,7 @@ def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dic
     return dataset
 
 
-def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "Plan") -> int:
+def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPlan") -> int:
     from framesift.batch.results import Results, read_results
     from framesift.bench.report import evidence_tables, make_tables
     from framesift.bench.runner import parse_shard, run_benchmark
@@ -228,7 +228,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "Plan") -> i
     return 1 if any(tally.errors for tally in tallies) else 0
 
 
-def _show(args: argparse.Namespace, tables: "list[Table]", tallies: "list[Tally]") -> None:
+def _show(args: argparse.Namespace, tables: "list[ResultTable]", tallies: "list[Tally]") -> None:
     if args.json:
         runs = [asdict(tally) | {"folder": str(tally.folder)} for tally in tallies]
         print_json({"runs": runs, "tables": [table_rows(table) for table in tables]})
@@ -242,7 +242,7 @@ def _show(args: argparse.Namespace, tables: "list[Table]", tallies: "list[Tally]
     print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
 
 
-def table_rows(table: "Table") -> dict[str, Any]:
+def table_rows(table: "ResultTable") -> dict[str, Any]:
     """A table as JSON values: its numbers unrounded, bounds beside them."""
     columns = [f"{column}" for column in table.columns]
     rows = []

@@ -13,7 +13,7 @@ from framesift.errors import InputError, MissingExtra
 from framesift.types import Question
 from framesift.types.question import strip_option_letters
 
-Row = Mapping[str, Any]
+AnnotationRow = Mapping[str, Any]
 _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
 
 
@@ -35,7 +35,7 @@ def root_of(folder: Path) -> Path:
     return folder.parent if folder.is_file() else folder
 
 
-def read_rows(path: Path) -> tuple[list[Row], str]:
+def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
     """The rows of a JSON, JSON Lines, CSV or Parquet file, and a hash of its content."""
     try:
         data = path.read_bytes()
@@ -65,7 +65,7 @@ def joined_hash(hashes: Iterable[str]) -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
-def field_of(row: Row, name: str, place: str) -> Any:
+def field_of(row: AnnotationRow, name: str, place: str) -> Any:
     if name not in row or row[name] is None:
         raise InputError(f"{place} has no {name!r}; it has {', '.join(map(str, row))}")
     return row[name]
@@ -99,13 +99,13 @@ def seconds_of(clock: str, place: str) -> float:
     return sum(part * 60.0**power for power, part in enumerate(reversed(parts)))
 
 
-def _from_parquet(path: Path) -> list[Row]:
+def _from_parquet(path: Path) -> list[AnnotationRow]:
     try:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtra(f"{path.name} needs pyarrow: pip install 'framesift[bench]'") from None
     try:
-        rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+        rows: list[AnnotationRow] = pyarrow.parquet.read_table(path).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} can't be read as Parquet ({error}); get it again") from None
     return rows

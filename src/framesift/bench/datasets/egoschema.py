@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from framesift.bench.datasets.annotations import (
-    Row,
+    AnnotationRow,
     field_of,
     find_annotation,
     first_file,
@@ -52,13 +52,13 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, find_missing(items), notes)
 
 
-def _item(row: Row, root: Path, answer: object, place: str) -> Item:
+def _item(row: AnnotationRow, root: Path, answer: object, place: str) -> Item:
     options = tuple(str(field_of(row, f"option {k}", place)) for k in range(5))
     name = str(row["q_uid"])
     return _made(name, name, root, question=(row.get("question"), options), answer=answer, place=place)
 
 
-def _from_parquet(row: Row, root: Path, place: str) -> Item:
+def _from_parquet(row: AnnotationRow, root: Path, place: str) -> Item:
     options = without_letters(field_of(row, "option", place))
     answer = field_of(row, "answer", place)
     name, video = str(field_of(row, "question_idx", place)), str(field_of(row, "video_idx", place))

@@ -7,7 +7,7 @@ video, of which some questions show a clip: `starting_timestamp_for_subtitles` i
 from pathlib import Path
 
 from framesift.bench.datasets.annotations import (
-    Row,
+    AnnotationRow,
     field_of,
     find_annotation,
     first_file,
@@ -39,7 +39,7 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, find_missing(items), (outside,) if damaged else ())
 
 
-def _item(row: Row, root: Path, place: str, damaged: list[str]) -> Item:
+def _item(row: AnnotationRow, root: Path, place: str, damaged: list[str]) -> Item:
     options = tuple(str(option) for option in field_of(row, "candidates", place))
     group = str(field_of(row, "duration_group", place))
     if group not in GROUPS:

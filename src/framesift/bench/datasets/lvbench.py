@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from framesift.bench.datasets.annotations import (
-    Row,
+    AnnotationRow,
     field_of,
     find_annotation,
     first_file,
@@ -19,7 +19,7 @@ from framesift.bench.datasets.annotations import (
     seconds_of,
     without_letters,
 )
-from framesift.bench.items import Dataset, Item, Scene, counted, find_missing
+from framesift.bench.items import Dataset, EvidenceScene, Item, counted, find_missing
 from framesift.errors import InputError
 from framesift.types.question import resolve_option
 
@@ -41,7 +41,7 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, tuple(items), annotation, find_missing(items), notes)
 
 
-def _item(video: Row, asked: Row, root: Path, place: str, unread: list[str]) -> Item:
+def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, place: str, unread: list[str]) -> Item:
     key = str(field_of(video, "key", place))
     name = str(field_of(asked, "uid", place))
     place = f"{place}, question {name}"
@@ -72,7 +72,7 @@ def _parted(text: str, place: str) -> tuple[str, tuple[str, ...]]:
     return stem, options
 
 
-def _scenes(reference: str, name: str, unread: list[str]) -> tuple[Scene, ...]:
+def _scenes(reference: str, name: str, unread: list[str]) -> tuple[EvidenceScene, ...]:
     if not reference.strip():
         return ()
     span = _SPAN.match(reference)
@@ -80,6 +80,6 @@ def _scenes(reference: str, name: str, unread: list[str]) -> tuple[Scene, ...]:
         start_s = seconds_of(span.group(1), name)
         end_s = seconds_of(span.group(2), name) if span.group(2) else start_s
         if end_s >= start_s:
-            return (Scene(((start_s, end_s),)),)
+            return (EvidenceScene(((start_s, end_s),)),)
     unread.append(name)
     return ()

@@ -11,7 +11,7 @@ MLVU reports the mean of its tasks' accuracies; ours weighs every question the s
 from pathlib import Path
 
 from framesift.bench.datasets.annotations import (
-    Row,
+    AnnotationRow,
     field_of,
     first_file,
     joined_hash,
@@ -69,7 +69,7 @@ def _dev(root: Path, files: list[Path], absent: list[str]) -> Dataset:
     return Dataset(NAME, tuple(items), joined_hash(hashes), find_missing(items), notes)
 
 
-def _item(row: Row, root: Path, name: str, task: str, place: str) -> Item:
+def _item(row: AnnotationRow, root: Path, name: str, task: str, place: str) -> Item:
     options = tuple(str(option) for option in field_of(row, "candidates", place))
     kind = str(field_of(row, "question_type", place))
     video = str(field_of(row, "video", place))

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from framesift.bench.datasets.annotations import (
-    Row,
+    AnnotationRow,
     field_of,
     question_of,
     read_rows,
     without_letters,
 )
-from framesift.bench.items import Dataset, Item, Scene, find_missing
+from framesift.bench.items import Dataset, EvidenceScene, Item, find_missing
 from framesift.errors import InputError
 from framesift.types import Event
 from framesift.types.question import resolve_option
@@ -30,7 +30,7 @@ def load(path: Path) -> Dataset:
     return Dataset(path.stem, items, annotation, find_missing(items))
 
 
-def _item(row: Row, path: Path, number: int) -> Item:
+def _item(row: AnnotationRow, path: Path, number: int) -> Item:
     place = f"{path}, question {number}"
     published = field_of(row, "options", place)
     parts = published.split("|") if isinstance(published, str) else published
@@ -67,10 +67,12 @@ def _subtitles(value: Any, root: Path, place: str) -> Path | tuple[Event, ...] |
         raise InputError(f"{place} has subtitles that can't be read ({error}); expected a file or events") from None
 
 
-def _moments(values: Any, place: str) -> tuple[tuple[float, ...], tuple[Scene, ...]]:
+def _moments(values: Any, place: str) -> tuple[tuple[float, ...], tuple[EvidenceScene, ...]]:
     try:
         instants = tuple(float(value) for value in values if not isinstance(value, list | tuple | Mapping))
-        scenes = tuple(Scene(((float(a), float(b)),)) for a, b in (v for v in values if isinstance(v, list | tuple)))
+        scenes = tuple(
+            EvidenceScene(((float(a), float(b)),)) for a, b in (v for v in values if isinstance(v, list | tuple))
+        )
     except (TypeError, ValueError) as error:
         raise InputError(f"{place} has moments that can't be read ({error}); expected seconds, or pairs") from None
     return instants, scenes

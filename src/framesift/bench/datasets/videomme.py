@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from framesift.bench.datasets.annotations import (
-    Row,
+    AnnotationRow,
     field_of,
     find_annotation,
     first_file,
@@ -57,7 +57,7 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, tuple(m for m in missing if m.kind == "video"), (note,))
 
 
-def _item(row: Row, root: Path, place: str) -> Item:
+def _item(row: AnnotationRow, root: Path, place: str) -> Item:
     published = field_of(row, "options", place)
     lines = published.splitlines() if isinstance(published, str) else list(published)
     options = without_letters(line for line in lines if str(line).strip())
