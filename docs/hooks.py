@@ -1,16 +1,35 @@
-"""MkDocs hook: put the help text of every command into the page of the command line."""
+"""MkDocs hook: generate the settings of the pipeline and the help text of every command from the code."""
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 
 from framesift.cli import build_parser
+from framesift.config import PipelineConfig
 
-MARKER = "<!-- command help -->"
 COLUMNS = 100
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    return markdown.replace(MARKER, "\n".join(_sections(build_parser()))) if MARKER in markdown else markdown
+    for marker, generate in GENERATED.items():
+        if marker in markdown:
+            markdown = markdown.replace(marker, generate())
+    return markdown
+
+
+def settings_table() -> str:
+    rows = ["| setting | default | meaning |", "|---|---|---|"]
+    for field in fields(PipelineConfig):
+        default = "{}" if field.default is MISSING else repr(field.default)
+        meaning = field.metadata["help"].replace("|", "\\|")
+        if choices := field.metadata.get("argument", {}).get("choices"):
+            meaning += ": " + ", ".join(f"`{choice}`" for choice in choices)
+        rows.append(f"| `{field.name}` | `{default}` | {meaning} |")
+    return "\n".join(rows)
+
+
+def command_help() -> str:
+    return "\n".join(_sections(build_parser()))
 
 
 def _sections(parser: argparse.ArgumentParser, level: int = 3) -> Iterator[str]:
@@ -18,10 +37,13 @@ def _sections(parser: argparse.ArgumentParser, level: int = 3) -> Iterator[str]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in dict.fromkeys(action.choices.values()):
-                command.formatter_class = _wide
+                command.formatter_class = _wide_formatter
                 yield f"{'#' * level} {command.prog}\n\n```text\n{command.format_help()}```\n"
                 yield from _sections(command, level + 1)
 
 
-def _wide(prog: str) -> argparse.HelpFormatter:
+def _wide_formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=COLUMNS)
+
+
+GENERATED = {"<!-- pipeline settings -->": settings_table, "<!-- command help -->": command_help}

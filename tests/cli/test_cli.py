@@ -38,6 +38,7 @@ def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, t
     assert "encoder offline" in err
     assert f"Report: {tmp_path / 'framesift-demo' / 'report.html'}" in out
     assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
+    assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
     assert main(["demo", "--budget", "8"]) == 0  # a second time is no error
 
 

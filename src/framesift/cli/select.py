@@ -4,6 +4,7 @@ import argparse
 import itertools
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -239,7 +240,10 @@ def _demo(args: argparse.Namespace) -> int:
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
     if not args.json:
         print(f"$ framesift {shlex.join(command)}\n")
-    return main([*command, "--json"] if args.json else command)
+    code = main([*command, "--json"] if args.json else command)
+    if code == 0:  # the folder then holds the video with its subtitles, ready for further commands
+        shutil.copy(video.with_suffix(".srt"), args.out)
+    return code
 
 
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
