@@ -5,7 +5,7 @@ mean of the likeliest classes' names, as all-MiniLM-L6-v2 reads them, is a point
 (ConSE, Norouzi et al. 2013). Beside it stand the network's own pooled features, so that two pictures are compared by
 their looks: picture = [a · meaning, b · looks], text = [meaning, 0].
 
-How the constants below were chosen is told in docs/encoders.md; benchmarks/encoders.py measures them again.
+docs/encoders.md describes it; benchmarks/encoders.py measures other choices of the constants below.
 """
 
 import logging

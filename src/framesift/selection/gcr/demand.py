@@ -1,7 +1,7 @@
 """Visual demand d_q: does a question ask for what is seen, or for what is said? Keyword rules on its stem alone.
 
 The paper keeps its rules in a supplement that is not public; these are ours, in two tables below.
-docs/visual-demand.md tells how well they separate LongVideoBench's questions.
+docs/concepts/method.md shows how well they separate LongVideoBench's questions.
 """
 
 import re

@@ -1,0 +1,45 @@
+"""Write a selector of your own: a function of the evidence and the budget.
+
+Keyword-only parameters are its options. To make it available by name in every command, declare it in the pyproject.toml
+of your package and install the package:
+
+    [project.entry-points."framesift.selectors"]
+    spaced-topk = "my_package:spaced_topk"
+
+    framesift select video.mp4 -q "…" --method spaced-topk --set gap_s=20
+"""
+
+import numpy as np
+
+import framesift as fs
+from framesift.encoders.base import encode_long_texts, get_encoder
+from framesift.store.sample_video import QUESTION, sample_video
+
+
+def spaced_topk(evidence: fs.Evidence, budget: int, *, gap_s: float = 10.0) -> fs.Selection:
+    """Most relevant frames at least `gap_s` seconds apart."""
+    order = np.argsort(-evidence.relevance, kind="stable")  # ties go to the earlier frame
+    chosen: list[int] = []
+    for candidate in order:
+        time_s = evidence.times_s[candidate]
+        if all(abs(time_s - evidence.times_s[other]) >= gap_s for other in chosen):
+            chosen.append(int(candidate))
+    chosen += [int(candidate) for candidate in order if candidate not in chosen]  # when the gap leaves too few
+    slots = [
+        fs.Slot(index, float(evidence.times_s[index]), "visual", float(evidence.relevance[index]))
+        for index in chosen[:budget]
+    ]
+    return fs.Selection(tuple(slots), "spaced-topk", budget, {"gap_s": gap_s, "looked_at": len(evidence)})
+
+
+video = sample_video()
+index = fs.index(video)
+query = encode_long_texts(get_encoder(index.encoder), [QUESTION.query_text])[0]
+evidence = fs.Evidence(index.times_s, index.info.duration_s, index.frames, query)
+
+print(fs.select_frames(evidence, budget=8, method="topk"))
+selection = spaced_topk(evidence, 8, gap_s=20)  # once installed: method="spaced-topk", gap_s=20
+print(selection)
+
+exhibit = fs.exhibit(video, fs.events_for(selection, fs.find_events(video)))
+print("Saved to", exhibit.save("spaced-topk", force=True))

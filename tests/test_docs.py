@@ -1,0 +1,55 @@
+"""The documentation names what exists: commands, settings, selectors, modules, files."""
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import framesift as fs
+from framesift.cli import build_parser
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_every_command_is_listed():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    commands = next(action.choices for action in build_parser()._actions if action.choices)
+    assert [name for name in commands if f"| `framesift {name}` |" not in page] == []
+
+
+def test_every_selector_has_a_paragraph():
+    page = (ROOT / "docs" / "selectors.md").read_text(encoding="utf-8")
+    assert [name for name in fs.selectors() if f"**`{name}`**" not in page] == []
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    names = [name for name in fs.__all__ if name not in ("__version__", "corpus")]
+    names += [f"corpus.{name}" for name in fs.corpus.__all__]
+    assert [name for name in names if f"::: framesift.{name}\n" not in page] == []
+
+
+def test_every_setting_has_a_description():
+    assert [field.name for field in fields(fs.PipelineConfig) if not field.metadata.get("help")] == []
+
+
+def test_every_import_in_the_pages_works():
+    for page in PAGES:
+        for module, names in re.findall(r"from (framesift[\w.]*) import ([\w, ]+)", page.read_text(encoding="utf-8")):
+            loaded = import_module(module)
+            assert [name for name in names.split(", ") if not hasattr(loaded, name)] == [], page
+
+
+def test_every_file_named_in_the_pages_exists():
+    pattern = re.compile(r"(?<![\w/.-])((?:benchmarks|docs|examples|tests)/[\w./-]+\.(?:py|yaml|md|svg|jpg|ipynb))")
+    for page in PAGES:
+        for path in pattern.findall(page.read_text(encoding="utf-8")):
+            assert (ROOT / path).exists(), f"{page} names {path}"
+
+
+def test_version_agrees_with_changelog_and_citation():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{fs.__version__}] - " in changelog
+    assert f"\nversion: {fs.__version__}\n" in citation

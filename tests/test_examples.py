@@ -1,0 +1,55 @@
+"""The examples run from start to end, on a short version of the sample video."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from framesift.store import sample_video
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+SCENES = (sample_video.SCENES[0], sample_video.SCENES[10], sample_video.SCENES[11])
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """An environment whose store has a sample video of three scenes beside it."""
+    folder = tmp_path_factory.mktemp("examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_video, "SCENES", SCENES)
+        sample_video.sample_video(folder / "demo")
+    return os.environ | {"FRAMESIFT_STORE": str(folder / "store")}
+
+
+def test_there_are_five_scripts_and_a_notebook():
+    assert len(SCRIPTS) == 5
+    assert len(list(EXAMPLES.glob("*.ipynb"))) == 1
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert all(f"({path.name})" in listed for path in EXAMPLES.iterdir() if path.suffix in (".py", ".ipynb"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_script_runs(script, environment, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_notebook_runs(environment, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+
+    monkeypatch.setenv("FRAMESIFT_STORE", environment["FRAMESIFT_STORE"])
+    notebook = nbformat.read(EXAMPLES / "pipeline.ipynb", as_version=4)
+    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    last = notebook.cells[-1].outputs[0]
+    assert "A rocket; because of the wind" in last["text"]
