@@ -5,8 +5,9 @@ from pathlib import Path
 
 from framesift.bench.items import Item
 from framesift.types import Question
+from helpers.sample_data import SAMPLE_DATA
 
-ANNOTATIONS = Path(__file__).parents[3] / "shared" / "data" / "annotations"
+ANNOTATIONS = SAMPLE_DATA / "annotations"
 
 
 def write(path, value):

@@ -1,4 +1,4 @@
-"""Sound made on the spot, and what the speech tests share."""
+"""Generated audio, and what the tests of speech recognition share."""
 
 import importlib.util
 from fractions import Fraction
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from framesift.video.audio import RATE, open_sound
+from helpers.sample_data import SAMPLE_DATA
 
-FILM = Path(__file__).parents[3] / "shared" / "data" / "film" / "tears_of_steel_426.mp4"
+FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
 INSTALL = "pip install 'framesift[speech]'"
 HAS_MOONSHINE = importlib.util.find_spec("moonshine_voice") is not None
 HAS_WHISPER = importlib.util.find_spec("faster_whisper") is not None
@@ -19,7 +20,7 @@ needs_whisper = pytest.mark.skipif(not HAS_WHISPER, reason=f"faster-whisper is n
 
 
 def write_sound(path, samples, *, start_s=0.0, codec="pcm_s16le", pictures_s=0.0, hole=None):
-    """A file with `samples` (16 kHz mono) from start_s on; hole: (at, length) in seconds, moved apart there."""
+    """Write a file with `samples` (16 kHz mono) from start_s on; hole: (time, seconds) of a gap in the timestamps."""
     with av.open(str(path), "w") as out:
         video = out.add_stream("mpeg4", rate=5) if pictures_s else None
         if video is not None:

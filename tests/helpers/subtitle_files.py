@@ -33,5 +33,10 @@ def put(folder, content, name="film.txt"):
     return path
 
 
+def subrip(*cues):
+    """SubRip of (start, end, text), in seconds below a minute."""
+    return "".join(f"{k}\n00:00:{a:06.3f} --> 00:00:{b:06.3f}\n{text}\n\n" for k, (a, b, text) in enumerate(cues, 1))
+
+
 def triples(events):
     return [(round(e.start_s, 3), round(e.end_s, 3), e.text) for e in events]

@@ -1,7 +1,6 @@
 """Visual demand: the rules on plain questions, and how well they separate a benchmark's."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,8 +8,9 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.gcr.demand import find_cues, resolve_demand
+from helpers.sample_data import SAMPLE_DATA
 
-ANNOTATIONS = Path(__file__).parents[3] / "shared" / "data" / "annotations" / "lvb_val.json"
+ANNOTATIONS = SAMPLE_DATA / "annotations" / "lvb_val.json"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import contextlib
 import struct
 from fractions import Fraction
-from pathlib import Path
 
 import av
 import numpy as np
@@ -11,8 +10,9 @@ import pytest
 
 from framesift.errors import InputError
 from framesift.text.tracks import read_track
+from helpers.sample_data import SAMPLE_DATA
 
-NASA = Path(__file__).parents[3] / "shared" / "data" / "clips" / "nasa_13013.mp4"
+NASA = SAMPLE_DATA / "clips" / "nasa_13013.mp4"
 MILLISECOND = Fraction(1, 1000)
 
 

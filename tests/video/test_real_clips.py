@@ -2,7 +2,6 @@
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import av
 import numpy as np
@@ -11,10 +10,10 @@ import pytest
 from framesift.video.colour import Painter
 from framesift.video.frames import fetch, frame_numbers, probe, sample
 from helpers.footage import grid
+from helpers.sample_data import SAMPLE_DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-CLIPS = sorted(path for path in (DATA / "clips").glob("*") if path.suffix in {".mp4", ".mkv"})
-FILM = DATA / "film" / "tears_of_steel_426.mp4"
+CLIPS = sorted(path for path in (SAMPLE_DATA / "clips").glob("*") if path.suffix in {".mp4", ".mkv"})
+FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
 
 pytestmark = pytest.mark.skipif(not CLIPS, reason="the clips are not at hand")
 
@@ -43,7 +42,7 @@ def test_probe_and_sample_agree(path):
 
 
 def test_every_frame_is_at_its_published_time():
-    path = DATA / "clips" / "nasa_13013.mp4"
+    path = SAMPLE_DATA / "clips" / "nasa_13013.mp4"
     published = json.loads((path.parent / f"{path.name}.stream3.all_frames_info.json").read_text())
     times = [float(frame["pts_time"]) for frame in published]
     assert frame_numbers(path, times) == list(range(len(times)))
@@ -51,7 +50,7 @@ def test_every_frame_is_at_its_published_time():
 
 
 def test_embedded_subtitles_are_listed():
-    tracks = probe(DATA / "clips" / "nasa_13013.mp4").subtitle_tracks
+    tracks = probe(SAMPLE_DATA / "clips" / "nasa_13013.mp4").subtitle_tracks
     assert [(track.index, track.codec, track.language, track.is_text) for track in tracks] == [
         (2, "mov_text", "eng", True),
         (5, "mov_text", "eng", True),
@@ -59,7 +58,7 @@ def test_embedded_subtitles_are_listed():
 
 
 def test_a_phone_clip_stands_upright():
-    info = probe(DATA / "clips" / "issue-134-rotate.mp4")
+    info = probe(SAMPLE_DATA / "clips" / "issue-134-rotate.mp4")
     assert (info.width, info.height) == (544, 1280)
 
 

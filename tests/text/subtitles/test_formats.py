@@ -1,4 +1,4 @@
-"""Each subtitle format, one small file at a time, and round trips through files that pysubs2 wrote."""
+"""Detection and parsing of each subtitle format, and round trips through pysubs2."""
 
 import json
 
@@ -8,43 +8,53 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.text.subtitles import read_events, read_report
+from framesift.text.subtitles.formats import FORMATS, detect_format
 from helpers.subtitle_files import FILES, TWO, YOUTUBE_HEAD, put, triples
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_a_format_is_known_by_its_content_alone(tmp_path, kind):
-    events, report = read_report(put(tmp_path, FILES[kind]))
-    found = triples(events)
-    expected = [(1.0, 2.52 if kind == "MicroDVD" else 2.5, TWO[0][2]), TWO[1]]
-    assert found == expected
-    assert (report.format, report.cues, report.encoding) == (kind, 2, "utf-8")
-    assert report.repairs == {}
+def test_format_is_detected_by_content_alone(tmp_path):
+    for kind, content in FILES.items():
+        events, report = read_report(put(tmp_path, content))
+        first_end_s = 2.52 if kind == "MicroDVD" else 2.5
+        assert triples(events) == [(1.0, first_end_s, TWO[0][2]), TWO[1]], kind
+        assert (report.format, report.cues, report.encoding, report.repairs) == (kind, 2, "utf-8", {})
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"text": "all", "segments": [{"start": 1, "end": 2.5, "text": " Hello there, you", "words": []}]},
-        {"segments": [{"start": 1, "end": 2.5, "words": [{"word": "Hello "}, {"word": "there,"}, {"text": "you"}]}]},
-        {"chunks": [{"timestamp": [1.0, 2.5], "text": "Hello there, you"}]},
-        {"transcription": [{"timestamps": {"from": "00:00:01,000", "to": "00:00:02,500"}, "text": "Hello there, you"}]},
-        {"body": [{"from": 1, "to": 2.5, "content": "Hello there, you"}]},
-        [{"start": 1, "duration": 1.5, "text": "Hello there, you"}],
-        {"start": "1.0", "end": "2,5", "text": "Hello there, you"},
-    ],
-)
-def test_json_of_every_tool_gives_the_same_event(tmp_path, data):
-    assert triples(read_events(put(tmp_path, json.dumps(data)))) == [TWO[0]]
+def test_no_file_matches_a_format_detected_before_its_own():
+    for kind, content in FILES.items():
+        assert next(each.name for each in FORMATS if each.matches(content)) == kind
 
 
-def test_json_lines_keep_good_lines_and_count_bad_ones(tmp_path):
+def test_ending_gives_the_format_where_the_content_matches_none():
+    text = "nothing that any format recognises"
+    assert [detect_format(text, ending).name for ending in (".srt", ".xml", ".sub")] == ["SubRip", "TTML", "MicroDVD"]
+    assert detect_format(text, ".txt") is None
+
+
+JSON_OF_TOOLS = [
+    {"text": "all", "segments": [{"start": 1, "end": 2.5, "text": " Hello there, you", "words": []}]},
+    {"segments": [{"start": 1, "end": 2.5, "words": [{"word": "Hello "}, {"word": "there,"}, {"text": "you"}]}]},
+    {"chunks": [{"timestamp": [1.0, 2.5], "text": "Hello there, you"}]},
+    {"transcription": [{"timestamps": {"from": "00:00:01,000", "to": "00:00:02,500"}, "text": "Hello there, you"}]},
+    {"body": [{"from": 1, "to": 2.5, "content": "Hello there, you"}]},
+    [{"start": 1, "duration": 1.5, "text": "Hello there, you"}],
+    {"start": "1.0", "end": "2,5", "text": "Hello there, you"},
+]
+
+
+def test_json_of_every_tool_gives_the_same_event(tmp_path):
+    for data in JSON_OF_TOOLS:
+        assert triples(read_events(put(tmp_path, json.dumps(data)))) == [TWO[0]], data
+
+
+def test_damaged_lines_of_json_lines_are_counted(tmp_path):
     lines = '{"start": 1, "end": 2, "text": "a"}\n\n{"start": 2, "end"\n{"start": 3, "end": 4, "text": "b"}\n'
     events, report = read_report(put(tmp_path, lines, "film.jsonl"))
     assert [e.text for e in events] == ["a", "b"]
     assert report.repairs == {"unreadable dropped": 1}
 
 
-def test_longvideobench_timestamps_shift_and_clip_to_the_video(tmp_path):
+def test_longvideobench_timestamps_are_shifted_and_clipped(tmp_path):
     data = [
         {"timestamp": [90.0, 95.0], "text": "before"},
         {"timestamp": [98.0, 102.0], "text": "early"},
@@ -57,22 +67,22 @@ def test_longvideobench_timestamps_shift_and_clip_to_the_video(tmp_path):
     assert report.repairs == {"outside dropped": 2, "clipped": 1, "open ends closed": 2}
 
 
-def test_longvideobench_clock_times(tmp_path):
+def test_longvideobench_clock_times_are_parsed(tmp_path):
     data = [{"start": "00:01:40.000", "end": "00:01:42.500", "line": "Hi"}]
     assert triples(read_events(put(tmp_path, json.dumps(data)), offset_s=-100)) == [(0.0, 2.5, "Hi")]
 
 
-def test_an_end_that_is_no_number_without_a_duration_lasts_until_the_next(tmp_path):
+def test_end_that_is_not_a_number_lasts_until_the_next_cue(tmp_path):
     data = '[{"timestamp": [1.0, NaN], "text": "a"}, {"timestamp": [4.0, NaN], "text": "b"}]'
     assert triples(read_events(put(tmp_path, data))) == [(1.0, 4.0, "a"), (4.0, 6.0, "b")]
 
 
-def test_font_tags_of_subrip_go(tmp_path):
+def test_font_tags_of_subrip_are_removed(tmp_path):
     text = '1\n00:00:01,000 --> 00:00:02,000\n<font color="white" size=".72c">Hi <b>you</b></font>\n'
     assert triples(read_events(put(tmp_path, text))) == [(1.0, 2.0, "Hi you")]
 
 
-def test_json3_joins_pieces_and_ends_a_line_when_the_next_comes(tmp_path):
+def test_json3_segments_are_joined_and_end_at_the_next_line(tmp_path):
     events = [
         {"tStartMs": 0, "dDurationMs": 9000, "id": 1, "wpWinPosId": 1},
         {
@@ -84,12 +94,12 @@ def test_json3_joins_pieces_and_ends_a_line_when_the_next_comes(tmp_path):
         {"tStartMs": 2990, "dDurationMs": 2000, "wWinId": 1, "aAppend": 1, "segs": [{"utf8": "\n"}]},
         {"tStartMs": 3000, "dDurationMs": 4000, "wWinId": 1, "segs": [{"utf8": "welcome"}]},
     ]
-    found, report = read_report(put(tmp_path, json.dumps({"wireMagic": "pb3", "events": events})))
-    assert triples(found) == [(1.0, 3.0, "hello all"), (3.0, 7.0, "welcome")]
+    parsed, report = read_report(put(tmp_path, json.dumps({"wireMagic": "pb3", "events": events})))
+    assert triples(parsed) == [(1.0, 3.0, "hello all"), (3.0, 7.0, "welcome")]
     assert report.repairs == {}
 
 
-def test_srv3_joins_words_and_reads_milliseconds(tmp_path):
+def test_srv3_words_are_joined_and_times_are_milliseconds(tmp_path):
     text = (
         YOUTUBE_HEAD + '<timedtext format="3"><head><ws id="0"/></head><body>'
         '<p t="1000" d="4000" w="1"><s>hello</s><s t="300"> all</s></p><p t="2990" d="2000" w="1" a="1">\n</p>'
@@ -98,30 +108,28 @@ def test_srv3_joins_words_and_reads_milliseconds(tmp_path):
     assert triples(read_events(put(tmp_path, text))) == [(1.0, 3.0, "hello all"), (3.0, 7.0, "wel'come")]
 
 
-@pytest.mark.parametrize(
-    ("attributes", "begin", "seconds"),
-    [
-        ('ttp:frameRate="25"', "00:00:02:05", 2.2),
-        ('ttp:frameRate="24" ttp:frameRateMultiplier="1000 1001"', "48f", 2.002),
-        ('ttp:frameRate="30" ttp:frameRateMultiplier="1000 1001" ttp:timeBase="smpte"', "00:00:02:00", 2.002),
-        (
-            'ttp:frameRate="30" ttp:frameRateMultiplier="1000 1001" ttp:timeBase="smpte" ttp:dropMode="dropNTSC"',
-            "01:00:00:00",
-            3599.996,
-        ),
-        ('ttp:tickRate="10000000"', "15000000t", 1.5),
-        ("", "1500ms", 1.5),
-        ("", "0.5m", 30.0),
-        ("", "1:02.5", 62.5),
-        ('ttp:frameRate="0" ttp:tickRate="nonsense"', "2t", 2 / 30),
-    ],
-)
-def test_ttml_times(tmp_path, attributes, begin, seconds):
-    text = f'<tt xmlns:ttp="urn:p" {attributes}><body><div><p begin="{begin}" dur="1s">Hi</p></div></body></tt>'
-    assert read_events(put(tmp_path, text))[0].start_s == pytest.approx(seconds, abs=1e-3)
+NTSC = 'ttp:frameRate="30" ttp:frameRateMultiplier="1000 1001" ttp:timeBase="smpte"'
+# Attributes of <tt>, a time, its seconds.
+TTML_TIMES = [
+    ('ttp:frameRate="25"', "00:00:02:05", 2.2),
+    ('ttp:frameRate="24" ttp:frameRateMultiplier="1000 1001"', "48f", 2.002),
+    (NTSC, "00:00:02:00", 2.002),
+    (NTSC + ' ttp:dropMode="dropNTSC"', "01:00:00:00", 3599.996),
+    ('ttp:tickRate="10000000"', "15000000t", 1.5),
+    ("", "1500ms", 1.5),
+    ("", "0.5m", 30.0),
+    ("", "1:02.5", 62.5),
+    ('ttp:frameRate="0" ttp:tickRate="nonsense"', "2t", 2 / 30),
+]
 
 
-def test_ttml_times_nest_and_follow_in_sequence(tmp_path):
+def test_ttml_times_follow_the_time_base(tmp_path):
+    for attributes, begin, seconds in TTML_TIMES:
+        text = f'<tt xmlns:ttp="urn:p" {attributes}><body><div><p begin="{begin}" dur="1s">Hi</p></div></body></tt>'
+        assert read_events(put(tmp_path, text))[0].start_s == pytest.approx(seconds, abs=1e-3), (attributes, begin)
+
+
+def test_ttml_times_are_nested_and_sequential(tmp_path):
     text = (
         '<tt><body begin="10s"><div begin="5s" end="20s"><p>all of it</p><p begin="1s">open</p></div>'
         '<div timeContainer="seq" begin="20s"><p dur="2s">one</p><p begin="1s" dur="2s">two</p></div></body></tt>'
@@ -134,7 +142,7 @@ def test_ttml_times_nest_and_follow_in_sequence(tmp_path):
     ]
 
 
-def test_ttml_spans_are_cues_only_where_the_paragraph_has_no_time(tmp_path):
+def test_ttml_spans_are_cues_only_in_a_paragraph_without_time(tmp_path):
     text = (
         '<tt><body dur="60s"><div><p><span begin="1s" end="2s">one</span><br/><span begin="2s" end="3s">two</span></p>'
         '<p begin="4s" end="6s"><span begin="0s">ka</span><span begin="1s">raoke</span></p></div></body></tt>'
@@ -142,18 +150,18 @@ def test_ttml_spans_are_cues_only_where_the_paragraph_has_no_time(tmp_path):
     assert triples(read_events(put(tmp_path, text))) == [(1.0, 2.0, "one"), (2.0, 3.0, "two"), (4.0, 6.0, "karaoke")]
 
 
-def test_ttml_metadata_is_not_shown(tmp_path):
+def test_ttml_metadata_is_ignored(tmp_path):
     text = '<tt><body><div><p begin="1s" end="2s"><ttm:desc>a door</ttm:desc>Hi</p></div></body></tt>'
     assert triples(read_events(put(tmp_path, text))) == [(1.0, 2.0, "Hi")]
 
 
-def test_xml_with_html_entities_and_bare_ampersands_is_mended(tmp_path):
+def test_html_entities_and_bare_ampersands_in_xml_are_repaired(tmp_path):
     text = '<tt><body><div><p begin="1s" end="2s">caf&eacute;&nbsp;R&D &lt;b> A&B;</p></div></body></tt>'
     assert read_events(put(tmp_path, text))[0].text == "café R&D A&B;"
 
 
 @pytest.mark.parametrize(("language", "texts"), [(None, ["Annyeong"]), ("en-GB", ["Hello"]), ("fr", ["Annyeong"])])
-def test_one_language_is_read_where_a_file_holds_two(tmp_path, language, texts):
+def test_one_language_is_read_from_a_file_with_two(tmp_path, language, texts):
     text = (
         "<SAMI><STYLE><!-- .KRCC {lang:ko-KR;} .ENCC {Name:English; lang: en-US;} --></STYLE><BODY>"
         "<SYNC Start=1000><P Class=KRCC>Annyeong<P Class=ENCC>Hello<SYNC Start=2000><P Class=KRCC>&nbsp;"
@@ -163,18 +171,18 @@ def test_one_language_is_read_where_a_file_holds_two(tmp_path, language, texts):
     assert report.repairs["other languages left out"] == 1
 
 
-def test_sami_shows_a_block_until_the_next(tmp_path):
+def test_sami_block_lasts_until_the_next(tmp_path):
     text = "<sami><body><sync start=1000>one<sync start='2000'>two</body></sami>"
     assert triples(read_events(put(tmp_path, text), duration_s=9)) == [(1.0, 2.0, "one"), (2.0, 9.0, "two")]
 
 
-def test_microdvd_without_a_frame_rate_takes_that_of_film_and_says_so(tmp_path):
+def test_microdvd_without_a_frame_rate_assumes_and_reports_one(tmp_path):
     events, report = read_report(put(tmp_path, "{24}{48}One\n{72}{}Two\n", "film.sub"))
     assert triples(events) == [(1.001, 2.002, "One"), (3.003, 5.003, "Two")]
     assert report.repairs == {"frame rate assumed": 1, "open ends closed": 1}
 
 
-def test_webvtt_voices_become_speakers_and_tags_go(tmp_path):
+def test_webvtt_voices_become_speakers_and_tags_are_removed(tmp_path):
     text = (
         "WEBVTT\n\nSTYLE\n::cue { color: red }\n\nNOTE a remark\nover two lines\n\n"
         "00:01.000 --> 00:02.000\n<v.loud Roger Bing>We <c.yellow>are</c> in <00:01.500>New York\n<v Roger Bing>now</v>"
@@ -196,11 +204,11 @@ def test_webvtt_voices_become_speakers_and_tags_go(tmp_path):
         "  00:01,000-->00:02,500",
     ],
 )
-def test_subrip_times_of_careless_writers(tmp_path, times):
+def test_nonstandard_subrip_times_are_parsed(tmp_path, times):
     assert triples(read_events(put(tmp_path, f"1\n{times}\nHi\n"))) == [(1.0, 2.5, "Hi")]
 
 
-def test_subrip_survives_lost_and_surplus_empty_lines(tmp_path):
+def test_subrip_with_missing_and_extra_empty_lines_is_parsed(tmp_path):
     text = (
         "1\n00:00:01,000 --> 00:00:02,000\nOne\n2\n00:00:02,000 --> 00:00:03,000\n\nTwo\n\nstill two\n\n"
         "3\n00:00:03,000 --> 00:00:04,000\n1999\n\n\n4\nno times\n\n5\n00:00:05,000 --> 00:00:0x,000\nbad\n\n"
@@ -220,13 +228,13 @@ def cue_lists(draw):
     times = draw(st.lists(st.integers(1, 36_000), min_size=2, max_size=12, unique=True))
     times = sorted(times)[: len(times) // 2 * 2]
     texts = draw(st.lists(TEXTS, min_size=len(times) // 2, max_size=len(times) // 2, unique=True))
-    # Not a number alone, which a cue's number would look like, and a letter first, which no mark of a format has.
+    # Starting with a letter, so that no text looks like the number of a cue or the start of another format.
     return [(a / 10, b / 10, f"w {text}") for a, b, text in zip(times[::2], times[1::2], texts, strict=True)]
 
 
 @pytest.mark.parametrize("kind", ["srt", "vtt", "ass", "ssa", "ttml", "json"])
 @given(cues=cue_lists())
-def test_what_pysubs2_writes_comes_back_the_same(tmp_path_factory, kind, cues):
+def test_file_written_by_pysubs2_is_read_back_unchanged(tmp_path_factory, kind, cues):
     subs = pysubs2.SSAFile()
     for start_s, end_s, text in cues:
         subs.append(pysubs2.SSAEvent(round(start_s * 1000), round(end_s * 1000), text.replace(" ", "\\N", 1)))

@@ -1,0 +1,192 @@
+"""Reading of damaged and untrusted subtitle files: events without markup, or an InputError with the reason."""
+
+import json
+import os
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from framesift.errors import InputError
+from framesift.text.subtitles import read_events, read_report, reading
+from helpers.subtitle_files import FILES, put, subrip
+
+
+def outcome(path, **options):
+    """Return the events and "", or no events and the error message."""
+    try:
+        return read_events(path, **options), ""
+    except InputError as error:
+        return [], str(error)
+
+
+# Raw text of a cue: the text of its event.
+CLEANED = {
+    "<i>Hello</i> <B>you</B><br/>there": "Hello you there",
+    "{\\an8}Top {\\i1}line{\\i0}\\Nnext\\hone": "Top line next one",
+    "<laughs> x < y and y > z <3": "<laughs> x < y and y > z <3",
+    "Tom &amp; Jerry&#39;s &quot;caf&eacute;&quot;&nbsp;&lt;3 AT&T &bogus; &#99999999999;": (
+        'Tom & Jerry\'s "café" <3 AT&T &bogus; &#99999999999;'
+    ),
+    "- Who?\n- Me.": "- Who? - Me.",
+    "MAN: Hi\t\t there  ": "MAN: Hi there",
+    "a\x00b\x07c\x1b[0m\u200bd\ufeff": "abc[0md",
+    "\u202eevil\u202c \u2067x\u2069": "evil x",
+    "שלום \u200fעולם! 5%": "שלום \u200fעולם! 5%",
+    "می\u200cروم 👨\u200d👩\u200d👧": "می\u200cروم 👨\u200d👩\u200d👧",
+    "♪ La la ♪ [music]": "♪ La la ♪ [music]",
+}
+
+
+def test_markup_and_invisible_characters_are_removed(tmp_path):
+    for raw, text in CLEANED.items():
+        assert [e.text for e in read_events(put(tmp_path, subrip((1, 2, raw))))] == [text], raw
+
+
+def test_lone_surrogates_are_removed(tmp_path):
+    events = read_events(put(tmp_path, '[{"start": 0, "end": 1, "text": "a\\ud800b"}]'))
+    assert events[0].text == "ab"
+
+
+def test_notes_are_dropped_but_words_and_speakers_stay(tmp_path):
+    text = subrip((1, 2, "[door slams]"), (2, 3, "♪ La la ♪"), (3, 4, "(SIGHS)\n- [Ann] Well (maybe)."), (4, 5, "♪♪"))
+    events, report = read_report(put(tmp_path, text), keep_notes=False)
+    assert [e.text for e in events] == ["La la", "- Well (maybe)."]
+    assert report.repairs == {"notes dropped": 4}
+    assert len(read_events(put(tmp_path, text))) == 4
+
+
+# File name, content, pattern of the message.
+REJECTED = [
+    ("a.srt", "", "a.srt contains no events: it is empty"),
+    ("a.vtt", "WEBVTT\n", r"a.vtt contains no events: it has no WebVTT cue; first at 'WEBVTT'"),
+    (
+        "a.srt",
+        "x\n1\n00:00:01,000 --> 00:00:02,000\n \n",
+        r"contains no events: all its cues \(1\) are empty; first at 'x'",
+    ),
+    (
+        "a.srt",
+        "1\n00:00:01,000 --> 00:0x\nHi\n",
+        r"the times of its cues are damaged; first at '00:00:01,000 --> 00:0x'",
+    ),
+    ("a.json", "[]", "a.json contains no events"),
+    ("a.srt", "Dear diary,\n", "a.srt is not a subtitle file: its ending is that of SubRip.*'Dear diary,'"),
+    ("a.txt", "Dear diary," + "y" * 99, "a.txt is not a subtitle file: .*'Dear diary,y{49}…'"),
+    ("a.srt", b"\x00\x01\x02\x03" * 30, "a.srt is not a subtitle file: it is binary"),
+    ("a.json", '[{"name": "x"}]', r"""not a subtitle file: it is JSON, but none .*'\[?\{"name": "x"\}\]?'"""),
+    ("a.json", '{"title": "x"}', "not a subtitle file: it is JSON, but contains no list of cues; first at 'title'"),
+    ("a.json", '[{"start": 1,\n "end" 2}]', "a.json is unreadable: its JSON is damaged at line 2.*'\"end\" 2}]'"),
+    ("a.json", "[{" + "[" * 100_000, "is unreadable|is not a subtitle file"),
+    ("a.ttml", "<tt><body>\n<p begin='1s'>Hi</q>", "a.ttml is unreadable: its XML is damaged at line 2.*first at"),
+    ("a.ttml", "<tt>" + "<div>" * 300, "nested deeper than 200"),
+    ("a.smi", "<SAMI><SYNC Begin=1>x</SAMI>", "contains no events.*SYNC Begin=1"),
+]
+
+
+def test_file_without_events_is_rejected_with_reason_and_line(tmp_path):
+    for name, content, message in REJECTED:
+        with pytest.raises(InputError, match=message):
+            read_events(put(tmp_path, content, name))
+
+
+@pytest.mark.parametrize("entity", ['<!ENTITY a "ha">', '<!ENTITY a SYSTEM "file:///etc/passwd">', '<!ENTITY % a "x">'])
+def test_xml_that_declares_entities_is_rejected(tmp_path, entity):
+    text = f'<!DOCTYPE tt [{entity}]><tt><body><div><p begin="1s" end="2s">&a;</p></div></body></tt>'
+    with pytest.raises(InputError, match="declares XML entities"):
+        read_events(put(tmp_path, text))
+
+
+@pytest.mark.parametrize("bad", ["missing.srt", "folder", "a\0b"])
+def test_path_that_is_not_a_file_is_unreadable(tmp_path, bad):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="is unreadable"):
+        read_events(tmp_path / bad)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipe_is_rejected_without_reading(tmp_path):
+    os.mkfifo(tmp_path / "pipe.srt")
+    with pytest.raises(InputError, match="not a regular file"):
+        read_events(tmp_path / "pipe.srt")
+
+
+def test_file_above_the_size_limit_is_rejected_unread(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_BYTES", 2**20)
+    with pytest.raises(InputError, match="it has 2 MiB; expected at most 1 MiB"):
+        read_events(put(tmp_path, b" " * 2**21, "a.srt"))
+
+
+def test_time_is_linear_on_hostile_text(tmp_path):
+    # 100,000 characters: a pattern that searched from each of them to the end would take minutes.
+    fillers = ["<", "<v ", "{\\", "<!--", "[", "&", "&#9", "\n", "- ", "-->\n", "9", "(", " ", "<sync "]
+    for kind, filler in product(["SubRip", "WebVTT", "SAMI", "SubStation", "TTML", "JSON"], fillers):
+        text = FILES[kind].replace("Hello", "Hello" + filler * (100_000 // len(filler)))
+        events, message = outcome(put(tmp_path, text), keep_notes=False)
+        assert events or "film.txt" in message, (kind, filler)
+
+
+@pytest.mark.parametrize("options", [{"offset_s": float("nan")}, {"duration_s": 0.0}, {"duration_s": float("inf")}])
+def test_options_that_are_not_seconds_are_rejected(tmp_path, options):
+    with pytest.raises(InputError, match="expected"):
+        read_events(put(tmp_path, FILES["SubRip"]), **options)
+
+
+@st.composite
+def mutations(draw):
+    data = bytearray(
+        draw(st.sampled_from(sorted(FILES.values()))).encode(draw(st.sampled_from(["utf-8", "utf-16", "cp037"])))
+    )
+    for _ in range(draw(st.integers(1, 8))):
+        at = draw(st.integers(0, len(data)))
+        data[at : at + draw(st.integers(0, 20))] = draw(
+            st.one_of(
+                st.binary(max_size=8),
+                st.sampled_from([b"<", b"{", b"-->", b"9" * 5000, b'"', b"NaN", b"1e999", b"\r", b"&"]),
+            )
+        )
+    return bytes(data)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    data=st.one_of(st.binary(max_size=400), mutations()),
+    name=st.sampled_from(
+        ["a.srt", "a.vtt", "a.ass", "a.ttml", "a.srv3", "a.sbv", "a.smi", "a.sub", "a.json", "a.jsonl", "a"]
+    ),
+    keep_notes=st.booleans(),
+    duration_s=st.sampled_from([None, 3.0]),
+)
+def test_any_bytes_give_valid_events_or_an_input_error(tmp_path_factory, data, name, keep_notes, duration_s):
+    path = put(tmp_path_factory.getbasetemp(), data, name)
+    events, message = outcome(path, keep_notes=keep_notes, duration_s=duration_s)
+    assert events or (name in message and "\n" not in message)
+    assert [e.start_s for e in events] == sorted(e.start_s for e in events)
+    for event in events:
+        assert event.text and event.text == " ".join(event.text.split()) and event.text.encode()
+        assert event.start_s >= 0 and (duration_s is None or event.end_s <= duration_s)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["1", "00:00:02.0", "-3", "x", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["start", "end", "text", "timestamp", "segments", "events", "tStartMs", "segs", "words", "line"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=JSON_VALUES)
+def test_any_json_gives_events_or_an_input_error(tmp_path_factory, data):
+    path = put(tmp_path_factory.getbasetemp(), json.dumps(data), "a.json")
+    events, message = outcome(path)
+    assert events or "a.json" in message
