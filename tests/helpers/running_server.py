@@ -12,6 +12,7 @@ import av
 import httpx
 import numpy as np
 
+from framesift.config import PipelineConfig
 from framesift.server.config import ServerConfig
 
 LINES = [(2, 5, "The boat is red."), (9, 12, "The wind put off the launch."), (16, 18, "Nobody came <b>back</b>.")]
@@ -92,7 +93,8 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
 
     listener = listen("127.0.0.1", port)
     port = listener.getsockname()[1]
-    config = ServerConfig(folder=folder, store=state / "store", port=port, **({"encoder": "offline"} | options))
+    pipeline = PipelineConfig(store=state / "store", encoder="offline")
+    config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
     with lock_directories(config):
         server = Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

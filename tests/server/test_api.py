@@ -12,6 +12,7 @@ from PIL import Image
 
 import framesift as fs
 from framesift.cli import main
+from framesift.readers import base as reader_base
 from framesift.server import answering
 from helpers.running_server import make_video, run_server, until
 
@@ -40,7 +41,7 @@ def test_responses_contain_no_directory_of_the_server(shared_server, folder):
 
 def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, folder, capsys):
     record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked(method="gcr")).json()
-    clip, store = folder / "boat.mp4", str(shared_server.config.store)
+    clip, store = folder / "boat.mp4", str(shared_server.config.pipeline.store)
     line = ["select", str(clip), "-q", QUESTION["question"], "-o", "The wind", "-o", "The rain", "--budget", "6"]
     assert main([*line, "--json", "--no-exhibit", "--store", store, "--encoder", "offline"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -177,7 +178,7 @@ def test_slow_readers_do_not_block_selections(shared_server, monkeypatch):
             release.wait(60)
             raise fs.FramesiftError("it never spoke")
 
-    monkeypatch.setattr("framesift.server.answering.get_reader", lambda _: Silent())
+    monkeypatch.setattr(reader_base, "get_reader", lambda _: Silent())
     asking = [
         threading.Thread(
             target=httpx.post,
@@ -210,7 +211,7 @@ def test_slow_reader_does_not_block_the_shutdown(folder, tmp_path, monkeypatch):
                 asked.set()
                 release.wait(60)
 
-        monkeypatch.setattr("framesift.server.answering.get_reader", lambda _: Silent())
+        monkeypatch.setattr(reader_base, "get_reader", lambda _: Silent())
         ask = f"{server.url}/api/videos/{boat}/ask"
         asking = threading.Thread(target=lambda: replies.append(httpx.post(ask, json=QUESTION, timeout=60)))
         asking.start()
@@ -330,7 +331,7 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
 
 
 def test_server_state_is_not_listed_as_an_index(shared_server, capsys):
-    assert main(["library", "--store", str(shared_server.config.store), "--json"]) == 0
+    assert main(["library", "--store", str(shared_server.config.pipeline.store), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["indexes"]
     assert rows and not any(".serve" in row["folder"] for row in rows)
 
@@ -379,3 +380,31 @@ def test_malformed_requests_are_error_messages(shared_server, body, words):
         f"/api/videos/{shared_server.boat}/view", content=body, headers={"content-type": "application/json"}
     )
     assert reply.status_code == 422 and reply.json()["detail"].startswith(words)
+
+
+def test_credentials_of_a_reader_are_never_shown(folder, tmp_path):
+    address = "http://user:secret-word@127.0.0.1:9/v1?key=other-secret#model"
+    with run_server(folder, tmp_path, readers=(address,)) as server:
+        boat = server.index("boat.mp4")
+        shown = server.get("/api/choices").json()["readers"][0]
+        assert shown == "http://127.0.0.1:9/v1#model"
+        replies = [
+            server.post(f"/api/videos/{boat}/ask", json=asked(reader=reader))
+            for reader in (shown, address, "http://user:secret-word@elsewhere/v1")
+        ]
+    assert [reply.status_code for reply in replies] == [502, 502, 400]
+    assert not any("secret" in reply.text for reply in replies)
+
+
+def test_full_address_of_the_shown_reader_is_asked(shared_server, monkeypatch):
+    address = "http://user:secret-word@127.0.0.1:9/v1"
+    called = []
+
+    class Recorder:
+        def answer(self, exhibit, question, text_mode):
+            return fs.Answer("The wind", reader="recorder", text_mode=text_mode)
+
+    monkeypatch.setattr(reader_base, "get_reader", lambda reader: called.append(reader) or Recorder())
+    monkeypatch.setitem(shared_server.services.answering._addresses, "http://127.0.0.1:9/v1", address)
+    reply = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
+    assert reply.status_code == 200 and called == [address]

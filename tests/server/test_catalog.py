@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from framesift.config import PipelineConfig
 from framesift.server.catalog import Catalog, RecentCache
 from framesift.server.config import ServerConfig
 from framesift.server.files import VideoFiles
@@ -14,7 +15,9 @@ from helpers.running_server import make_video
 @pytest.fixture
 def catalog(tmp_path):
     make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
-    config = ServerConfig(folder=tmp_path / "videos", store=tmp_path / "store", encoder="offline")
+    config = ServerConfig(
+        folder=tmp_path / "videos", pipeline=PipelineConfig(store=tmp_path / "store", encoder="offline")
+    )
     return Catalog(config, VideoFiles(config), lambda: None)
 
 

@@ -87,7 +87,7 @@ def test_subtitles_uploaded_with_a_video_are_used(empty_server, visit, tmp_path)
     tab.page.set_input_files("#file", [clip, tmp_path / "any name.srt"])
     tab.page.wait_for_url("**/video/*")
     tab.ask()
-    assert "1 line of text from \u2068My clip.srt" in tab.page.text_content("#words")
+    assert "1 line of text from \u2068My video.srt" in tab.page.text_content("#words")
 
 
 def test_subtitles_of_several_videos_are_matched_by_name(empty_server, visit, tmp_path):

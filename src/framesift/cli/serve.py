@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 AUTO = "auto"
 TOKEN_BYTES = 24
 SHORT_TOKEN = 16  # characters; a shorter token is warned about
+PIPELINE_SETTINGS = (
+    *("encoder", "fps", "mode", "device", "store"),
+    *("language", "speech", "screen_text", "event_encoder"),
+)
 BYTES_PER_UNIT = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
@@ -123,11 +127,11 @@ def _check_models(args: argparse.Namespace) -> None:
 
 
 def _make_config(args: argparse.Namespace, port: int, token: str) -> "ServerConfig":
+    from framesift.config import PipelineConfig
     from framesift.server.config import ServerConfig
 
     return ServerConfig(
         folder=None if args.folder is None else Path(args.folder),
-        store=None if args.store is None else Path(args.store),
         uploads=None if args.uploads is None else Path(args.uploads),
         host=args.host,
         port=port,
@@ -135,14 +139,7 @@ def _make_config(args: argparse.Namespace, port: int, token: str) -> "ServerConf
         allowed_hosts=tuple(args.allow_host),
         readers=tuple(args.reader),
         upload_bytes=int(args.max_upload),
-        encoder=args.encoder,
-        fps=args.fps,
-        mode=args.mode,
-        device=args.device,
-        language=args.language,
-        speech=args.speech == "auto" if args.speech in ("auto", "none") else args.speech,
-        screen_text=args.screen_text,
-        event_encoder=args.event_encoder,
+        pipeline=PipelineConfig(**{name: getattr(args, name) for name in PIPELINE_SETTINGS}),
     )
 
 

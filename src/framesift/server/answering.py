@@ -7,20 +7,18 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
-from framesift.encoders.base import encode_long_texts, get_encoder
 from framesift.errors import FramesiftError, OptionError, UnknownName
-from framesift.pipeline import select_many
+from framesift.pipeline import Pipeline
 from framesift.readers.address import SIMILARITY, public_address
-from framesift.readers.base import get_reader
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
-from framesift.rendering.exhibit import Exhibit, events_for
+from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export import save_comparison
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
@@ -31,9 +29,8 @@ from framesift.server.files import LibraryVideo, safe_name
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import ExportFormat, QuestionRequest
 from framesift.text.questions import parse_question
-from framesift.types import ROLES, Answer, Question, Selection
+from framesift.types import ROLES, Answer, Question, Selection, VideoIndex
 from framesift.types.vectors import Array
-from framesift.video.frames import frame_numbers
 
 # Selector options that name a file to load, which a request must not do.
 FILE_OPTIONS = ("detector", "network")
@@ -45,10 +42,10 @@ MAX_READER_REQUESTS = 4  # a reader may take minutes and must not block selectio
 
 
 @dataclass(frozen=True)
-class TimedSelection:
-    """One method's selection with its events, and how long it took."""
+class TimedExhibit:
+    """One method's exhibit, and how long its selection took."""
 
-    selection: Selection
+    exhibit: Exhibit
     seconds: float
 
 
@@ -71,53 +68,57 @@ class Answering:
         """The readers of this server, without the credentials of their addresses."""
         return list(self._addresses)
 
-    def select(self, video: LibraryVideo, request: QuestionRequest, method: str) -> TimedSelection:
-        """Select frames as `framesift select` does: same index, same events, same call."""
+    def select(
+        self, video: LibraryVideo, request: QuestionRequest, method: str, text_mode: TextMode = "aligned"
+    ) -> TimedExhibit:
+        """Select frames as `framesift select` does, and exhibit them."""
+        pipeline = self._pipeline(request, method, text_mode)
         question = parse_question(request.question, request.options)
-        check_method(get_selector(method))
-        index, found = self.catalog.index(video), self.catalog.text(video)
-        config = self.catalog.config
+        prepared = self.catalog.prepared(video)
         with self._slot():
-            query = self._query(index.encoder, question)
+            queries = self._encode_question(prepared.index, question)
             started = time.perf_counter()
-            selection = select_many(
-                index,
-                [question],
-                queries=query,
-                events=found.events,
-                budget=request.budget,
-                method=method,
-                event_encoder=config.event_encoder,
-                visual_demand="rules" if request.visual_demand is None else request.visual_demand,
-                store=self.catalog.store.root,
-                **_method_options(method, request),
-            )[0]
+            selection = pipeline.select(prepared, question, queries=queries)
             seconds = time.perf_counter() - started
-        return TimedSelection(events_for(selection, found.events), seconds)
+        return TimedExhibit(pipeline.exhibit(prepared, selection), seconds)
 
-    def exhibit(self, video: LibraryVideo, selection: Selection, text_mode: TextMode) -> Exhibit:
-        info = self.catalog.index(video).info
-        numbers = tuple(frame_numbers(video.path, selection.times_s))
-        return Exhibit(video.path, info, selection, numbers, OVERLAY_OF[text_mode])
+    def _pipeline(
+        self, request: QuestionRequest, method: str, text_mode: TextMode, reader: str | None = None
+    ) -> Pipeline:
+        """The server's pipeline with the settings of one request."""
+        check_method(get_selector(method))
+        return Pipeline(
+            replace(
+                self.catalog.config.pipeline,
+                method=method,
+                options=_method_options(method, request),
+                budget=request.budget,
+                visual_demand="rules" if request.visual_demand is None else request.visual_demand,
+                overlay=OVERLAY_OF[text_mode],
+                text_mode=text_mode,
+                reader=reader,
+            )
+        )
 
     def view(
         self, video: LibraryVideo, request: QuestionRequest, methods: Sequence[str], text_mode: TextMode
     ) -> dict[str, Any]:
         """The data the page draws, one lane per method; the frames are being decoded when this returns."""
-        selections = [self.select(video, request, method) for method in dict.fromkeys(methods)]
+        timed = [self.select(video, request, method, text_mode) for method in dict.fromkeys(methods)]
+        exhibits = [one.exhibit for one in timed]
         facts = self.catalog.facts(video, wait=True)
         assert facts is not None  # noqa: S101 (with wait=True there always are)
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
-        exhibits = [self.exhibit(video, one.selection, text_mode) for one in selections]
-        images = [_image_urls(video, facts.version, one.selection, size) for one in selections]
-        times = {time_s for one in selections for time_s in one.selection.times_s}
+        images = [_image_urls(video, facts.version, exhibit.selection, size) for exhibit in exhibits]
+        times = {time_s for exhibit in exhibits for time_s in exhibit.selection.times_s}
         self.images.announce(video, facts.fingerprint, sorted(times))
         view = view_of(exhibits, images, json_text="")
-        for lane, one in zip(view["lanes"], selections, strict=True):
+        for lane, one in zip(view["lanes"], timed, strict=True):
             lane["seconds"] = one.seconds
-            rank = rank_frames(one.selection)
-            for row, slot in zip(lane["frames"], one.selection.slots, strict=True):
+            selection = one.exhibit.selection
+            rank = rank_frames(selection)
+            for row, slot in zip(lane["frames"], selection.slots, strict=True):
                 row |= {"words": "" if slot.event is None else slot.event.text, "rank": rank[slot.index]}
         return view | {"video": video.id, "duration_s": facts.duration_s}
 
@@ -131,9 +132,10 @@ class Answering:
         if not self._reader_requests.acquire(blocking=False):
             raise ServerBusy(f"{MAX_READER_REQUESTS} reader requests are running already; try again when one is done")
         try:
-            exhibit = self.exhibit(video, self.select(video, request, method).selection, text_mode)
-            question = exhibit.question or Question(request.question)
-            answer = get_reader(self._addresses[name]).answer(exhibit, question, text_mode)
+            exhibit = self.select(video, request, method, text_mode).exhibit
+            question = parse_question(request.question, request.options)
+            pipeline = self._pipeline(request, method, text_mode, self._addresses[name])
+            (answer,) = pipeline.read([(exhibit, question)])
         finally:
             self._reader_requests.release()
         return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)
@@ -154,7 +156,7 @@ class Answering:
     ) -> Path:
         """Write what `framesift select` or `compare` would write into `folder`; the file to send."""
         names = list(dict.fromkeys(methods))
-        exhibits = [self.exhibit(video, self.select(video, request, name).selection, text_mode) for name in names]
+        exhibits = [self.select(video, request, name, text_mode).exhibit for name in names]
         with self._slot():
             if form == "json":
                 records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
@@ -168,12 +170,12 @@ class Answering:
                 saved = exhibits[0].save(target, as_zip=as_zip)
             return saved if as_zip else saved / "report.html"
 
-    def _query(self, encoder: str, question: Question) -> Array:
+    def _encode_question(self, index: VideoIndex, question: Question) -> Array:
         """(1, D) the question's text vector, cached: a changed setting asks the same question again."""
-        key = encoder, question.query_text
+        key = index.encoder, question.query_text
         vector = self._queries.get(key)
         if vector is None:
-            vector = encode_long_texts(get_encoder(encoder), [question.query_text])
+            vector = self.catalog.pipeline.encode_questions(index, [question])
             self._queries[key] = vector
             while len(self._queries) > CACHED_QUERIES:
                 self._queries.pop(next(iter(self._queries)), None)

@@ -1,7 +1,6 @@
 """What the server knows about each video: facts from its container, whether it is ready, its index and its text.
 
-A video is ready when its index is in the store and its text has been searched for. Both are what `framesift select`
-would use, made with the same options.
+A video is ready when `Pipeline.prepare` has run for it: its index is in the store and its text has been searched for.
 """
 
 import json
@@ -10,26 +9,28 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError
+from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.server.config import ServerConfig
 from framesift.server.files import LibraryVideo, VideoFiles, write_json
 from framesift.server.jobs import IndexJob
-from framesift.store.events import Found, search_events
 from framesift.store.fingerprint import fingerprint
-from framesift.store.indexing import index, key_of
+from framesift.store.indexing import key_of
 from framesift.store.store import Key, Store
 from framesift.text.subtitles import find_sidecars
-from framesift.types import VideoIndex
 from framesift.video.frames import probe
 
 CACHED_VIDEOS = 4  # indexes in memory: an hour at one frame a second and 1152 dimensions is 16 MiB
+# Stages reported by the pipeline.
+ENCODING_TEXT = "encoding text"
+TEXT_STAGES = ("speech recognition", "screen text", ENCODING_TEXT)
 Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
@@ -55,12 +56,13 @@ class VideoFacts:
 
 
 @dataclass(frozen=True)
-class TextSummary:
-    """How many events a video has and where they came from."""
+class PreparedSummary:
+    """How many events a prepared video has, where they came from, and warnings about the video."""
 
     events: int
     sources: list[dict[str, Any]]
     notes: list[str]
+    warnings: list[str] = field(default_factory=list)
 
 
 class _SubtitlesChanged(Exception):
@@ -106,11 +108,11 @@ class Catalog:
 
     def __init__(self, config: ServerConfig, files: VideoFiles, changed: Callable[[], None]) -> None:
         self.config, self.files, self._changed = config, files, changed
-        self.store = Store(config.store)
+        self.pipeline = Pipeline(config.pipeline)
+        self.store = Store(config.pipeline.store)
         self._folder = config.state / "facts"
         self._facts: dict[str, VideoFacts] = {}
-        self._indexes: RecentCache[VideoIndex] = RecentCache(CACHED_VIDEOS)
-        self._texts: RecentCache[Found] = RecentCache(CACHED_VIDEOS)
+        self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
         self._stopping = False
 
@@ -125,7 +127,8 @@ class Catalog:
     @cached_property
     def _key(self) -> Key:
         """The index key of any video but for its fingerprint; identifying an encoder reads its weights once."""
-        return key_of("", self.config.encoder, self.config.fps, self.config.mode)
+        settings = self.config.pipeline
+        return key_of("", settings.encoder, settings.fps, settings.mode)
 
     def facts(self, video: LibraryVideo, *, wait: bool = False) -> VideoFacts | None:
         """The video's facts. Without `wait`, None until the file has been probed in the background."""
@@ -146,15 +149,15 @@ class Catalog:
             return False
         return self.store.has(replace(self._key, video=facts.fingerprint))
 
-    def text_summary(self, video: LibraryVideo) -> TextSummary | None:
-        """The result of the last search for the video's text; None before the first."""
+    def summary(self, video: LibraryVideo) -> PreparedSummary | None:
+        """What the last preparation of the video found; None before the first."""
         try:
-            return TextSummary(**json.loads(self._summary_path(video).read_text(encoding="utf-8")))
+            return PreparedSummary(**json.loads(self._summary_path(video).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def is_ready(self, video: LibraryVideo) -> bool:
-        return self.is_indexed(video) and self.text_summary(video) is not None
+        return self.is_indexed(video) and self.summary(video) is not None
 
     def run_job(self, job: IndexJob, progress: Progress) -> None:
         """Index a job's video, after generating it if it is the sample video."""
@@ -173,60 +176,42 @@ class Catalog:
         self.prepare(video, progress)
 
     def prepare(self, video: LibraryVideo, progress: Progress) -> None:
-        """Index the video, search for its text and encode it, so that questions need no further preparation."""
-        config = self.config
+        """Index the video, find its text and encode it, and again when subtitles arrive meanwhile."""
         try:
-            made = index(
-                video.path,
-                config.encoder,
-                config.fps,
-                config.mode,
-                progress=progress,
-                store=self.store,
-                device=config.device,
-            )
             while True:
                 before = self._subtitle_versions(video)
-                progress("looking for words", 0, 0)
-                found = self._search_until_stable(video, progress)
-                self._encode_text(made, found, lambda _, done, total: progress("reading the words", done, total))
-                if self._subtitle_versions(video) == before:
-                    break
+
+                def checked(stage: str, done: float, total: float, /, before: list[str] = before) -> None:
+                    progress(stage, done, total)
+                    if stage in TEXT_STAGES and self._subtitle_versions(video) != before:
+                        raise _SubtitlesChanged
+
+                with suppress(_SubtitlesChanged):
+                    prepared = self.pipeline.prepare(video.path, progress=checked)
+                    if self._subtitle_versions(video) == before:
+                        break
         except FramesiftError as error:
             raise FramesiftError(public_message(error, video)) from error
-        self._write_summary(video, found)
+        self._write_summary(video, prepared)
 
-    def index(self, video: LibraryVideo) -> VideoIndex:
-        """The video's index, from memory or from the store; NotReady where there is none."""
-        return self._indexes.get(video.stamp, lambda: self._load_index(video))
+    def prepared(self, video: LibraryVideo) -> PreparedVideo:
+        """The index and text of a ready video, from memory or from the store; else NotReady.
 
-    def _load_index(self, video: LibraryVideo) -> VideoIndex:
-        if not self.is_ready(video):
-            raise NotReady(f"{video.name!r} is not indexed yet; index it first")
-        config = self.config
-        return index(
-            video.path,
-            config.encoder,
-            config.fps,
-            config.mode,
-            progress=_refuse_work,
-            store=self.store,
-            device=config.device,
-        )
+        A subtitle file that was added later is used from the next question on.
+        """
 
-    def text(self, video: LibraryVideo) -> Found:
-        """The video's text; a subtitle file that was added later is found at the next question."""
+        def load() -> PreparedVideo:
+            if not self.is_ready(video):
+                raise NotReady(f"{video.name!r} is not indexed yet; index it first")
+            prepared = self.pipeline.prepare(video.path, progress=_refuse_slow_stages)
+            self._write_summary(video, prepared)
+            return prepared
 
-        def search() -> Found:
-            found = self._search(video, _refuse_work)
-            self._write_summary(video, found)
-            return found
-
-        return self._texts.get("|".join([video.stamp, *self._subtitle_versions(video)]), search)
+        return self._prepared.get("|".join([video.stamp, *self._subtitle_versions(video)]), load)
 
     def subtitle_files(self, video: LibraryVideo) -> list[Path]:
         """The subtitle files beside a video; the first one is used."""
-        return find_sidecars(video.path, language=self.config.language)
+        return find_sidecars(video.path, language=self.config.pipeline.language)
 
     def _subtitle_versions(self, video: LibraryVideo) -> list[str]:
         """The subtitle files with their modification times."""
@@ -236,43 +221,12 @@ class Catalog:
                 rows.append(f"{path}:{path.stat().st_mtime_ns}")
         return rows
 
-    def _search_until_stable(self, video: LibraryVideo, progress: Progress) -> Found:
-        """Search for text, and again when subtitles arrive meanwhile: an upload's replace slow speech recognition."""
-        while True:
-            before = self._subtitle_versions(video)
-
-            def checked(stage: str, done: float, total: float, /, before: list[str] = before) -> None:
-                progress(stage, done, total)
-                if self._subtitle_versions(video) != before:
-                    raise _SubtitlesChanged
-
-            with suppress(_SubtitlesChanged):
-                return self._search(video, checked)
-
-    def _search(self, video: LibraryVideo, progress: Progress) -> Found:
-        config = self.config
-        return search_events(
-            video.path,
-            language=config.language,
-            recognise_speech=config.speech,
-            screen_text=config.screen_text,
-            store=self.store,
-            progress=progress,
-        )
-
-    def _encode_text(self, made: VideoIndex, found: Found, progress: Progress) -> None:
-        from framesift.encoders.base import get_encoder, get_text_encoder
-        from framesift.store.text_vectors import kept_vectors
-
-        if found.events:
-            name = self.config.event_encoder
-            encoder = get_encoder(made.encoder) if name is None else get_text_encoder(name)
-            kept_vectors(encoder, [event.text for event in found.events], self.store.root, progress=progress)
-
-    def _write_summary(self, video: LibraryVideo, found: Found) -> None:
-        sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in found.sources]
-        notes = [public_message(note, video) for note in found.notes]
-        write_json(self._summary_path(video), asdict(TextSummary(len(found.events), sources, notes)))
+    def _write_summary(self, video: LibraryVideo, prepared: PreparedVideo) -> None:
+        text = prepared.text
+        sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
+        notes = [public_message(note, video) for note in text.notes]
+        warnings = [public_message(warning, video) for warning in prepared.index.warnings]
+        write_json(self._summary_path(video), asdict(PreparedSummary(len(text.events), sources, notes, warnings)))
 
     def _summary_path(self, video: LibraryVideo) -> Path:
         return self._folder / f"{video.stamp}.words.json"
@@ -356,6 +310,7 @@ def public_message(error: object, video: LibraryVideo) -> str:
     return readable(message.replace(f"{video.path.parent}/", ""))
 
 
-def _refuse_work(*_: object) -> None:
-    """Progress callback inside a request: slow work belongs in the queue."""
-    raise NotReady("part of this video's index is no longer in the store; index it again")
+def _refuse_slow_stages(stage: str, _done: float, _total: float, /) -> None:
+    """Progress callback inside a request: slow work belongs in the queue; encoding some new subtitles does not."""
+    if stage != ENCODING_TEXT:
+        raise NotReady("part of this video's index is no longer in the store; index it again")

@@ -4,8 +4,8 @@ import ipaddress
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from framesift.config import PipelineConfig
 from framesift.errors import OptionError
 from framesift.store.store import Store
 
@@ -17,14 +17,14 @@ MAX_BODY_BYTES = 256 * 2**10  # of every request but uploads: questions and sett
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """Directories, network access, readers, and how videos are indexed.
+    """Directories, network access, readers, and the pipeline's settings.
 
-    The indexing and text options are those of `framesift select`, so that the page and the command line choose the same
-    frames. state: the job queue, cached images and, unless `uploads` is set, uploaded videos.
+    pipeline: how videos are indexed and their text is found; method, budget, reader and so on come from each request.
+    readers: the addresses a request may choose from. state: the job queue, cached images and, unless `uploads` is set,
+    uploaded videos.
     """
 
     folder: Path | None = None
-    store: Path | None = None
     uploads: Path | None = None
     host: str = "127.0.0.1"
     port: int = 8000
@@ -32,14 +32,7 @@ class ServerConfig:
     allowed_hosts: tuple[str, ...] = ()  # accepted in the Host header besides this machine's own names
     readers: tuple[str, ...] = ()
     upload_bytes: int = MAX_UPLOAD_BYTES
-    encoder: str = "auto"
-    fps: float | Literal["auto"] = "auto"
-    mode: Literal["exact", "fast", "keyframes"] = "exact"
-    device: str = "auto"
-    language: str | None = None
-    speech: str | bool = True
-    screen_text: bool = False
-    event_encoder: str | None = None
+    pipeline: PipelineConfig = field(default_factory=PipelineConfig)
     state: Path = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,7 +44,7 @@ class ServerConfig:
                 "set one with --token TEXT, or generate one with --token auto"
             )
         object.__setattr__(self, "folder", None if self.folder is None else self.folder.resolve())
-        object.__setattr__(self, "state", Store(self.store).root.absolute() / ".serve")
+        object.__setattr__(self, "state", Store(self.pipeline.store).root.absolute() / ".serve")
         if self.folder is not None and _is_listed_in(self.uploads_folder.resolve(), self.folder):
             raise OptionError(
                 f"the uploads directory {self.uploads_folder} is inside {self.folder}, among the videos; "

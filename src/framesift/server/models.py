@@ -76,6 +76,7 @@ class VideoRecord(BaseModel):
     indexed: bool
     ready: bool
     words: TextRecord | None = Field(description="The video's timestamped text; null before it is indexed.")
+    warnings: list[str] = Field(description="What is uncertain or damaged in this video, once it is indexed.")
     beside: list[str] = Field(description="The subtitle files of an upload; the first one is used.")
     job: JobRecord | None
 

@@ -56,7 +56,7 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
     known = facts or VideoFacts()
     job = services.queue.find(video.id)
     indexed = services.catalog.is_indexed(video)
-    summary = services.catalog.text_summary(video)
+    summary = services.catalog.summary(video)
     return VideoRecord(
         id=video.id,
         version=known.version,
@@ -73,6 +73,7 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
         indexed=indexed,
         ready=indexed and summary is not None,
         words=None if summary is None else TextRecord.model_validate(asdict(summary)),
+        warnings=[] if summary is None else summary.warnings,
         beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
         job=None if job is None else JobRecord.model_validate(asdict(job)),
     )
@@ -201,7 +202,7 @@ def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, na
     if facts is None or facts.problem:
         raise HTTPException(404, "There is no such video in the library")
     try:
-        read_events(partial, language=services.config.language, duration_s=facts.duration_s)
+        read_events(partial, language=services.config.pipeline.language, duration_s=facts.duration_s)
     except InputError as error:
         raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
     services.files.store_subtitles(video, partial, name)
@@ -274,8 +275,9 @@ async def get_nearest_frame(
 ) -> Response:
     """The indexed frame nearest to a time, as a small JPEG."""
     await run_in_threadpool(_facts_of_version, services, video, v)
-    index = await run_in_threadpool(services.catalog.index, video)
-    nearest_s = float(index.times_s[np.abs(index.times_s - time_s).argmin()])
+    prepared = await run_in_threadpool(services.catalog.prepared, video)
+    times_s = prepared.index.times_s
+    nearest_s = float(times_s[np.abs(times_s - time_s).argmin()])
     return await get_frame(services, video, nearest_s, v)
 
 

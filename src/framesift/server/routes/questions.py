@@ -51,14 +51,14 @@ def get_choices(services: ServicesDep) -> Choices:
     """What can be chosen: methods with their options, text modes, readers."""
     from framesift.encoders.base import choose_encoder
 
-    encoder = services.config.encoder
+    encoder = services.config.pipeline.encoder
     return Choices(
         version=__version__,
         methods=[MethodRecord.model_validate(row) for row in list_methods()],
         text_modes=list(TEXT_MODES),
         readers=services.answering.readers,
         roles=ROLE_SENTENCES,
-        encoder=choose_encoder()[1] if encoder == "auto" else encoder,
+        encoder=choose_encoder()[1] if encoder == "auto" else encoder if isinstance(encoder, str) else encoder.name,
         subtitle_endings=list(ENDINGS),
     )
 
@@ -67,7 +67,7 @@ def get_choices(services: ServicesDep) -> Choices:
 async def select_frames(services: ServicesDep, video: VideoDep, request: SelectRequest) -> SelectionRecord:
     """Select frames for a question: the record of `framesift.select`."""
     timed = await run_in_thread(video, lambda: services.answering.select(video, request, request.method))
-    return SelectionRecord.model_validate(timed.selection.to_dict())
+    return SelectionRecord.model_validate(timed.exhibit.selection.to_dict())
 
 
 @router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
