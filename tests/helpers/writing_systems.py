@@ -1,4 +1,4 @@
-"""One sentence per script, and ways to look at what was drawn."""
+"""One sentence per script, and functions to inspect what was drawn."""
 
 import numpy as np
 from PIL import Image
@@ -26,24 +26,24 @@ SENTENCES = {
 
 
 def shape(text: str) -> ShapedLine:
-    """The text on one line, however long."""
+    """The text shaped as one line of any length."""
     (line,) = lay_out(text, 10_000, sizes=(20.0,), lines=1).lines
     return line
 
 
 def wrap(text: str, width_em: float, *, lines: int = 3) -> list[str]:
-    """The lines of a text, in letters one pixel high."""
+    """The lines of a text laid out at one pixel per em."""
     return [line.text for line in lay_out(text, width_em, sizes=(1.0,), lines=lines).lines]
 
 
 def differs(one: Image.Image, other: Image.Image) -> Array:
-    """(H, W) bool: where the pictures are not the same."""
+    """(H, W) bool: where the images differ."""
     return (np.asarray(one) != np.asarray(other)).any(axis=2)
 
 
-def look_for_fonts_anew() -> None:
-    """Forget what was found in this process."""
+def clear_font_caches() -> None:
+    """Clear every cache of font selection and shaping."""
     fonts._missing.clear()
-    for cached in (fonts._find, fonts._weighted, fonts._ranked, fonts._found, fonts._open, fonts._drawable):
+    for cached in (fonts._find, fonts._weighted, fonts._ranked, fonts._font_files, fonts._open, fonts._all_letters):
         cached.cache_clear()
     read_paragraph.cache_clear()

@@ -4,27 +4,27 @@ import pytest
 
 from framesift.rendering.typesetting import fonts
 from helpers.showcase import make_video
-from helpers.writing_systems import look_for_fonts_anew
+from helpers.writing_systems import clear_font_caches
 
 
 @pytest.fixture(autouse=True)
 def packaged_fonts_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing depends on which fonts a machine has."""
+    """Make the tests independent of the fonts of the machine."""
     monkeypatch.setattr(fonts, "system_folders", lambda: [])
-    look_for_fonts_anew()
+    clear_font_caches()
     yield
-    look_for_fonts_anew()
+    clear_font_caches()
 
 
 @pytest.fixture
 def latin_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a plain install on a machine without fonts."""
+    """The fonts of a base install on a machine without system fonts."""
     monkeypatch.setattr(fonts, "OWN_PACKAGES", ("fontpkg_arimo",))
     monkeypatch.setattr(fonts, "FONT_GROUPS", ())
-    monkeypatch.setattr(fonts, "CARRIERS", ())
-    look_for_fonts_anew()
+    monkeypatch.setattr(fonts, "UNREGISTERED_PACKAGES", ())
+    clear_font_caches()
 
 
 @pytest.fixture(scope="session")
 def video(tmp_path_factory):
-    return make_video(tmp_path_factory.mktemp("film"))
+    return make_video(tmp_path_factory.mktemp("video"))

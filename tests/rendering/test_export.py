@@ -1,4 +1,4 @@
-"""What is written: whole or not at all, never over something else, readable by us and by others."""
+"""Saved exhibits: atomic, never replacing other files, readable by framesift and other tools."""
 
 import base64
 import io
@@ -25,16 +25,16 @@ def saved(shown, tmp_path_factory):
     return shown.save(tmp_path_factory.mktemp("out") / "evidence", formats=formats)
 
 
-def test_frames_are_named_by_place_time_and_role(saved, shown):
+def test_frames_are_named_by_position_time_and_role(saved, shown):
     names = sorted(path.name for path in (saved / "frames").iterdir())
     slot = shown.selection.slots[0]
     assert names[0] == f"0001_00-00-{slot.time_s:06.3f}_{slot.role}.jpg"
     assert len(names) == 8
-    with Image.open(saved / "frames" / names[0]) as picture:
-        assert picture.size == (96, 64)
+    with Image.open(saved / "frames" / names[0]) as image:
+        assert image.size == (96, 64)
 
 
-def test_selection_json_tells_everything_and_reads_back(saved, shown):
+def test_selection_json_reads_back_as_the_same_selection(saved, shown):
     text = (saved / "selection.json").read_text()
     data = json.loads(text)
     assert data["schema"] == "framesift.selection/1"
@@ -48,42 +48,42 @@ def test_selection_json_tells_everything_and_reads_back(saved, shown):
     assert again.basis.relevance.tolist() == shown.selection.basis.relevance.tolist()
 
 
-def test_sheet_and_report_are_there(saved):
+def test_sheet_and_report_are_written(saved):
     with Image.open(saved / "sheet.jpg") as sheet:
         assert sheet.width > 400
     assert "<html" in (saved / "report.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["keyframe_indices", "frame_idx"])
-def test_frame_numbers_by_either_spelling_with_seconds_beside(saved, shown, name):
+def test_frame_number_formats_include_times(saved, shown, name):
     (row,) = json.loads((saved / f"{name}.json").read_text())
     assert row[name] == list(shown.numbers) and row["times_s"] == shown.selection.times_s
     assert row["question"] == shown.question.text
 
 
-def test_openai_messages_hold_each_time_and_picture(saved, shown):
+def test_openai_messages_contain_each_time_and_image(saved, shown):
     (message,) = json.loads((saved / "openai.json").read_text())["messages"]
     kinds = [part["type"] for part in message["content"]]
     assert kinds == ["text", "image_url"] * 8 + ["text"]
     head, data = message["content"][1]["image_url"]["url"].split(",", 1)
     assert head == "data:image/jpeg;base64"
-    with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
-        assert picture.size == (96, 64)
+    with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+        assert image.size == (96, 64)
     assert "A. It is tired" in message["content"][-1]["text"]
 
 
-def test_jsonl_has_a_line_per_frame_that_names_its_file(saved):
+def test_jsonl_lines_name_the_files_of_their_frames(saved):
     lines = [json.loads(line) for line in (saved / "frames.jsonl").read_text().splitlines()]
     assert len(lines) == 8 and all((saved / line["file"]).is_file() for line in lines)
 
 
-def test_hand_over_keeps_what_the_benchmark_said(shown, tmp_path):
+def test_frame_number_formats_keep_the_fields_of_the_row(shown, tmp_path):
     folder = shown.save(tmp_path / "x", formats=["frame_idx"], row={"id": "v_0", "correct_choice": 2})
     (row,) = json.loads((folder / "frame_idx.json").read_text())
     assert row["id"] == "v_0" and row["correct_choice"] == 2 and len(row["frame_idx"]) == 8
 
 
-def test_existing_folder_is_not_touched_without_force(shown, saved, tmp_path):
+def test_existing_directory_is_unchanged_without_force(shown, saved, tmp_path):
     before = (saved / "report.html").stat().st_mtime_ns
     with pytest.raises(InputError, match="force"):
         shown.save(saved)
@@ -96,7 +96,7 @@ def test_force_replaces_an_exhibit(shown, tmp_path):
     assert not (folder / "frames.jsonl").exists() and (folder / "report.html").exists()
 
 
-def test_force_spares_a_folder_of_other_things(shown, tmp_path):
+def test_force_does_not_replace_a_directory_of_other_files(shown, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="other things"):
@@ -104,7 +104,7 @@ def test_force_spares_a_folder_of_other_things(shown, tmp_path):
     assert (tmp_path / "home" / "letter.txt").read_text() == "dear"
 
 
-def test_empty_folder_is_used(shown, tmp_path):
+def test_empty_directory_is_used(shown, tmp_path):
     (tmp_path / "x").mkdir()
     assert (shown.save(tmp_path / "x") / "report.html").exists()
 
@@ -119,7 +119,7 @@ def test_failure_leaves_nothing_behind(shown, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_failure_leaves_the_former_exhibit(shown, tmp_path, monkeypatch):
+def test_failure_keeps_the_previous_exhibit(shown, tmp_path, monkeypatch):
     folder = shown.save(tmp_path / "x")
     monkeypatch.setattr(export, "render_report", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -127,7 +127,7 @@ def test_failure_leaves_the_former_exhibit(shown, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["x"] and (folder / "report.html").exists()
 
 
-def test_zip_holds_one_folder(shown, tmp_path):
+def test_zip_contains_one_directory(shown, tmp_path):
     path = shown.save(tmp_path / "evidence", as_zip=True)
     assert path == tmp_path / "evidence.zip" and [p.name for p in tmp_path.iterdir()] == ["evidence.zip"]
     with zipfile.ZipFile(path) as archive:
@@ -135,18 +135,18 @@ def test_zip_holds_one_folder(shown, tmp_path):
         assert "evidence/report.html" in archive.namelist()
 
 
-def test_video_can_lie_beside_the_report(shown, video, tmp_path):
+def test_video_can_be_saved_beside_the_report(shown, video, tmp_path):
     folder = shown.save(tmp_path / "x", with_video=True)
     assert (folder / "clip.mp4").read_bytes() == video.read_bytes()
 
 
-def test_unknown_format_is_named_before_anything_is_written(shown, tmp_path):
+def test_unknown_format_is_rejected_before_writing(shown, tmp_path):
     with pytest.raises(OptionError, match=r"xml.*keyframe_indices"):
         shown.save(tmp_path / "x", formats=["xml"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_comparison_has_one_report_and_each_selection(video, tmp_path):
+def test_comparison_has_one_report_and_every_selection(video, tmp_path):
     exhibits = [fs.exhibit(video, make_selection(video, method=name)) for name in ("gcr", "uniform")]
     folder = export.save_comparison(exhibits, tmp_path / "both")
     assert sorted(p.name for p in folder.iterdir()) == ["report.html", "selection-gcr.json", "selection-uniform.json"]

@@ -1,1 +1,1 @@
-"""What a reader or a person sees: frames with their text, a contact sheet, a report, export files."""
+"""Rendering of selections: frames with text, contact sheet, report, export files."""

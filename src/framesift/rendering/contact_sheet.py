@@ -1,4 +1,4 @@
-"""A contact sheet: all chosen frames on one picture, each with its time, role, relevance and words."""
+"""The contact sheet: all selected frames on one image, each with its time, role, relevance and text."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,25 +12,25 @@ from framesift.rendering.typesetting.layout import TextBlock, lay_out
 
 BACKGROUND, INK, FAINT_INK, LETTERBOX = "#ffffff", "#0f172a", "#475569", "#0b0f19"
 OTHER_ROLE = "#475569"
-# Up to this many cards, so many columns: thumbnails stay recognisable and the sheet no taller than it must be.
+# (most cards, columns): thumbnails stay recognisable and the sheet is no taller than necessary.
 COLUMNS = ((8, 4), (36, 6), (96, 8), (math.inf, 12))
-NARROWEST = 90
-# Width by height of the cells; pictures of another shape lie in them with black beside or above them.
-TALLEST, WIDEST = 3 / 4, 16 / 9
+MIN_CELL_WIDTH = 90
+# Limits of the aspect ratio of the cells; images of another ratio are letterboxed.
+MIN_ASPECT, MAX_ASPECT = 3 / 4, 16 / 9
 TITLE_SIZE, TITLE_LINES = 26.0, 3
 LEGEND_SIZE = 15.0
-RELEVANCE_NOTE = "at the right of each: relevance to the question"
+RELEVANCE_NOTE = "number at the right: relevance to the question"
 TEXT_LINES = 2
-# Share of a card's width and its bounds in pixels.
-CARD_TEXT, LEAST_TEXT, MOST_TEXT = 0.055, 10.0, 17.0
-SMALLEST = 6.0
+# Text size as a fraction of a card's width, and its limits in pixels.
+CARD_TEXT, MIN_TEXT, MAX_TEXT = 0.055, 10.0, 17.0
+MIN_STRIP_TEXT = 6.0
 
 
 @dataclass(frozen=True)
 class Card:
-    """One frame on the sheet. picture: a thumbnail of any size and shape; text: what is said at it, if anything."""
+    """One frame on the sheet. image: a thumbnail of any size and aspect ratio; text: that of its event, if any."""
 
-    picture: Image.Image
+    image: Image.Image
     time: str
     role: str
     relevance: float
@@ -39,7 +39,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Grid:
-    """Measures of a sheet in pixels."""
+    """Layout of a sheet, in pixels."""
 
     width: int
     columns: int
@@ -59,8 +59,8 @@ def sheet(cards: Sequence[Card], *, title: str, width: int = 1600) -> Image.Imag
     grid = _grid(cards, width)
     heading = lay_out(title, width - 2 * grid.margin, sizes=(TITLE_SIZE,), lines=TITLE_LINES)
     legend = _legend(cards, width - 2 * grid.margin)
-    words = [lay_out(card.text, grid.cell[0], sizes=(grid.text_size,), lines=TEXT_LINES) for card in cards]
-    pairs = list(zip(cards, words, strict=True))
+    texts = [lay_out(card.text, grid.cell[0], sizes=(grid.text_size,), lines=TEXT_LINES) for card in cards]
+    pairs = list(zip(cards, texts, strict=True))
     rows = [pairs[k : k + grid.columns] for k in range(0, len(pairs), grid.columns)]
     heights = [_row_height(grid, [block for _, block in row]) for row in rows]
 
@@ -77,66 +77,66 @@ def sheet(cards: Sequence[Card], *, title: str, width: int = 1600) -> Image.Imag
 
 
 def _grid(cards: Sequence[Card], width: int) -> Grid:
-    wanted = next(columns for most, columns in COLUMNS if len(cards) <= most)
+    preferred = next(columns for most, columns in COLUMNS if len(cards) <= most)
     margin = max(2, round(width * 0.02))
-    columns = max(1, min(wanted, (width - 2 * margin) // NARROWEST))
+    columns = max(1, min(preferred, (width - 2 * margin) // MIN_CELL_WIDTH))
     gap = max(4, round(margin * 4 / (columns + 2)))
     cell = max(1, (width - 2 * margin - gap * (columns - 1)) // columns)
-    shape = median([card.picture.width / max(1, card.picture.height) for card in cards] or [WIDEST])
-    height = max(1, round(cell / min(max(shape, TALLEST), WIDEST)))
-    return Grid(width, columns, margin, gap, (cell, height), min(max(cell * CARD_TEXT, LEAST_TEXT), MOST_TEXT))
+    aspect = median([card.image.width / max(1, card.image.height) for card in cards] or [MAX_ASPECT])
+    height = max(1, round(cell / min(max(aspect, MIN_ASPECT), MAX_ASPECT)))
+    return Grid(width, columns, margin, gap, (cell, height), min(max(cell * CARD_TEXT, MIN_TEXT), MAX_TEXT))
 
 
-def _row_height(grid: Grid, words: Sequence[TextBlock]) -> int:
-    text = max(block.height for block in words)
-    return grid.cell[1] + grid.strip + (text + math.ceil(grid.text_size * 0.5) if text else 0)
+def _row_height(grid: Grid, texts: Sequence[TextBlock]) -> int:
+    text_height = max(block.height for block in texts)
+    return grid.cell[1] + grid.strip + (text_height + math.ceil(grid.text_size * 0.5) if text_height else 0)
 
 
-def _draw_card(canvas: Image.Image, grid: Grid, card: Card, words: TextBlock, xy: tuple[int, int]) -> None:
+def _draw_card(canvas: Image.Image, grid: Grid, card: Card, text: TextBlock, xy: tuple[int, int]) -> None:
     x, y = xy
     width, height = grid.cell
     brush = ImageDraw.Draw(canvas)
     brush.rectangle((x, y, x + width - 1, y + height - 1), fill=LETTERBOX)
-    small = _contained(card.picture, grid.cell)
-    canvas.paste(small, (x + (width - small.width) // 2, y + (height - small.height) // 2))
+    thumbnail = _fit(card.image, grid.cell)
+    canvas.paste(thumbnail, (x + (width - thumbnail.width) // 2, y + (height - thumbnail.height) // 2))
     y += height
     brush.rectangle((x, y, x + width - 1, y + grid.strip - 1), fill=ROLE_COLOURS.get(card.role, OTHER_ROLE))
     _draw_strip(canvas, grid, (card.time, card.role, f"{card.relevance:.2f}"), (x, y))
-    words.draw(canvas, (x, y + grid.strip + round(grid.text_size * 0.3)), INK, within=width)
+    text.draw(canvas, (x, y + grid.strip + round(grid.text_size * 0.3)), INK, within=width)
 
 
-def _contained(picture: Image.Image, cell: tuple[int, int]) -> Image.Image:
-    """The picture in its own shape, as large as the cell allows."""
-    scale = min(cell[0] / picture.width, cell[1] / picture.height)
-    size = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
-    return picture.convert("RGB").resize((min(size[0], cell[0]), min(size[1], cell[1])), Image.Resampling.LANCZOS)
+def _fit(image: Image.Image, cell: tuple[int, int]) -> Image.Image:
+    """Scale the image to the cell, keeping its aspect ratio."""
+    scale = min(cell[0] / image.width, cell[1] / image.height)
+    size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+    return image.convert("RGB").resize((min(size[0], cell[0]), min(size[1], cell[1])), Image.Resampling.LANCZOS)
 
 
 def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple[int, int]) -> None:
-    """Time at the left, role in the middle, relevance at the right; smaller where they would touch."""
+    """Time at the left, role in the middle, relevance at the right; smaller where they would overlap."""
     x, y = xy
     side = round(grid.text_size * 0.4)
-    room = grid.cell[0] - 2 * side
+    width = grid.cell[0] - 2 * side
     for size in _shrinking(grid.text_size):
-        blocks = [lay_out(part, room, sizes=(size,), lines=1) for part in parts]
-        if sum(block.width for block in blocks) + size * 0.8 <= room:
+        blocks = [lay_out(part, width, sizes=(size,), lines=1) for part in parts]
+        if sum(block.width for block in blocks) + size * 0.8 <= width:
             break
     left, middle, right = blocks
-    free = room - left.width - right.width
-    starts = 0, left.width + max(0, free - middle.width) // 2, room - right.width
+    free = width - left.width - right.width
+    starts = 0, left.width + max(0, free - middle.width) // 2, width - right.width
     for block, start in zip(blocks, starts, strict=True):
         block.draw(canvas, (x + side + start, y + (grid.strip - block.height) // 2), "white")
 
 
 def _shrinking(size: float) -> Iterator[float]:
-    while size > SMALLEST:
+    while size > MIN_STRIP_TEXT:
         yield size
         size -= 0.5
-    yield SMALLEST
+    yield MIN_STRIP_TEXT
 
 
 def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, TextBlock, int, int]]:
-    """Colour, name and place of each role on the sheet, with the number of its cards."""
+    """Colour, text and position of each role on the sheet, with the number of its cards."""
     present = [card.role for card in cards]
     roles = [role for role in ROLE_COLOURS if role in present]
     roles += sorted(set(present) - set(roles))
@@ -144,11 +144,11 @@ def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, TextBlock, int
     entries, x, y = [], 0, 0
     for colour, note in [*notes, (BACKGROUND, RELEVANCE_NOTE)] if cards else []:
         block = lay_out(note, max(1, width - 2 * LEGEND_SIZE), sizes=(LEGEND_SIZE,), lines=1)
-        taken = block.width + round(LEGEND_SIZE * 2.8)
-        if x and x + taken > width:
+        used = block.width + round(LEGEND_SIZE * 2.8)
+        if x and x + used > width:
             x, y = 0, y + math.ceil(LEGEND_SIZE * 1.6)
         entries.append((colour, block, x, y))
-        x += taken
+        x += used
     return entries
 
 

@@ -1,6 +1,6 @@
-"""The words spoken at a frame, on a band along its bottom.
+"""The overlay: an event's text on a band along the bottom of the frame.
 
-The band lies inside the frame's own canvas and is as low as its text allows, so that it hides little of the picture.
+The band lies inside the frame and is only as high as its text, so that it covers little of the image.
 """
 
 import math
@@ -9,47 +9,47 @@ from PIL import Image
 
 from framesift.rendering.typesetting.layout import TextBlock, lay_out
 
-# Shares of the frame's height.
-MOST_BAND = 0.22
+# Fractions of the frame's height.
+MAX_BAND = 0.22
 SIZES = (0.065, 0.06, 0.055, 0.05, 0.045, 0.04)
-# Share of the frame's width left free at each side.
-SIDE = 0.025
-MOST_LINES = 3
+# Fraction of the frame's width left free at each side.
+SIDE_MARGIN = 0.025
+MAX_LINES = 3
 OPACITY = 0.75
-# Nearly bold. Of 90 frames shrunk to 384 × 384 (six sentences, five photographs, three sizes) rapidocr saw no text on
-# nine where letters were regular, all of one long line, and on none at this weight.
+# Nearly bold. On 90 frames scaled to 384 × 384 (six sentences, five photographs, three sizes) rapidocr found no text on
+# nine in regular weight, all of them one long line, and found it on all at this weight.
 WEIGHT = 650.0
 # Above and below the text, in ems.
 PADDING = 0.22
-# Smaller letters cannot be told apart in any font, so on a tiny frame they are a larger share of its height.
-LEAST_PIXELS = 8.0
+# Smaller text is illegible in any font; on small frames it takes a larger fraction of the height.
+MIN_TEXT_PIXELS = 8.0
 
 
-def render(picture: Image.Image, text: str, *, blank: bool = False) -> Image.Image:
-    """The picture with its text on a band. blank: the band that the text would need, without the text.
+def render(image: Image.Image, text: str, *, blank: bool = False) -> Image.Image:
+    """Return a copy of the image with the text on a band. blank: draw the band of that text without the text.
 
-    The picture itself stays as it is, and so does each pixel above the band. Where there is nothing to draw, because
-    the text is empty or no font has its letters, a copy without band comes back.
+    The pixels above the band are unchanged. If there is nothing to draw, because the text is empty or no font has its
+    glyphs, the copy has no band.
     """
-    shown = picture.copy() if picture.mode in ("RGB", "L") else picture.convert("RGB")
-    width, height = shown.size
-    most = math.floor(MOST_BAND * height)
-    side = round(SIDE * width)
-    block = _block(text, width - 2 * side, height, most)
-    if not block.lines or not most:
-        return shown
+    result = image.copy() if image.mode in ("RGB", "L") else image.convert("RGB")
+    width, height = result.size
+    max_height = math.floor(MAX_BAND * height)
+    margin = round(SIDE_MARGIN * width)
+    block = _block(text, width - 2 * margin, height, max_height)
+    if not block.lines or not max_height:
+        return result
     padding = PADDING * block.size
-    top = height - min(most, math.ceil(block.height + 2 * padding))
-    band = shown.crop((0, top, width, height)).point(lambda level: round(level * (1 - OPACITY)))
+    top = height - min(max_height, math.ceil(block.height + 2 * padding))
+    band = result.crop((0, top, width, height)).point(lambda level: round(level * (1 - OPACITY)))
     if not blank:
-        block.draw(band, (side, (band.height - block.height) // 2), "white", within=width - 2 * side, centred=True)
-    shown.paste(band, (0, top))
-    return shown
+        block.draw(band, (margin, (band.height - block.height) // 2), "white", within=width - 2 * margin, centred=True)
+    result.paste(band, (0, top))
+    return result
 
 
-def _block(text: str, width: int, height: int, most: int) -> TextBlock:
-    sizes = sorted({max(share * height, LEAST_PIXELS) for share in SIZES}, reverse=True)
-    # The text's own height at each size is what is left of the band after its padding.
-    fitting = [size for size in sizes if size <= most] or [max(1.0, float(most))]
-    room = most - 2 * PADDING * fitting[-1]
-    return lay_out(text, max(1, width), sizes=fitting, lines=MOST_LINES, height=room, weight=WEIGHT)
+def _block(text: str, width: int, height: int, max_height: int) -> TextBlock:
+    sizes = sorted({max(fraction * height, MIN_TEXT_PIXELS) for fraction in SIZES}, reverse=True)
+    # The height left for the text is the band without its padding.
+    fitting = [size for size in sizes if size <= max_height] or [max(1.0, float(max_height))]
+    text_height = max_height - 2 * PADDING * fitting[-1]
+    return lay_out(text, max(1, width), sizes=fitting, lines=MAX_LINES, height=text_height, weight=WEIGHT)

@@ -1,6 +1,6 @@
 """One colour per role, shared by the contact sheet, the report and the web page."""
 
-# White text on each has a contrast of at least 4.5 : 1, and the four differ in lightness for those who see no hue.
+# White text on each has a contrast of at least 4.5 : 1, and the four differ in lightness as well as in hue.
 ROLE_COLOURS = {
     "ground": "#c2410c",
     "visual": "#1d4ed8",
@@ -8,7 +8,7 @@ ROLE_COLOURS = {
     "refined": "#7e22ce",
 }
 
-# The same hues for a dark page, where the ones above are too dim; near-black text on each has at least 7 : 1.
+# The same hues for dark pages, on which those above are too dark; near-black text on each has at least 7 : 1.
 ROLE_COLOURS_DARK = {
     "ground": "#fb923c",
     "visual": "#8ab4ff",

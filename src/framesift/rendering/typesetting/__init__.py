@@ -1,1 +1,1 @@
-"""Text in any script, shaped and laid out."""
+"""Typesetting of text in any script: fonts, shaping, writing direction, line breaks, layout."""

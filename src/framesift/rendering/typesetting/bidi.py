@@ -1,8 +1,8 @@
 """Writing direction: the Unicode bidirectional algorithm (UAX #9) for text without formatting codes.
 
-Those codes are stripped before, for in a subtitle they are more often an accident than a help. What is left of the
-algorithm is small, while the libraries for it give back a reordered text instead of the levels that shaping needs.
-Rule numbers are those of the annex.
+The codes are removed before, because in subtitles they are more often errors than intended. The rest of the algorithm
+is small, and the libraries for it return reordered text instead of the levels that shaping needs. Rule numbers are
+those of the annex.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ _CLOSING = {closing: opening for opening, closing in _OPENING.items()}
 
 
 def base_level(text: str) -> int:
-    """1 where the first strong letter is written from right to left, else 0 (P2, P3)."""
+    """Return 1 if the first strong character is right-to-left, else 0 (P2, P3)."""
     for character in text:
         kind = unicodedata.bidirectional(character)
         if kind in ("L", "R", "AL"):
@@ -24,7 +24,7 @@ def base_level(text: str) -> int:
 
 
 def levels(text: str, base: int) -> list[int]:
-    """The embedding level of each character: odd ones run from right to left."""
+    """Return the embedding level of each character; odd levels are right-to-left."""
     kinds = [unicodedata.bidirectional(c) or "L" for c in text]
     if base == 0 and not {"R", "AL", "AN"} & set(kinds):
         return [0] * len(text)
@@ -32,22 +32,22 @@ def levels(text: str, base: int) -> list[int]:
     _resolve_weak(kinds, edge)
     _resolve_brackets(text, kinds, edge)
     _resolve_neutral(kinds, edge)
-    found = [base + _LEVELS_UP[base].get(kind, 0) for kind in kinds]
-    for k in reversed(range(len(text))):  # L1: blanks at the end follow the paragraph
+    result = [base + _LEVELS_UP[base].get(kind, 0) for kind in kinds]
+    for k in reversed(range(len(text))):  # L1: trailing whitespace has the level of the paragraph
         if not text[k].isspace():
             break
-        found[k] = base
-    return found
+        result[k] = base
+    return result
 
 
-def visual_order(found: Sequence[int]) -> list[int]:
-    """Indices from left to right (L2)."""
-    order = list(range(len(found)))
-    for level in range(max(found, default=0), 0, -1):
+def visual_order(levels: Sequence[int]) -> list[int]:
+    """Return the indices in order from left to right (L2)."""
+    order = list(range(len(levels)))
+    for level in range(max(levels, default=0), 0, -1):
         k = 0
         while k < len(order):
             end = k
-            while end < len(order) and found[order[end]] >= level:
+            while end < len(order) and levels[order[end]] >= level:
                 end += 1
             order[k:end] = reversed(order[k:end])
             k = end + 1
@@ -83,7 +83,7 @@ def _resolve_weak(kinds: list[str], edge: str) -> None:
 
 
 def _resolve_terminators(kinds: list[str]) -> None:
-    """W5: signs such as % and € beside a number belong to it."""
+    """W5: terminators such as % and € next to a number take its type."""
     for steps in (range(len(kinds)), reversed(range(len(kinds)))):
         before = ""
         for k in steps:
@@ -93,7 +93,7 @@ def _resolve_terminators(kinds: list[str]) -> None:
 
 
 def _resolve_brackets(text: str, kinds: list[str], edge: str) -> None:
-    """N0: both brackets of a pair go with what they hold."""
+    """N0: both brackets of a pair take the direction of their contents."""
     other = "L" if edge == "R" else "R"
     for start, end in _pairs(text, kinds):
         inside = {_strong(kind) for kind in kinds[start + 1 : end]}
@@ -105,8 +105,8 @@ def _resolve_brackets(text: str, kinds: list[str], edge: str) -> None:
 
 
 def _pairs(text: str, kinds: Sequence[str]) -> list[tuple[int, int]]:
-    """Brackets that match, by their start (BD16)."""
-    found, opened = [], []
+    """Matching brackets, sorted by their start (BD16)."""
+    pairs, opened = [], []
     for k, character in enumerate(text):
         if kinds[k] != "ON":
             continue
@@ -115,9 +115,9 @@ def _pairs(text: str, kinds: Sequence[str]) -> list[tuple[int, int]]:
         elif character in _CLOSING:
             match = next((j for j in reversed(opened) if text[j] == _CLOSING[character]), None)
             if match is not None:
-                found.append((match, k))
+                pairs.append((match, k))
                 del opened[opened.index(match) :]
-    return sorted(found)
+    return sorted(pairs)
 
 
 def _strong(kind: str) -> str:
@@ -125,7 +125,7 @@ def _strong(kind: str) -> str:
 
 
 def _resolve_neutral(kinds: list[str], edge: str) -> None:
-    """N1, N2: what stands between two letters of one direction takes it, else the paragraph's."""
+    """N1, N2: neutrals between two characters of one direction take it, else the paragraph's."""
     k = 0
     while k < len(kinds):
         if kinds[k] not in _NEUTRAL:

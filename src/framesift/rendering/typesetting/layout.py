@@ -1,4 +1,4 @@
-"""Lines of text in any script, laid out in a box and drawn. Fonts and shapes are the business of `shaping.py`."""
+"""Layout: lines of text in any script, fitted into a box and drawn. `shaping.py` provides the shaped lines."""
 
 import math
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from framesift.rendering.typesetting.shaping import (
 )
 
 LINE_GAP = 0.14  # ems
-# No letter is so narrow that more than this many fit in an em.
-MOST_PER_EM = 6
-# An ellipsis follows a whole word where that gives up no more than these letters.
-WORD_IN_SIGHT = 12
+# Upper bound on the number of letters per em.
+MAX_LETTERS_PER_EM = 6
+# An ellipsis follows a whole word if that drops at most this many letters.
+MAX_DROPPED_LETTERS = 12
 BALANCING_STEPS = 6
 
 LetterSpan = tuple[int, int]
@@ -33,7 +33,7 @@ LetterSpan = tuple[int, int]
 class TextBlock:
     """Lines at a size in pixels, ready to draw.
 
-    is_cut: whether the text goes on after them; is_rtl: whether it runs from right to left.
+    is_cut: whether they show only part of the text; is_rtl: whether the text is right-to-left.
     """
 
     lines: tuple[ShapedLine, ...]
@@ -53,11 +53,11 @@ class TextBlock:
     def draw(
         self, image: Image.Image, xy: tuple[int, int], fill: str, *, within: int | None = None, centred: bool = False
     ) -> None:
-        """Draw with the top left corner at xy. within: the width in which lines are centred, or begin at their side."""
+        """Draw with the top left corner at xy. within: the width in which lines are aligned."""
         left, y = float(xy[0]), float(xy[1])
         for line in self.lines:
-            spare = max(0.0, (within or 0) - line.width * self.size)
-            _draw_line(image, line, self.size, (left + spare * (0.5 if centred else float(self.is_rtl)), y), fill)
+            free = max(0.0, (within or 0) - line.width * self.size)
+            _draw_line(image, line, self.size, (left + free * (0.5 if centred else float(self.is_rtl)), y), fill)
             y += (line.height + LINE_GAP) * self.size
 
 
@@ -70,12 +70,12 @@ def lay_out(
     height: float = math.inf,
     weight: float = REGULAR,
 ) -> TextBlock:
-    """Set a text in at most `lines` lines of at most `width` pixels, in the first of `sizes` in which all of it fits.
+    """Lay out a text in at most `lines` lines of at most `width` pixels, in the first of `sizes` in which it fits.
 
-    Where it fits in none, the last size is taken and the text ends in an ellipsis. height: the most pixels that all
-    lines may take together, though one line is always set. A text that no font can draw gives a block without lines.
+    If it fits in none, the last size is used and the text ends in an ellipsis. height: the maximum height of all lines
+    in pixels, though one line is always laid out. A text that no font can draw gives a block without lines.
     """
-    paragraph = read_paragraph(text, lines * (int(width / sizes[-1]) + 1) * MOST_PER_EM, weight)
+    paragraph = read_paragraph(text, lines * (int(width / sizes[-1]) + 1) * MAX_LETTERS_PER_EM, weight)
     allowed = breaks([x.text for x in paragraph.letters], [x.script for x in paragraph.letters])
     block = TextBlock((), sizes[-1])
     for size in sizes:
@@ -91,11 +91,11 @@ def lay_out(
     return block
 
 
-def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[LetterSpan]:
-    """Fill line by line, `most` at most; a word wider than a line is broken between letters."""
+def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, max_lines: int) -> list[LetterSpan]:
+    """Fill line by line, up to `max_lines`; a word wider than a line is broken between letters."""
     spans: list[LetterSpan] = []
     start = 0
-    while start < len(letters) and len(spans) < most:
+    while start < len(letters) and len(spans) < max_lines:
         end, used, last_break = start, 0.0, start
         while end < len(letters) and (letters[end].text == " " or used + letters[end].advance <= width or end == start):
             used += letters[end].advance
@@ -109,9 +109,9 @@ def _wrap(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most
     return spans
 
 
-def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, most: int) -> list[LetterSpan]:
-    """As few lines as `_wrap` gives, but of about equal width, so that no word is left alone on the last."""
-    spans = _wrap(letters, allowed, width, most)
+def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, max_lines: int) -> list[LetterSpan]:
+    """As few lines as `_wrap` gives, but of about equal width, so that the last line is not a single word."""
+    spans = _wrap(letters, allowed, width, max_lines)
     if len(spans) < 2 or spans[-1][1] < len(letters):
         return spans
     narrow, wide = width / len(spans), width
@@ -126,7 +126,7 @@ def _balance(letters: Sequence[Letter], allowed: Sequence[bool], width: float, m
 
 
 def _is_unbroken(spans: Sequence[LetterSpan], allowed: Sequence[bool]) -> bool:
-    """Whether lines end only where they may."""
+    """Whether lines end only where a break is allowed."""
     return all(allowed[end - 1] for _, end in spans[:-1])
 
 
@@ -147,7 +147,7 @@ def _trimmed(letters: Sequence[Letter]) -> Sequence[Letter]:
 
 
 def _with_ellipsis(paragraph: Paragraph, allowed: Sequence[bool], start: int, width: float) -> Sequence[Letter]:
-    """As much of a line as leaves room for an ellipsis, to the end of a word if one is near."""
+    """As much of a line as fits with an ellipsis, up to the end of a word if one is near."""
     letters = paragraph.letters
     ellipsis = ellipsis_after(letters[start], paragraph.base)
     if ellipsis is None:
@@ -156,19 +156,19 @@ def _with_ellipsis(paragraph: Paragraph, allowed: Sequence[bool], start: int, wi
     while end < len(letters) and used + letters[end].advance <= width:
         used += letters[end].advance
         end += 1
-    near = range(end, max(start + 1, end - WORD_IN_SIGHT), -1)
+    near = range(end, max(start + 1, end - MAX_DROPPED_LETTERS), -1)
     end = next((k for k in near if k == len(letters) or allowed[k - 1]), max(end, start + 1))
     return [*_trimmed(letters[start:end]), ellipsis]
 
 
 def _draw_line(image: Image.Image, line: ShapedLine, size: float, xy: tuple[float, float], fill: str) -> None:
-    """Paint a line whose box has its top left corner at xy; ink outside the box's height is cut off."""
+    """Draw a line whose box has its top left corner at xy; ink above or below the box is clipped."""
     x, y = xy
-    # Letters may lean out of their advance by part of an em.
+    # Glyphs may extend beyond their advance by part of an em.
     margin = math.ceil(size / 2)
     left, top = math.floor(x) - margin, math.floor(y)
     width, height = math.ceil(line.width * size) + 2 * margin + 1, math.ceil(line.height * size) + 1
-    base = top + height - (y + line.ascent * size)  # from the bottom of the mask, as HarfBuzz counts
+    base = top + height - (y + line.ascent * size)  # from the bottom of the mask, as in HarfBuzz
     canvas = hb.RasterDraw()
     canvas.extents = hb.RasterExtents(0, 0, width, height, 0)
     for glyph in line.glyphs:
@@ -178,7 +178,7 @@ def _draw_line(image: Image.Image, line: ShapedLine, size: float, xy: tuple[floa
     raster = canvas.render()
     if raster is None:
         return
-    found = raster.extents
-    rows = np.frombuffer(raster.buffer, dtype=np.uint8).reshape(found.height, found.stride)[::-1, : found.width]
+    extents = raster.extents
+    rows = np.frombuffer(raster.buffer, dtype=np.uint8).reshape(extents.height, extents.stride)[::-1, : extents.width]
     mask = Image.fromarray(np.ascontiguousarray(rows))
     image.paste(fill, (left, top), mask)

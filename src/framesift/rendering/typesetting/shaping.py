@@ -1,7 +1,7 @@
-"""From a text to glyphs: which font draws each letter, in which direction, in which shape.
+"""Shaping: from text to glyphs, with the font and direction of each letter.
 
-HarfBuzz shapes, and the writing direction is worked out in `bidi.py`. Pillow's own way to shape needs a library of the
-system that many machines lack; without it Arabic comes out unjoined and backwards, and nobody is told.
+HarfBuzz does the shaping, `bidi.py` the writing direction. Pillow's own shaping needs a system library that many
+machines lack; without it Arabic is drawn unjoined and reversed, without a warning.
 """
 
 import unicodedata
@@ -16,23 +16,23 @@ from framesift.rendering.text_cleanup import clusters, drawable
 from framesift.rendering.typesetting import bidi, fonts
 from framesift.rendering.typesetting.fonts import Typeface
 
-# In ems. A line is as high as its ink, but no lower than a line of Latin and no higher than a line of Thai with all
-# its marks; what climbs higher is cut off.
-LEAST_ASCENT, MOST_ASCENT = 0.76, 1.25
-LEAST_DESCENT, MOST_DESCENT = 0.22, 0.55
+# In ems. A line is as high as its ink, between the height of Latin text and that of Thai with all its marks; higher ink
+# is clipped.
+MIN_ASCENT, MAX_ASCENT = 0.76, 1.25
+MIN_DESCENT, MAX_DESCENT = 0.22, 0.55
 
-# Of a longer text only the beginning is looked at; no band holds as much.
-MOST_CHARACTERS = 20_000
+# Longer texts are cut before shaping; no band fits as much.
+MAX_CHARACTERS = 20_000
 
-# Whose form of a Chinese character is meant: any kana makes the text Japanese, any hangul Korean.
+# The language decides the form of Han characters: any kana makes the text Japanese, any hangul Korean.
 _LANGUAGES = (({"Hira", "Kana"}, "ja"), ({"Hang"}, "ko"), ({"Hani", "Bopo"}, "zh"))
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A grapheme cluster and what shaping needs to know of it. advance is in ems.
+    """A grapheme cluster with its font, script and level. advance is in ems.
 
-    script is ISO 15924 and "" for signs and digits, which belong to none; run is the script they are shaped with.
+    script: ISO 15924, "" for characters common to several scripts; run: the script it is shaped with.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Letter:
 
 @dataclass(frozen=True)
 class Glyph:
-    """A glyph at its place in a line, in ems from the line's left end and base line."""
+    """A glyph and its position in a line, in ems from the line's left end and baseline."""
 
     face: Typeface
     index: int
@@ -70,7 +70,7 @@ class ShapedLine:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Letters in the order in which they are read. base is 1 where the text runs from right to left."""
+    """Letters in logical order. base: 1 for right-to-left text, else 0; is_whole: whether no letter was cut off."""
 
     letters: tuple[Letter, ...]
     base: int
@@ -79,36 +79,36 @@ class Paragraph:
 
 
 @lru_cache(maxsize=64)
-def read_paragraph(text: str, most: int, weight: float = fonts.REGULAR) -> Paragraph:
-    """The letters of a text that can be drawn, at most `most`; those that no font has are reported and left out."""
-    parts = clusters(drawable(text[:MOST_CHARACTERS]))
-    is_whole = len(parts) <= most and len(text) <= MOST_CHARACTERS
-    parts = parts[:most]
+def read_paragraph(text: str, max_letters: int, weight: float = fonts.REGULAR) -> Paragraph:
+    """Split a text into at most `max_letters` letters; those that no font has are reported and left out."""
+    parts = clusters(drawable(text[:MAX_CHARACTERS]))
+    is_whole = len(parts) <= max_letters and len(text) <= MAX_CHARACTERS
+    parts = parts[:max_letters]
     scripts = [_script(part) for part in parts]
     language = next((name for some, name in _LANGUAGES if some & set(scripts)), "")
     letters: list[Letter] = []
-    left_out = False
+    has_gaps = False
     for part, script, run, face in zip(
         parts, scripts, _runs(scripts), _faces(parts, scripts, language, weight), strict=True
     ):
         if face is None:
-            fonts.report(*_named(part, script))
-            left_out = True
+            fonts.report(*_script_name(part, script))
+            has_gaps = True
         elif part != " " or (letters and letters[-1].text != " "):
             letters.append(Letter("".join(filter(face.covers, part)), script, run, face))
     while letters and letters[-1].text == " ":
         letters.pop()
-    # A question mark without its question says nothing.
-    if left_out and not any(letter.text[0].isalnum() for letter in letters):
+    # Punctuation alone carries no information.
+    if has_gaps and not any(letter.text[0].isalnum() for letter in letters):
         letters = []
     base = bidi.base_level("".join(letter.text for letter in letters))
     return Paragraph(_measured(letters, base, language), base, language, is_whole)
 
 
 def shape_line(letters: Sequence[Letter], language: str) -> ShapedLine:
-    """Glyphs of one line from left to right."""
+    """Shape one line into glyphs from left to right."""
     glyphs: list[Glyph] = []
-    x, ascent, descent = 0.0, LEAST_ASCENT, LEAST_DESCENT
+    x, ascent, descent = 0.0, MIN_ASCENT, MIN_DESCENT
     runs = _split(letters)
     for k in bidi.visual_order([run[0].level for run in runs]):
         face = runs[k][0].face
@@ -121,11 +121,11 @@ def shape_line(letters: Sequence[Letter], language: str) -> ShapedLine:
                 ascent = max(ascent, dy + ink.y_bearing / face.units)
                 descent = max(descent, -dy - (ink.y_bearing + ink.height) / face.units)
     text = "".join(letter.text for letter in letters)
-    return ShapedLine(text, tuple(glyphs), x, min(ascent, MOST_ASCENT), min(descent, MOST_DESCENT))
+    return ShapedLine(text, tuple(glyphs), x, min(ascent, MAX_ASCENT), min(descent, MAX_DESCENT))
 
 
 def ellipsis_after(letter: Letter, base: int) -> Letter | None:
-    """An ellipsis in the letter's font where that has one. It stands at the end of the paragraph's direction."""
+    """An ellipsis in the letter's font if it has one, at the end of the paragraph's direction."""
     face = letter.face if letter.face.covers("…") else fonts.find("…", weight=letter.face.weight)
     return Letter("…", "", letter.run, face, base, _advance("…", face)) if face else None
 
@@ -136,12 +136,12 @@ def _advance(text: str, face: Typeface) -> float:
 
 
 def _measured(letters: Sequence[Letter], base: int, language: str) -> tuple[Letter, ...]:
-    """The letters with their levels and widths."""
-    found = bidi.levels("".join(letter.text for letter in letters), base)
-    at, levelled = 0, []
+    """Set the levels and advances of letters."""
+    levels = bidi.levels("".join(letter.text for letter in letters), base)
+    start, levelled = 0, []
     for letter in letters:
-        levelled.append(replace(letter, level=found[at]))
-        at += len(letter.text)
+        levelled.append(replace(letter, level=levels[start]))
+        start += len(letter.text)
     measured: list[Letter] = []
     for run in _split(levelled):
         owners = [k for k, letter in enumerate(run) for _ in letter.text]
@@ -155,7 +155,7 @@ def _measured(letters: Sequence[Letter], base: int, language: str) -> tuple[Lett
 
 
 def _split(letters: Sequence[Letter]) -> list[list[Letter]]:
-    """Runs of one font, one script and one direction."""
+    """Split into runs of one font, one script and one direction."""
     return [list(run) for _, run in groupby(letters, key=lambda letter: (id(letter.face), letter.run, letter.level))]
 
 
@@ -170,11 +170,11 @@ def _shape(run: Sequence[Letter], language: str) -> list[tuple[hb.GlyphInfo, hb.
     return list(zip(buffer.glyph_infos, buffer.glyph_positions, strict=True))
 
 
-# scripts and fonts ----------------------------------------------------------------------------------------------------
+# Scripts and fonts ----------------------------------------------------------------------------------------------------
 
 
 def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: float) -> list[Typeface | None]:
-    """Each letter's font; a sign takes that of the letter before it, or after it, where that has the sign."""
+    """The font of each letter; characters without a script take that of the letter before or after them if it fits."""
     faces = [
         fonts.find(part, language, weight) if script else None for part, script in zip(parts, scripts, strict=True)
     ]
@@ -182,8 +182,8 @@ def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: 
     before: Typeface | None = None
     for k, (part, script) in enumerate(zip(parts, scripts, strict=True)):
         if not script:
-            near = (face for face in (before, following[k]) if face is not None and face.covers(part))
-            faces[k] = next(near, None) or fonts.find(part, language, weight)
+            neighbours = (face for face in (before, following[k]) if face is not None and face.covers(part))
+            faces[k] = next(neighbours, None) or fonts.find(part, language, weight)
         before = faces[k] or before
     return faces
 
@@ -198,7 +198,7 @@ def _nearest_after(faces: Sequence[Typeface | None]) -> list[Typeface | None]:
 
 
 def _runs(scripts: Sequence[str]) -> list[str]:
-    """Scripts in which signs go with the letter before them, or with the first letter."""
+    """The scripts, with those of characters that have none taken from the letter before, or from the first letter."""
     latest = next(filter(None, scripts), "")
     return [latest := script or latest for script in scripts]
 
@@ -216,10 +216,10 @@ def _script_of(character: str) -> str:
     return script if script and script not in ("Zyyy", "Zinh", "Zzzz") else ""
 
 
-def _named(cluster: str, script: str) -> tuple[str, str]:
-    """A letter of the script, and the script as Unicode calls it in the names of its letters."""
+def _script_name(cluster: str, script: str) -> tuple[str, str]:
+    """A letter of the script, and the name of the script as in Unicode character names."""
     if not script:
-        return cluster[0], "certain signs"
+        return cluster[0], "symbols"
     letter = next(c for c in cluster if _script_of(c) == script)
     name = unicodedata.name(letter, script).split()[0].title()
     return letter, f"{'Chinese' if name == 'Cjk' else name} letters"
