@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from framesift.batch.executors.base import Limits
     from framesift.batch.executors.base import TaskEvent as Report
     from framesift.batch.indexing import Indexed, index
-    from framesift.batch.question_runs import ask, select
+    from framesift.batch.questions import ask, select
     from framesift.batch.search import Hit, search
 
 # Public name → (module of framesift.batch, name there). `Report` is what version 0.1 called a TaskEvent.
 _LOCATIONS = {
     "index": ("indexing", "index"),
     "Indexed": ("indexing", "Indexed"),
-    "select": ("question_runs", "select"),
-    "ask": ("question_runs", "ask"),
+    "select": ("questions", "select"),
+    "ask": ("questions", "ask"),
     "search": ("search", "search"),
     "Hit": ("search", "Hit"),
     "Limits": ("executors.base", "Limits"),

@@ -1,9 +1,10 @@
-"""One row per answer, in files that many processes can add to and any run can go on from.
+"""Result rows: one per answer, in files that many processes can append to and any run can resume from.
 
-    RESULTS/<host>-<process>-<random>.jsonl    a Run line that says what made the rows, then one Result line each
+    RESULTS/<host>-<process>-<random>.jsonl    a Run line with what produced the rows, then one Result line each
 
-Every process writes a file of its own, each line in one write, so nothing is locked and a shared network folder will
-do. A line that was cut off is passed over. Rows of one key are one job: the last that finished counts.
+Every process writes a file of its own, each line in one write, so nothing is locked and a shared network folder works.
+A truncated line is skipped. Rows with the same key are the same job: the one that finished last counts. Rows of
+version 1 are read as well; fields that `corpus` and `bench` filled differently then are converted.
 """
 
 import hashlib
@@ -18,24 +19,27 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from framesift.bench.items import Dataset, Item
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, UnknownName
+from framesift.readers.address import public_address, public_options, scrub
+from framesift.selection.registry import get_selector
 
-RESULT_SCHEMA = "framesift.result/1"
+RESULT_SCHEMA = "framesift.result/2"
+RESULT_SCHEMA_1 = "framesift.result/1"
 RUN_SCHEMA = "framesift.run/1"
 STAGES = ("decode", "features", "score", "select", "read")
-R = TypeVar("R", "Result", "Run")
+DEFAULT_PROMPT = "longvideobench"  # of readers that take a prompt; version 1 of `corpus` left the field empty
+RecordType = TypeVar("RecordType", "Result", "Run")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Run:
-    """What made a number of rows: enough to make them again.
+    """What produced a number of rows: enough to reproduce them.
 
-    data: `Dataset.fingerprint`; annotation: `Dataset.annotation`. prompts: the full text of each prompt by the name
-    rows give it. missing: files not there, as sentences; skipped: questions not asked for that reason. items: questions
-    that were to be asked.
+    data: fingerprint of the questions; annotation: hash of their file. prompts: the full text of each prompt by the
+    name rows use. readers: the options of each, without credentials. missing: files that do not exist, as sentences;
+    skipped: questions left out for that reason. items: questions of the run.
     """
 
     id: str
@@ -62,12 +66,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """One question, put to one reader with one method's frames.
+    """One question, answered by one reader from the frames of one method.
 
-    The fields up to `seed` say which job it is and make its key. choice: the option the reader named, as a position
-    among the published ones; truth: the right one. Without a reader (reader = "") a row holds the frames alone.
-    seconds: by the STAGES that took time; decode and features are the video's whole cost shared out over its questions.
-    error: why there is no answer; such a row has no part in any score, but is counted.
+    The fields up to `namer` identify the job and make its key. choice: the option the reader named, as a position
+    among the published ones; truth: the correct one. Without a reader (reader = "") a row holds the frames only.
+    seconds: by STAGES; decode and features are the cost of the whole video divided by its questions.
+    error: why there is no answer; such a row is in no score, but is counted.
     """
 
     dataset: str
@@ -76,12 +80,15 @@ class Result:
     budget: int
     options: Mapping[str, Any] = field(default_factory=dict)
     text_mode: str = "none"
-    reader: str = ""
-    prompt: str = ""
+    reader: str = ""  # its name; of an address, without credentials
+    prompt: str = ""  # the reader's prompt preset
     encoder: str = ""
-    events: str = "subtitles"  # where the text came from: subtitles, speech, screen, none
+    events: str = "subtitles"  # source of the text: subtitles, speech, screen, none
     fps: str = "1"
     seed: int = 0
+    event_encoder: str = ""  # the text encoder of the events; empty for `encoder`
+    visual_demand: str = "rules"  # or a number as text
+    namer: str = ""  # of the objects to search for; empty for noun phrases by rule
 
     video_id: str = ""
     group: str = ""
@@ -89,13 +96,13 @@ class Result:
     categories: tuple[str, ...] = ()
     truth: int | None = None
     choice: int | None = None
-    parsed: bool = False
+    parsed: bool = False  # the reply named exactly one option
     reply: str = ""
     times_s: tuple[float, ...] = ()
     frame_numbers: tuple[int, ...] = ()
-    rendered: int = 0  # frames that carry text
+    rendered: int = 0  # frames shown to the reader with text on them
     candidates: int = 0  # frames the selector could choose from
-    looked_at: int = 0  # candidates it asked a score of
+    looked_at: int = 0  # candidates whose score the selector used
     duration_s: float | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     peak_memory_bytes: int | None = None
@@ -106,52 +113,45 @@ class Result:
     finished_s: float = 0.0
     error: str = ""
 
-    @classmethod
-    def of(cls, item: Item, *, method: str, budget: int, **said: Any) -> "Result":
-        """A row for this question, with what is known of it filled in."""
-        known: dict[str, Any] = {
-            "dataset": item.dataset,
-            "item_id": item.id,
-            "video_id": item.video_id,
-            "group": item.group,
-            "published_group": item.published_group,
-            "categories": item.categories,
-            "truth": item.answer,
-            "duration_s": item.duration_s,
-        }
-        return cls(method=method, budget=budget, **{**known, **said})
-
     @property
     def key(self) -> str:
-        """24 hex digits for the job: equal exactly when all that identifies it is."""
-        job = [getattr(self, name) for name in _IDENTITY]
+        """24 hex digits that identify the job; settings of version 2 take part only where they are not the default."""
+        job: list[Any] = [getattr(self, name) for name in _IDENTITY]
+        changed = {name: getattr(self, name) for name in _OPTIONAL if getattr(self, name) != _OPTIONAL[name]}
+        job += [changed] if changed else []
         text = json.dumps(job, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
+    def keys_by_reader(self, aliases: Sequence[str]) -> tuple[str, ...]:
+        """This row's key, and those it would have under other names of its reader."""
+        return (self.key, *(replace(self, reader=alias).key for alias in aliases))
+
     @property
     def is_answer(self) -> bool:
-        """Whether it counts in an accuracy: a reader was asked and replied, in whatever form."""
+        """Whether the row counts in an accuracy: a reader replied, and the correct option is known."""
         return bool(self.reader) and not self.error and self.truth is not None
 
     @property
     def correct(self) -> bool:
-        """An unparsed reply is wrong; it is never guessed at."""
+        """Whether the reader named the correct option; an unparsed reply is wrong."""
         return self.is_answer and self.parsed and self.choice == self.truth
 
     @property
     def variant(self) -> str:
-        """The method and the options that differ from its defaults: "gcr", "gcr alpha_ground=0.125"."""
+        """The method with the options that differ from its defaults: "gcr", "gcr alpha_ground=0.125"."""
         return " ".join([self.method, *(f"{name}={_short(value)}" for name, value in sorted(self.options.items()))])
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": RESULT_SCHEMA, "key": self.key, **asdict(self), "correct": self.correct}
 
 
-_IDENTITY = tuple(f.name for f in fields(Result))[: [f.name for f in fields(Result)].index("seed") + 1]
+_NAMES = [f.name for f in fields(Result)]
+_IDENTITY = tuple(_NAMES[: _NAMES.index("seed") + 1])
+_OPTIONAL = {"event_encoder": "", "visual_demand": "rules", "namer": ""}
 
 
 class Results(NamedTuple):
-    """What a folder holds: the rows that count, the runs by id, and how many lines could not be read."""
+    """The contents of a folder: the rows that count, the runs by id, and how many lines could not be read."""
 
     rows: list[Result]
     runs: dict[str, Run]
@@ -159,12 +159,12 @@ class Results(NamedTuple):
 
     @property
     def done(self) -> set[str]:
-        """Keys of the jobs that need not be run again: those that ended without an error."""
+        """Keys of the finished jobs: those without an error."""
         return {row.key for row in self.rows if not row.error}
 
 
 class ResultWriter:
-    """Adds the rows of one process to a folder; a context manager."""
+    """Appends the rows of one process to a folder; a context manager."""
 
     def __init__(self, folder: str | os.PathLike[str], run: Run) -> None:
         self.run = run
@@ -173,14 +173,20 @@ class ResultWriter:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
         except OSError as error:
-            raise FramesiftError(f"no results can be kept in {folder} ({error.strerror or error})") from error
-        self._add(run.to_dict())
+            raise FramesiftError(f"results can't be written to {folder} ({error.strerror or error})") from error
+        self._write(run.to_dict())
 
     def add(self, row: Result) -> Result:
-        """Keep a row, with this run's id and the time of now; returns it as kept."""
-        kept = replace(row, run=self.run.id, annotation=row.annotation or self.run.annotation, finished_s=time.time())
-        self._add(kept.to_dict())
-        return kept
+        """Write a row with this run's id and the current time; returns it as written."""
+        written = replace(
+            row,
+            run=self.run.id,
+            annotation=row.annotation or self.run.annotation,
+            finished_s=time.time(),
+            error=scrub(row.error),
+        )
+        self._write(written.to_dict())
+        return written
 
     def close(self) -> None:
         if self._file >= 0:
@@ -193,27 +199,22 @@ class ResultWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _add(self, value: Mapping[str, Any]) -> None:
+    def _write(self, value: Mapping[str, Any]) -> None:
         line = memoryview((json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode())
         try:
-            while line:  # a full disk may take a part of it
+            while line:  # a nearly full disk may take a part of it
                 line = line[os.write(self._file, line) :]
         except OSError as error:
             raise FramesiftError(f"{self.path} can't be written ({error.strerror or error})") from error
 
 
-def new_run(dataset: Dataset | None = None, **said: Any) -> Run:
-    """A Run with an id and a starting time of its own, and what the data set says of itself."""
-    told: dict[str, Any] = {"id": secrets.token_hex(8), "started_s": time.time()}
-    if dataset is not None:
-        told |= {"dataset": dataset.name, "data": dataset.fingerprint, "annotation": dataset.annotation}
-        told |= {"items": len(dataset), "skipped": len(dataset.skipped), "notes": dataset.notes}
-        told["missing"] = (dataset.describe_missing(),) if dataset.missing else ()
-    return Run(**{**told, **said})
+def new_run(**values: Any) -> Run:
+    """A Run with a new id and the current time; credentials in the command and the readers are removed."""
+    return _public(Run(**{"id": secrets.token_hex(8), "started_s": time.time(), **values}))
 
 
 def read_results(*paths: str | os.PathLike[str]) -> Results:
-    """The rows of folders or files, one per key, by data set, question and the rest; a torn line is passed over."""
+    """Read the rows of folders or files, one per key, sorted by identity; a truncated line is skipped."""
     rows: dict[str, Result] = {}
     runs: dict[str, Run] = {}
     unreadable = 0
@@ -230,7 +231,7 @@ def read_results(*paths: str | os.PathLike[str]) -> Results:
                     rows[record.key] = record
             else:
                 unreadable += 1
-                log.warning("%s, line %d is no result: passed over", path, number)
+                log.warning("%s, line %d is not a result: skipped", path, number)
     ordered = sorted(rows.values(), key=lambda row: [str(getattr(row, name)) for name in _IDENTITY])
     return Results(ordered, runs, unreadable)
 
@@ -244,26 +245,67 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
         elif path.is_file():
             found.append(path)
         else:
-            raise InputError(f"{path} is not there; expected a folder or a JSONL of results")
+            raise InputError(f"{path} does not exist; expected a folder or a JSONL file of results")
     return found
 
 
 def _record(line: bytes) -> Result | Run | None:
     try:
         value = json.loads(line)
-        kind = value.get("schema")
-        if kind == RESULT_SCHEMA:
-            return _made(Result, value)
-        return _made(Run, value) if kind == RUN_SCHEMA else None
+        schema = value.get("schema")
+        if schema == RESULT_SCHEMA:
+            return _build(Result, value)
+        if schema == RESULT_SCHEMA_1:
+            return _convert(_build(Result, value))
+        return _public(_build(Run, value)) if schema == RUN_SCHEMA else None
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _made(record: type[R], value: Mapping[str, Any]) -> R:
-    """The record from those of the line's keys that it knows, lists made tuples."""
-    known = {f.name for f in fields(record)}
-    told = {name: _frozen(item) for name, item in value.items() if name in known}
-    return record(**told)
+def _build(record: type[RecordType], value: Mapping[str, Any]) -> RecordType:
+    """The record from the keys of a line that it has, lists as tuples."""
+    names = {f.name for f in fields(record)}
+    return record(**{name: _frozen(item) for name, item in value.items() if name in names})
+
+
+def _convert(row: Result) -> Result:
+    """A row of version 1 with the meanings of version 2.
+
+    `corpus` wrote the reader's address with its credentials, no prompt, options equal to the defaults and the seed
+    twice, called a free reply parsed, and had other stages: of its seconds only those of the reader can be compared.
+    """
+    reader = public_address(row.reader)
+    takes_prompt = reader.startswith(("http://", "https://", "local:"))
+    is_corpus = "features" in row.seconds and "decode" not in row.seconds and "score" not in row.seconds
+    seconds = {stage: s for stage, s in row.seconds.items() if stage == "read"} if is_corpus else row.seconds
+    return replace(
+        row,
+        reader=reader,
+        prompt=row.prompt or (DEFAULT_PROMPT if takes_prompt else ""),
+        options=own_options(row.method, row.options, row.seed),
+        parsed=row.parsed and row.choice is not None,
+        seconds=seconds,
+        error=scrub(row.error),
+    )
+
+
+def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The options that differ from the method's defaults, without a seed equal to the row's."""
+    try:
+        defaults: Mapping[str, Any] = get_selector(method).options
+    except UnknownName:
+        defaults = {}
+    own = {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
+    return {name: value for name, value in own.items() if (name, value) != ("seed", seed)}
+
+
+def _public(run: Run) -> Run:
+    readers = {public_address(name): _public_options(options) for name, options in run.readers.items()}
+    return replace(run, command=scrub(run.command), readers=readers)
+
+
+def _public_options(options: Any) -> Any:
+    return public_options(options) if isinstance(options, Mapping) else options
 
 
 def _frozen(value: Any) -> Any:

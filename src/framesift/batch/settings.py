@@ -1,7 +1,14 @@
 """The settings that a run sends to its workers, as JSON values."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from framesift.batch.items import RunItem
+from framesift.batch.results import Result, own_options
+from framesift.config import PipelineConfig
+from framesift.readers.address import public_address
+from framesift.store.events import NONE
 from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Key
 
@@ -21,3 +28,112 @@ class IndexSettings:
     def key(self, video: str) -> Key:
         rate = "auto" if self.fps == "auto" else f"{float(self.fps):g}"
         return Key(video, self.encoder, self.encoder_fingerprint, rate, self.mode)
+
+
+@dataclass(frozen=True)
+class SelectionChoice:
+    """One way to select frames and to show their text. options: the method's own."""
+
+    method: str = "gcr"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    budget: int = 32
+    text_mode: str = "aligned"
+
+    @property
+    def frames_key(self) -> str:
+        """Equal for choices that select the same frames."""
+        return repr((self.method, sorted(self.options.items()), self.budget))
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """A reader of a run. name: in rows; aliases: names under which earlier rows count as well; empty: no reader.
+
+    address: as given, with its credentials; it is sent to workers, never written. prompt: its preset. width: requests
+    in flight at a time.
+    """
+
+    name: str = ""
+    address: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str = ""
+    width: int = 1
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RowJob:
+    """One row to produce. row: its identity. keys: any of them among the finished ones means it is done."""
+
+    item: RunItem
+    choice: SelectionChoice
+    reader: RunReader
+    row: Result
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuestionSettings:
+    """How the items of a run become rows: every choice with every reader. run: the Run of the result files."""
+
+    results: str
+    run: Mapping[str, Any]
+    config: Mapping[str, Any]
+    choices: tuple[SelectionChoice, ...]
+    readers: tuple[RunReader, ...]
+    identity: Mapping[str, Any]  # fields of every row
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "QuestionSettings":
+        choices = tuple(SelectionChoice(**choice) for choice in value["choices"])
+        readers = tuple(RunReader(**{**reader, "aliases": tuple(reader["aliases"])}) for reader in value["readers"])
+        return cls(**{**value, "choices": choices, "readers": readers})
+
+    def jobs(self, item: RunItem) -> Iterator[RowJob]:
+        """The rows of an item, each once."""
+        facts = {name: tuple(value) if isinstance(value, list) else value for name, value in item.facts.items()}
+        seen = set()
+        for choice in self.choices:
+            for reader in self.readers:
+                row = Result(
+                    **{"video_id": item.video, **facts, **self.identity},
+                    item_id=item.id,
+                    method=choice.method,
+                    budget=choice.budget,
+                    options=own_options(choice.method, choice.options, self.identity["seed"]),
+                    # Without a reader no text is shown: the frames are the same in every mode.
+                    text_mode=choice.text_mode if reader.name else "none",
+                    reader=reader.name,
+                    prompt=reader.prompt,
+                )
+                if row.key not in seen:
+                    seen.add(row.key)
+                    yield RowJob(item, choice, reader, row, row.keys_by_reader(reader.aliases))
+
+
+def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str, Any]:
+    """The fields of a row that identify the configuration of its run. encoder: the resolved name."""
+    demand, namer = config.visual_demand, config.namer
+    return {
+        "dataset": dataset,
+        "encoder": encoder,
+        "events": text_source(config),
+        "fps": "auto" if config.fps == "auto" else f"{config.fps:g}",
+        "seed": config.seed,
+        "event_encoder": config.event_encoder or "",
+        "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
+        "namer": public_address(namer) if isinstance(namer, str) else "" if namer is None else _name(namer),
+    }
+
+
+def text_source(config: PipelineConfig) -> str:
+    """What a run takes its timestamped text from: "subtitles", "speech" or "none"."""
+    if config.speech != NONE:
+        return "speech"
+    return "none" if config.subtitles == NONE else "subtitles"
+
+
+def _name(value: Any) -> str:
+    return str(
+        value if isinstance(value, str) else getattr(value, "name", getattr(value, "__name__", type(value).__name__))
+    )

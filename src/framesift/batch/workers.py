@@ -1,26 +1,49 @@
 """The workers: what one process does with a video to index, or with questions to answer."""
 
+import logging
 import shutil
-from contextlib import AbstractContextManager, nullcontext
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from framesift.batch.executors.base import Task
+import numpy as np
+
+from framesift._utils.memory import peak_memory
+from framesift.batch.executors.base import RunAborted, Task
+from framesift.batch.items import RunItem, read_clip_events
 from framesift.batch.journal import file_stamp
 from framesift.batch.listing import is_url
 from framesift.batch.remote_files import local_copy, local_file
-from framesift.batch.settings import IndexSettings
+from framesift.batch.results import Result, ResultWriter, Run, read_results
+from framesift.batch.settings import IndexSettings, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
+from framesift.config import PipelineConfig
 from framesift.encoders.base import get_encoder, identify
 from framesift.errors import FramesiftError
+from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
-from framesift.store.events import AUTO, search_events
+from framesift.readers.address import scrub
+from framesift.readers.base import Reader, ask, get_reader, in_order
+from framesift.readers.prompts import OVERLAY_OF, checked_mode
+from framesift.rendering.exhibit import Exhibit
+from framesift.store.events import AUTO, NONE, search_events
 from framesift.store.fingerprint import fingerprint
 from framesift.store.indexing import index
 from framesift.store.store import INDEX, Store
 from framesift.store.text_vectors import kept_vectors
 from framesift.types import VideoIndex
+from framesift.types.vectors import Array
+from framesift.video.frames import probe
 
 EVENTS = "corpus"  # the name under which a corpus stores its videos' subtitles
+# In a row: the server is then down, and the rest of the run would only write errors.
+MAX_READER_FAILURES = 10
+QUESTIONS = "questions"  # the stage of progress over rows
+
+log = logging.getLogger(__name__)
 
 
 class IndexWorker:
@@ -29,12 +52,7 @@ class IndexWorker:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = IndexSettings(**settings)
         self.store = Store(self.settings.store)
-        name, weights = identify(self.settings.encoder)
-        if weights != self.settings.encoder_fingerprint:
-            raise FramesiftError(
-                f"the weights of {name} on this machine differ from those of the machine that started the run; "
-                "install the same weights everywhere"
-            )
+        _check_weights(self.settings.encoder, self.settings.encoder_fingerprint)
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
         path = task.name
@@ -85,3 +103,246 @@ class IndexWorker:
         if found.events:
             self.store.save_events(video, EVENTS, found.events, task.name)
             kept_vectors(get_encoder(video_index.encoder), [event.text for event in found.events], self.store.root)
+
+
+@dataclass(frozen=True)
+class SelectedFrames:
+    """The frames for one question, or in `error` one sentence on why there are none. seconds: by stage of STAGES."""
+
+    item: RunItem
+    exhibit: Exhibit | None = None
+    candidates: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+
+
+class QuestionWorker:
+    """Answers questions video by video: frames are selected here while readers answer in threads.
+
+    A row is written as soon as it is known, so a run can be stopped anywhere and resumed.
+    """
+
+    def __init__(
+        self, settings: dict[str, Any], *, readers: Mapping[str, Reader] | None = None, **config_objects: Any
+    ) -> None:
+        self.settings = QuestionSettings.from_dict(settings)
+        config = PipelineConfig.from_dict(self.settings.config)
+        self.config = replace(config, **config_objects)
+        if isinstance(self.config.encoder, str):
+            _check_weights(self.config.encoder, str(self.settings.run["encoder_fingerprint"]))
+        self._reader_objects = readers or {}
+        self._slots = {reader.name: threading.Semaphore(reader.width) for reader in self.settings.readers}
+        self._writer = ResultWriter(self.settings.results, Run(**self.settings.run))
+        # A worker that was killed has written the rows it finished.
+        self._finished = read_results(self.settings.results).done
+        self._lock = threading.Lock()
+        self._reader_failures = 0
+
+    def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
+        by_video: dict[str, list[RowJob]] = {}
+        for item in map(RunItem.from_dict, task.data["items"]):
+            jobs = [job for job in self.settings.jobs(item) if self._finished.isdisjoint(job.keys)]
+            if jobs:
+                by_video.setdefault(item.video, []).extend(jobs)
+        total = sum(map(len, by_video.values()))
+        done = failed = 0
+        width = max(reader.width for reader in self.settings.readers)
+        with ExitStack() as files:
+            prepared = self._select_all(by_video, task.data["per_video"], files, progress)
+            for rows in in_order(lambda pair: self._answer(*pair), prepared, width):
+                done += len(rows)
+                failed += sum(bool(row.error) for row in rows)
+                progress(QUESTIONS, done, total)
+        return {"answered": done - failed, "failed": failed}
+
+    def _select_all(
+        self,
+        by_video: Mapping[str, Sequence[RowJob]],
+        per_video: Mapping[str, int],
+        files: ExitStack,
+        progress: Progress,
+    ) -> Iterator[tuple[SelectedFrames, list[RowJob]]]:
+        """The frames of each question and the rows they are for, video by video."""
+        for video, jobs in by_video.items():
+
+            def report(stage: str, done: float, total: float, video: str = video) -> None:
+                progress(f"{Path(video).name}: {stage}", done, total)
+
+            try:
+                file = files.enter_context(local_file(video, report))
+            except Exception as error:
+                yield from _failed(jobs, error)
+                continue
+            by_text: dict[object, list[RowJob]] = {}
+            for job in jobs:
+                item = job.item
+                by_text.setdefault((item.subtitles, item.subtitles_offset_s, item.events), []).append(job)
+            for own in by_text.values():
+                yield from self._select_with_text(file, own, per_video[video], files, report)
+
+    def _select_with_text(
+        self, file: Path, jobs: Sequence[RowJob], sharing: int, files: ExitStack, progress: Progress
+    ) -> Iterator[tuple[SelectedFrames, list[RowJob]]]:
+        """The same for questions that share their timestamped text. sharing: questions that share the video's cost."""
+        pipeline = Pipeline(self.config)
+        items = list({job.item.id: job.item for job in jobs}.values())
+        try:
+            video = self._prepare(pipeline, file, items[0], files, progress)
+            started = time.perf_counter()
+            queries = pipeline.encode_questions(video.index, [item.question for item in items])
+            score_s = (time.perf_counter() - started) / len(items)
+        except Exception as error:
+            yield from _failed(jobs, error)
+            return
+        query_of = {item.id: query for item, query in zip(items, queries, strict=True)}
+        by_frames: dict[str, list[RowJob]] = {}
+        for job in jobs:
+            by_frames.setdefault(job.choice.frames_key, []).append(job)
+        for own in by_frames.values():
+            by_item: dict[str, list[RowJob]] = {}
+            for job in own:
+                by_item.setdefault(job.item.id, []).append(job)
+            asked = [rows[0].item for rows in by_item.values()]
+            for frames in self._select(own[0].choice, video, asked, query_of, score_s, sharing):
+                yield frames, by_item[frames.item.id]
+
+    def _prepare(
+        self, pipeline: Pipeline, file: Path, item: RunItem, files: ExitStack, progress: Progress
+    ) -> PreparedVideo:
+        source = item.video if is_url(item.video) else None
+        if text_source(self.config) != "subtitles":
+            return pipeline.prepare(file, subtitles=NONE, source=source, progress=progress)
+        if item.events is None and item.subtitles in (AUTO, NONE):
+            return pipeline.prepare(file, subtitles=item.subtitles, source=source, progress=progress)
+        events = item.events
+        if events is None:
+            subtitles = files.enter_context(local_file(item.subtitles, progress))
+            duration_s = probe(file).duration_s
+            clip_events = read_clip_events(subtitles, offset_s=item.subtitles_offset_s, duration_s=duration_s)
+            events = tuple(clip_events)
+        return pipeline.prepare(file, events=events, source=source, progress=progress)
+
+    def _select(
+        self,
+        choice: SelectionChoice,
+        video: PreparedVideo,
+        items: Sequence[RunItem],
+        query_of: Mapping[str, Array],
+        score_s: float,
+        sharing: int,
+    ) -> Iterator[SelectedFrames]:
+        started = time.perf_counter()
+        try:
+            config = replace(self.config, method=choice.method, options=choice.options, budget=choice.budget)
+            pipeline = Pipeline(config)
+            queries = np.stack([query_of[item.id] for item in items])
+            selections = pipeline.select(video, [item.question for item in items], queries=queries)
+            select_s = (time.perf_counter() - started) / len(items)
+            exhibits = [pipeline.exhibit(video, selection) for selection in selections]
+        except Exception as error:
+            if len(items) > 1:  # the other questions are not affected
+                for item in items:
+                    yield from self._select(choice, video, [item], query_of, score_s, sharing)
+            else:
+                yield SelectedFrames(items[0], error=describe_error(error))
+            return
+        text_s = (video.seconds["events"] + video.seconds["event_vectors"]) / sharing
+        for item, exhibit in zip(items, exhibits, strict=True):
+            trace = exhibit.selection.trace
+            seconds = {"score": score_s, "select": select_s}
+            if not trace.get("looked_at", 1):  # a method that needs no index
+                seconds |= {"decode": 0.0, "features": 0.0}
+            elif "index" in video.seconds:
+                seconds |= {"decode": video.seconds["index"] / sharing, "features": text_s}
+            yield SelectedFrames(item, exhibit, int(trace.get("candidates", len(video.index))), seconds)
+
+    def _answer(self, frames: SelectedFrames, jobs: Sequence[RowJob]) -> list[Result]:
+        """Write the rows for the frames of one question: each reader in each text mode."""
+        rows = []
+        for job in jobs:
+            row = _row_with_frames(job.row, frames)
+            if frames.exhibit is not None and job.reader.name:
+                row = self._read(row, job, frames.exhibit)
+            with self._lock:
+                rows.append(self._writer.add(row))
+                self._finished |= set() if row.error else {row.key}
+        return rows
+
+    def _read(self, row: Result, job: RowJob, exhibit: Exhibit) -> Result:
+        started = time.perf_counter()
+        try:
+            with self._slots[job.reader.name]:
+                reader = self._reader(job.reader)
+                answer = ask(exhibit, job.item.question, reader=reader, text_mode=row.text_mode)
+        except Exception as error:
+            self._count_reader_failure(error)
+            return replace(row, error=describe_error(error))
+        self._reader_failures = 0
+        return replace(
+            row,
+            choice=answer.choice,
+            parsed=answer.parsed and answer.choice is not None,
+            reply=answer.raw,
+            tokens=answer.tokens,
+            seconds={
+                **row.seconds,
+                "read": time.perf_counter() - started if answer.seconds is None else answer.seconds,
+            },
+        )
+
+    def _reader(self, reader: RunReader) -> Reader:
+        given = self._reader_objects.get(reader.name)
+        return get_reader(reader.address, **reader.options) if given is None else given
+
+    def _count_reader_failure(self, error: Exception) -> None:
+        with self._lock:
+            self._reader_failures += 1
+            if self._reader_failures >= MAX_READER_FAILURES:
+                reason = scrub(describe_error(error))
+                raise RunAborted(f"{self._reader_failures} questions in a row got no answer, the last: {reason}")
+
+
+def describe_error(error: BaseException) -> str:
+    """An error in one line; one of another library starts with its type."""
+    text = " ".join(str(error).split())
+    if isinstance(error, FramesiftError):
+        return text
+    log.debug("unexpected error", exc_info=error)
+    return f"{type(error).__name__}: {text}"[:500]
+
+
+def _check_weights(encoder: str, expected: str) -> None:
+    name, weights = identify(encoder)
+    if weights != expected:
+        raise FramesiftError(
+            f"the weights of {name} on this machine differ from those of the machine that started the run; "
+            "install the same weights everywhere"
+        )
+
+
+def _failed(jobs: Sequence[RowJob], error: Exception) -> Iterator[tuple[SelectedFrames, list[RowJob]]]:
+    by_item: dict[str, list[RowJob]] = {}
+    for job in jobs:
+        by_item.setdefault(job.item.id, []).append(job)
+    for own in by_item.values():
+        yield SelectedFrames(own[0].item, error=describe_error(error)), own
+
+
+def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
+    exhibit = frames.exhibit
+    if exhibit is None:
+        return replace(row, error=frames.error)
+    is_drawn = bool(row.reader) and OVERLAY_OF[checked_mode(row.text_mode)] in ("aligned", "shuffled")
+    own_bytes, gpu_bytes = peak_memory()
+    return replace(
+        row,
+        times_s=tuple(float(time_s) for time_s in exhibit.selection.times_s),
+        frame_numbers=exhibit.numbers,
+        rendered=sum(bool(frame.text) for frame in exhibit.frames) if is_drawn else 0,
+        candidates=frames.candidates,
+        looked_at=int(exhibit.selection.trace.get("looked_at", 0) or 0),
+        duration_s=exhibit.info.duration_s,
+        seconds=dict(frames.seconds),
+        peak_memory_bytes=own_bytes,
+        peak_gpu_memory_bytes=gpu_bytes,
+    )

@@ -13,7 +13,7 @@ from framesift.cli.question_options import options_of
 
 if TYPE_CHECKING:
     from framesift.batch.executors.base import Limits
-    from framesift.batch.question_runs import Answered
+    from framesift.batch.runner import RunSummary
 
 
 def add_commands(add: Add) -> None:
@@ -154,7 +154,7 @@ def _said(args: argparse.Namespace) -> dict[str, Any]:
     return {**said, "options": options_of(args, [args.method])[args.method], "limits": limits_of(args)}
 
 
-def _told(args: argparse.Namespace, display: RunDisplay, made: "Answered") -> int:
+def _told(args: argparse.Namespace, display: RunDisplay, made: "RunSummary") -> int:
     counts = {"done": made.done, "skipped": made.skipped, "failed": made.failed}
     if args.json:
         display.print_event("end", results=str(made.results), run=made.run, **counts)

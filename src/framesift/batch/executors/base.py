@@ -16,7 +16,7 @@ OnEvent = Callable[["TaskEvent"], None]
 # Worker name → "module:class". Names, not classes, because a worker is created in another process.
 WORKERS = {
     "index": "framesift.batch.workers:IndexWorker",
-    "questions": "framesift.batch.question_worker:AskWork",
+    "questions": "framesift.batch.workers:QuestionWorker",
 }
 
 

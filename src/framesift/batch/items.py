@@ -1,0 +1,93 @@
+"""The items of a run: questions, each on a video, and the question files of `corpus`."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, column_of, resolve
+from framesift.errors import InputError
+from framesift.store.events import AUTO
+from framesift.text.questions import QuestionRow, read_questions
+from framesift.text.subtitles import read_events
+from framesift.types import Event, Question
+from framesift.types.question import resolve_option
+
+ANSWER_COLUMNS = ("answer", "truth", "correct", "label", "correct_choice")
+
+
+@dataclass(frozen=True)
+class RunItem:
+    """One question on one video.
+
+    video: a path or URL. subtitles: a path or URL, "auto" (beside or inside the video) or "none"; subtitles_offset_s is
+    added to the times in the file. events: the video's text itself. facts: fields of the result row that do not depend
+    on how the question is answered, such as truth and group.
+    """
+
+    id: str
+    video: str
+    question: Question
+    subtitles: str = AUTO
+    subtitles_offset_s: float = 0.0
+    events: tuple[Event, ...] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def video_id(self) -> str:
+        return str(self.facts.get("video_id", self.video))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "RunItem":
+        events = value["events"]
+        return cls(
+            **{
+                **value,
+                "question": Question(**value["question"]),
+                "events": None if events is None else tuple(Event(**event) for event in events),
+            }
+        )
+
+
+def read_items(file: Path) -> Iterator[RunItem]:
+    """Read the items of a question file; each row names its video, and may name subtitles and the correct answer."""
+    for number, row in enumerate(read_questions(file), 1):
+        place = f"{file}, question {number}"
+        column = column_of(row.row, PATH_COLUMNS)
+        name = row.row[column] if column else None
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"{place} has no video; expected a path or URL under `video`")
+        subtitle_column = column_of(row.row, SUBTITLE_COLUMNS)
+        subtitles = row.row[subtitle_column] if subtitle_column else None
+        identity = json.dumps([name, row.question.text, row.question.options])
+        yield RunItem(
+            id=row.id or hashlib.blake2b(identity.encode(), digest_size=8).hexdigest(),
+            video=resolve(name.strip(), file.parent),
+            question=row.question,
+            subtitles=resolve(subtitles, file.parent) if subtitles else AUTO,
+            facts={"truth": _correct_option(row, place)},
+        )
+
+
+def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -> list[Event]:
+    """Read the events of a subtitle file that lie in a clip of its video; offset_s is added to the file's times."""
+    try:
+        return read_events(path, offset_s=offset_s, duration_s=duration_s)
+    except InputError:
+        # A clip without speech is not an error: all of the file's events then lie outside it.
+        read_events(path)
+        return []
+
+
+def _correct_option(row: QuestionRow, place: str) -> int | None:
+    column = column_of(row.row, ANSWER_COLUMNS)
+    value = row.row[column] if column else None
+    if value in (None, "") or not row.question.options:
+        return None
+    return resolve_option(value, row.question.options, place)
