@@ -79,7 +79,7 @@ def test_the_commands(questions, known, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({"question": "Who?"}, "names no video"),
+        ({"question": "Who?"}, "has no video"),
         (
             {"question": "Who?", "video": "a.mp4", "options": ["x", "y"], "answer": "Z"},
             "'Z' is none of the options",

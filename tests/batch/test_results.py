@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.batch.results import Result, new_run, read_results
-from framesift.bench.items import Dataset, find_missing
 from framesift.errors import InputError
-from helpers.published_annotations import item
 from helpers.result_rows import RUN, keep, keep_many, row
 
 
@@ -58,20 +56,6 @@ values = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=Fals
 @given(st.dictionaries(st.text(max_size=5), values, max_size=4))
 def test_the_key_survives_json(options):
     assert row(options=json.loads(json.dumps(options))).key == row(options=options).key
-
-
-def test_a_row_of_an_item_knows_what_the_item_says():
-    asked = item("q7", video="v", answer=1, group="Long", categories=("x",), duration_s=9.0)
-    made = Result.of(asked, method="aks", budget=8, reader="qwen", choice=1, parsed=True)
-    assert (made.item_id, made.video_id, made.group, made.categories) == ("q7", "v", "Long", ("x",))
-    assert made.correct
-
-
-def test_a_run_tells_what_the_data_set_says_of_itself(tmp_path):
-    some = Dataset("own", (item("a"),), "hash", find_missing([item("a")]))
-    run = new_run(some, command="x")
-    assert (run.data, run.annotation, run.items) == (some.fingerprint, "hash", 1)
-    assert run.missing == ("1 video missing for 1 question (v.mp4)",) and run.id != new_run(some).id
 
 
 def test_an_unparsed_reply_is_wrong_even_if_it_named_the_truth():
@@ -137,7 +121,7 @@ def test_fields_of_a_later_version_are_passed_over(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match="nowhere is not there"):
+    with pytest.raises(InputError, match="nowhere does not exist"):
         read_results(tmp_path / "nowhere")
 
 

@@ -4,7 +4,7 @@ from PIL import Image
 from framesift.batch.results import Results
 from framesift.bench import plots
 from framesift.bench.items import Dataset
-from framesift.bench.provenance import describe, versions
+from framesift.bench.provenance import describe
 from framesift.bench.report import make_tables, write_report
 from framesift.errors import InputError
 from helpers.published_annotations import item
@@ -124,7 +124,3 @@ def test_frames_of_two_encoders_are_told_apart(tmp_path):
 
 def test_rows_of_an_unknown_run_are_told():
     assert describe(answers(n=3), [])[-1] == "3 of 3 rows do not say which run made them"
-
-
-def test_versions_name_what_is_installed():
-    assert {"python", "numpy"} <= set(versions())

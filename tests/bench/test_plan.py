@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from framesift.batch.settings import QuestionSettings, RunReader, SelectionChoice, row_identity
 from framesift.bench.plan import make_plan, read_settings, readers_of
-from framesift.bench.runner import Ready, _Run
+from framesift.bench.runner import run_item
+from framesift.config import PipelineConfig
 from framesift.errors import InputError, OptionError, UnknownName
 from helpers.small_dataset import make_dataset
 
@@ -115,9 +117,11 @@ def test_the_paper_has_a_plan_for_each_table_and_figure():
 def test_a_plan_of_the_paper_becomes_jobs(path, tmp_path):
     plan = make_plan(read_settings(path))
     dataset = make_dataset(tmp_path, videos=1)
-    readers = [Ready(asked.name, object(), "longvideobench") for asked in plan.readers]
-    jobs = _Run(dataset, plan, readers, "siglip").todo(set(), (1, 1))
-    assert sum(map(len, jobs.values())) == len(dataset) * len(plan.choices) * len(readers)
+    choices = tuple(SelectionChoice(c.variant.method, c.variant.options, c.budget, c.text_mode) for c in plan.choices)
+    readers = tuple(RunReader(spec.name, prompt="longvideobench") for spec in plan.readers)
+    settings = QuestionSettings("", {}, {}, choices, readers, row_identity(PipelineConfig(), "small", "siglip"))
+    jobs = [job for item in dataset.items for job in settings.jobs(run_item(item))]
+    assert len(jobs) == len(dataset) * len(plan.choices) * len(readers)
 
 
 def test_table_1_holds_the_lines_of_the_paper():

@@ -2,11 +2,14 @@
 
 import pytest
 
+from framesift.batch import workers
 from framesift.batch.results import read_results
-from framesift.bench import runner
+from framesift.batch.runner import parse_shard
+from framesift.bench.items import Dataset, find_missing
 from framesift.bench.report import write_report
-from framesift.bench.runner import parse_shard, run_benchmark
+from framesift.bench.runner import new_dataset_run, result_of, run_benchmark
 from framesift.errors import OptionError, ReaderError
+from helpers.published_annotations import item
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
 
 
@@ -64,17 +67,18 @@ def test_without_a_reader_frames_are_kept_once_whatever_the_modes(run):
 
 
 def test_a_run_goes_on_where_it_was_stopped(run, monkeypatch):
-    whole = runner._Run._answer
+    answer, answered = workers.QuestionWorker._answer, []
 
     def stop(self, *task):
-        if self.done >= 3:
+        if len(answered) >= 3:
             raise KeyboardInterrupt
-        return whole(self, *task)
+        answered.append(task)
+        return answer(self, *task)
 
-    monkeypatch.setattr(runner._Run, "_answer", stop)
+    monkeypatch.setattr(workers.QuestionWorker, "_answer", stop)
     with pytest.raises(KeyboardInterrupt):
         run(small_plan(FirstOption()))
-    monkeypatch.setattr(runner._Run, "_answer", whole)
+    monkeypatch.setattr(workers.QuestionWorker, "_answer", answer)
     reader = FirstOption()
     tally, results = run(small_plan(reader))
     assert tally.before >= 3 and reader.asked == tally.done == 8 - tally.before and len(results.rows) == 8
@@ -120,7 +124,7 @@ def test_a_question_the_reader_fails_on_is_counted_and_the_run_goes_on(run):
 
 
 def test_a_reader_that_always_fails_ends_the_run(run, monkeypatch):
-    monkeypatch.setattr(runner, "MOST_FAILURES", 3)
+    monkeypatch.setattr(workers, "MAX_READER_FAILURES", 3)
     with pytest.raises(ReaderError, match="3 questions in a row got no answer, the last: it would not say"):
         run(small_plan(FirstOption(fails=["Cold A?", "Cold B?"])))
 
@@ -159,3 +163,17 @@ def test_a_report_is_made_from_what_a_run_wrote(run, dataset, tmp_path):
     kinds = {table.name.split("-small")[0] for table in report.tables}
     assert {"main", "stages", "pairs", "efficiency", "evidence"} <= kinds
     assert "framesift bench small" in (tmp_path / "report" / "report.md").read_text()
+
+
+def test_row_of_an_item_has_the_fields_of_the_item():
+    question = item("q7", video="v", answer=1, group="Long", categories=("x",), duration_s=9.0)
+    row = result_of(question, method="aks", budget=8, reader="qwen", choice=1, parsed=True)
+    assert (row.item_id, row.video_id, row.group, row.categories) == ("q7", "v", "Long", ("x",))
+    assert row.correct
+
+
+def test_run_of_a_data_set_names_its_fingerprint_and_missing_files():
+    dataset = Dataset("own", (item("a"),), "hash", find_missing([item("a")]))
+    run = new_dataset_run(dataset, command="x")
+    assert (run.data, run.annotation, run.items) == (dataset.fingerprint, "hash", 1)
+    assert run.missing == ("1 video missing for 1 question (v.mp4)",) and run.id != new_dataset_run(dataset).id

@@ -89,7 +89,7 @@ def test_frames_chosen_by_others_are_scored(bench, kept, tmp_path, capsys):
     ("words", "said"),
     [
         (["longvideobench", "--data", "nowhere"], "nowhere"),
-        (["report", "nowhere"], "nowhere is not there"),
+        (["report", "nowhere"], "nowhere does not exist"),
         (["run", "nowhere.yaml"], "can't be read"),
         (["nowhere.jsonl"], "nowhere.jsonl"),
     ],

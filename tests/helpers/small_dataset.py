@@ -1,9 +1,11 @@
 """A few short clips with questions, and a reader that needs no model: what a run is tried on."""
 
 import json
+from dataclasses import replace
 
+from framesift.batch.settings import ReaderSpec
 from framesift.bench.datasets import load_dataset
-from framesift.bench.plan import ReaderSpec, make_plan
+from framesift.bench.plan import make_plan
 from framesift.errors import ReaderError
 from framesift.types import Answer
 from helpers.clips import GridEncoder, make_clip
@@ -48,4 +50,4 @@ def make_dataset(folder, videos=2):
 def small_plan(reader=None, **settings):
     plan = make_plan({"methods": "gcr,uniform", "budgets": "4", **settings})
     readers = () if reader is None else (ReaderSpec(reader),)
-    return type(plan)(plan.choices, readers, GridEncoder(), events=plan.events, seed=plan.seed)
+    return replace(plan, readers=readers, encoder=GridEncoder())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from framesift.batch.executors import make_executor
 from framesift.batch.executors.base import Engine, Limits, OnBegin, OnEvent
 from framesift.batch.items import read_items
-from framesift.batch.runner import ReaderSpec, RunSummary, run_questions
-from framesift.batch.settings import SelectionChoice
+from framesift.batch.runner import RunSummary, run_questions
+from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.config import PipelineConfig
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import Fps, Mode

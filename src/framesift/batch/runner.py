@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from framesift.batch.executors.base import Executor, Limits, OnBegin, OnEvent, T
 from framesift.batch.items import RunItem
 from framesift.batch.listing import is_url
 from framesift.batch.results import ResultWriter, Run, new_run, read_results
-from framesift.batch.settings import QuestionSettings, RunReader, SelectionChoice, row_identity
+from framesift.batch.settings import QuestionSettings, ReaderSpec, RunReader, SelectionChoice, row_identity
 from framesift.config import PipelineConfig
 from framesift.encoders.base import fingerprint_of, get_encoder, identify
 from framesift.errors import OptionError
@@ -33,16 +33,6 @@ QUESTIONS_PER_SLOT = 2
 PACKAGES = ("framesift", "numpy", "torch", "transformers", "av", "pillow", "openai")
 _OBJECT_SETTINGS = ("encoder", "namer", "visual_demand")  # of PipelineConfig: may be Python objects
 _READER_SETTINGS = ("reader", "reader_options", "concurrency", "method", "options", "budget", "text_mode")
-
-
-@dataclass(frozen=True)
-class ReaderSpec:
-    """A reader by name or address, or an object. name: in rows; empty for its own. width: None for what it takes."""
-
-    reader: str | Reader
-    name: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    width: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,8 +141,10 @@ class QuestionTasks:
         if begin is not None:
             begin(len(groups), self.skipped)
         counts = {"answered": 0, "failed": 0}
+        lost_counts = False  # a killed worker has written rows that it did not report
 
         def run_round(tasks: Sequence[Task], limits: Limits) -> list[tuple[Task, str]]:
+            nonlocal lost_counts
             failures: list[tuple[Task, str]] = []
             for event in executor.run(spec, tasks, limits=limits) if tasks else ():
                 if event.kind == "done":
@@ -160,6 +152,7 @@ class QuestionTasks:
                         counts[name] += event.row[name]
                 elif event.kind == "failed":
                     failures.append((event.task, event.error))
+                lost_counts = lost_counts or event.kind in ("failed", "retried")
                 if watch is not None:
                     watch(event)
             return failures
@@ -170,8 +163,9 @@ class QuestionTasks:
         again = [RunItem.from_dict(value) for task, _ in broken for value in task.data["items"]]
         singles = [task for task in groups if len(_videos(task)) == 1] + self._group(again, 1)
         failures = run_round(singles, limits)
-        counts["failed"] += self._write_failures(failures) if failures else 0
-        return counts["answered"], counts["failed"]
+        if failures:
+            self._write_failures(failures)
+        return self._count_rows() if lost_counts else (counts["answered"], counts["failed"])
 
     def _group(self, items: Iterable[RunItem], size: int | None) -> list[Task]:
         """Tasks of whole videos with at least `size` questions; the last may have fewer. None: one task."""
@@ -193,17 +187,19 @@ class QuestionTasks:
         per_video = {video: self._per_video[video] for video in videos}
         return Task(videos[0] + more, {"items": [item.to_dict() for item in items], "per_video": per_video})
 
-    def _write_failures(self, failures: Iterable[tuple[Task, str]]) -> int:
+    def _write_failures(self, failures: Iterable[tuple[Task, str]]) -> None:
         finished = self._finished_keys()
-        count = 0
         with ResultWriter(self.settings.results, Run(**self.settings.run)) as writer:
             for task, error in failures:
                 for item in map(RunItem.from_dict, task.data["items"]):
                     for job in self.settings.jobs(item):
                         if finished.isdisjoint(job.keys):
                             writer.add(replace(job.row, error=error))
-                            count += 1
-        return count
+
+    def _count_rows(self) -> tuple[int, int]:
+        rows = [row for row in read_results(self.settings.results).rows if row.run == self.settings.run["id"]]
+        failed = sum(bool(row.error) for row in rows)
+        return len(rows) - failed, failed
 
     def _finished_keys(self) -> set[str]:
         return read_results(self.settings.results).done if Path(self.settings.results).is_dir() else set()

@@ -8,6 +8,7 @@ from framesift.batch.items import RunItem
 from framesift.batch.results import Result, own_options
 from framesift.config import PipelineConfig
 from framesift.readers.address import public_address
+from framesift.readers.base import Reader
 from framesift.store.events import NONE
 from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Key
@@ -43,6 +44,16 @@ class SelectionChoice:
     def frames_key(self) -> str:
         """Equal for choices that select the same frames."""
         return repr((self.method, sorted(self.options.items()), self.budget))
+
+
+@dataclass(frozen=True)
+class ReaderSpec:
+    """A reader by name or address, or an object. name: in rows; empty for its own. width: None for what it takes."""
+
+    reader: str | Reader
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    width: int | None = None
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from framesift.errors import FramesiftError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.readers.address import scrub
-from framesift.readers.base import Reader, ask, get_reader, in_order
-from framesift.readers.prompts import OVERLAY_OF, checked_mode
+from framesift.readers.base import Reader, ask, get_reader, map_in_order
+from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
 from framesift.store.events import AUTO, NONE, search_events
 from framesift.store.fingerprint import fingerprint
@@ -149,7 +149,7 @@ class QuestionWorker:
         width = max(reader.width for reader in self.settings.readers)
         with ExitStack() as files:
             prepared = self._select_all(by_video, task.data["per_video"], files, progress)
-            for rows in in_order(lambda pair: self._answer(*pair), prepared, width):
+            for rows in map_in_order(lambda pair: self._answer(*pair), prepared, width):
                 done += len(rows)
                 failed += sum(bool(row.error) for row in rows)
                 progress(QUESTIONS, done, total)
@@ -332,7 +332,7 @@ def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
     exhibit = frames.exhibit
     if exhibit is None:
         return replace(row, error=frames.error)
-    is_drawn = bool(row.reader) and OVERLAY_OF[checked_mode(row.text_mode)] in ("aligned", "shuffled")
+    is_drawn = bool(row.reader) and OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled")
     own_bytes, gpu_bytes = peak_memory()
     return replace(
         row,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from framesift.batch.items import read_clip_events
 from framesift.errors import InputError
 from framesift.types import Event, Question
 
@@ -210,18 +211,6 @@ class Dataset:
             if ids:
                 missing.append(replace(file, item_ids=ids))
         return replace(self, items=items, missing=tuple(missing))
-
-
-def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -> list[Event]:
-    """The events of a film's subtitle file that lie in a clip of it: offset_s is added to the file's times."""
-    from framesift.text.subtitles import read_events
-
-    try:
-        return read_events(path, offset_s=offset_s, duration_s=duration_s)
-    except InputError:
-        # A clip in which nobody speaks is no damage: its film's subtitles then lie wholly outside it.
-        read_events(path)
-        return []
 
 
 def counted(count: int, noun: str) -> str:

@@ -124,7 +124,7 @@ class Exhibitor:
 
     def _look(self, video: Path, named: str, clip_start_s: float) -> tuple[VideoIndex, tuple[Event, ...]]:
         """The video's index and events. named: its subtitle file's name, where the document tells it."""
-        from framesift.bench.items import read_clip_events
+        from framesift.batch.items import read_clip_events
         from framesift.store.events import find_events
         from framesift.store.indexing import index
 

@@ -30,6 +30,9 @@ class ResultSetting:
     events: str
     fps: str
     seed: int
+    event_encoder: str = ""
+    visual_demand: str = "rules"
+    namer: str = ""
 
     @classmethod
     def of(cls, row: Result) -> "ResultSetting":
@@ -45,6 +48,9 @@ class ResultSetting:
             events=row.events,
             fps=row.fps,
             seed=row.seed,
+            event_encoder=row.event_encoder,
+            visual_demand=row.visual_demand,
+            namer=row.namer,
         )
 
 

@@ -7,6 +7,7 @@ readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: 
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
 set: {vsi.detector: NAME}        an option of one method, or of all that know it
+encoder, fps, mode, events, seed, event_encoder, visual_demand, namer: one value each, for all choices
 blocks: [{methods: [gcr], text_modes: [aligned]}] each with settings of its own in place of those above
 """
 
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
+from framesift.batch.settings import ReaderSpec
+from framesift.config import VisualDemandSetting, parse_visual_demand
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.address import scrub
 from framesift.readers.prompts import check_text_mode
@@ -25,14 +28,14 @@ from framesift.selection.registry import check_budget, check_options, get_select
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
-    from framesift.readers.base import Reader
     from framesift.store.indexing import Fps, Mode
+    from framesift.text.object_names import ObjectNamer
 
 EVENTS = ("subtitles", "speech", "none")
 WITHOUT = "without"
 DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
 _BLOCK = ("methods", "budgets", "text_modes", "ablate", "sweep", "set")
-_WHOLE = ("readers", "encoder", "fps", "mode", "events", "seed")
+_WHOLE = ("readers", "encoder", "fps", "mode", "events", "seed", "event_encoder", "visual_demand", "namer")
 _DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
 SETTINGS = (*_BLOCK, *_WHOLE, *_DATA, "blocks")
 
@@ -49,15 +52,6 @@ class Variant:
         known = get_selector(method).options
         check_options(method, options, known)
         return cls(method, {name: value for name, value in options.items() if value != known[name]})
-
-
-@dataclass(frozen=True)
-class ReaderSpec:
-    """A reader by address, or an object; name: what tables call it. options: that reader's own."""
-
-    reader: "str | Reader"
-    name: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,6 +76,7 @@ class BenchmarkPlan:
 
     events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
     draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
+    event_encoder, visual_demand, namer: as in `framesift.select`.
     """
 
     choices: tuple[Condition, ...]
@@ -91,6 +86,9 @@ class BenchmarkPlan:
     mode: "Mode" = "exact"
     events: str = "subtitles"
     seed: int = 0
+    event_encoder: str | None = None
+    visual_demand: VisualDemandSetting = "rules"
+    namer: "ObjectNamer | str | None" = None
 
     def __post_init__(self) -> None:
         if self.events not in EVENTS:
@@ -145,6 +143,8 @@ def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:
     whole = {name: settings[name] for name in _WHOLE[1:] if settings.get(name) is not None}
     if "fps" in whole and whole["fps"] != "auto":
         whole["fps"] = _number(whole["fps"], "fps")
+    if "visual_demand" in whole:
+        whole["visual_demand"] = parse_visual_demand(whole["visual_demand"])
     return BenchmarkPlan(tuple(choices.values()), readers_of(settings.get("readers")), **whole)
 
 

@@ -1,26 +1,10 @@
 """What made a table or a plot, in a few lines that go with it wherever it goes."""
 
-import platform
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from framesift.batch.results import Result, Run
 from framesift.bench.items import fingerprint
-
-PACKAGES = ("framesift", "numpy", "torch", "transformers", "av", "pillow", "openai")
-
-
-def versions() -> dict[str, str]:
-    """Of Python, the system, and the packages that can change a result, where they are installed."""
-    found = {"python": platform.python_version(), "system": f"{sys.platform} {platform.machine()}"}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:

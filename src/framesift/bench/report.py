@@ -24,9 +24,20 @@ GroupKey = TypeVar("GroupKey")
 
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # What must be equal for two rows to stand in one comparison, beside what the comparison is over.
-_SIDE = ("dataset", "reader", "prompt", "encoder", "events", "fps", "seed")
+_SIDE = (
+    "dataset",
+    "reader",
+    "prompt",
+    "encoder",
+    "events",
+    "fps",
+    "seed",
+    "event_encoder",
+    "visual_demand",
+    "namer",
+)
 # What decides which frames are chosen, beside method and budget.
-_SELECTION = ("encoder", "events", "fps", "seed")
+_SELECTION = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer")
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ def make_tables(results: Results) -> list[ResultTable]:
     for place, rows in _blocks(answers, "method", "budget", "text_mode"):
         if len({row.variant for row in rows}) > 1 and not all(row.options for row in rows):
             add(layouts.sensitivity_table, rows, place)
-    for place, rows in _blocks([row for row in results.rows if row.seconds], "budget"):
+    for place, rows in _blocks([row for row in results.rows if "select" in row.seconds], "budget"):
         add(layouts.efficiency_table, rows, place)
     return made
 

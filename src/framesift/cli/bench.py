@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.common import Add, add_store, print_json
+from framesift.cli.common import Add, add_relevance_options, add_store, print_json
 from framesift.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 _CHOICE = ("methods", "budgets", "text_modes")
-_PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed")
+_RELEVANCE = ("event_encoder", "visual_demand", "namer")
+_PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
 
 
 def spelled_out(argv: Sequence[str]) -> list[str]:
@@ -104,6 +105,7 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
         command.add_argument("--mode", choices=("exact", "fast", "keyframes"))
         command.add_argument("--events", choices=("subtitles", "speech", "none"), help="where the text comes from")
     command.add_argument("--encoder", help="auto, siglip, offline, …, or a checkpoint's folder")
+    add_relevance_options(command)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
@@ -127,7 +129,7 @@ def _run_file(args: argparse.Namespace) -> int:
     from framesift.bench.plan import make_plan, pairs_of, read_settings, words
 
     settings = read_settings(args.plan)
-    for name in ("readers", "encoder", "seed"):
+    for name in ("readers", "encoder", "seed", *_RELEVANCE):
         if getattr(args, name) is not None:
             settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
     plan = make_plan(settings)
@@ -195,8 +197,9 @@ def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dic
 
 def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPlan") -> int:
     from framesift.batch.results import Results, read_results
+    from framesift.batch.runner import parse_shard
     from framesift.bench.report import evidence_tables, make_tables
-    from framesift.bench.runner import parse_shard, run_benchmark
+    from framesift.bench.runner import run_benchmark
 
     shard = parse_shard(args.shard)
     tallies: list[Tally] = []

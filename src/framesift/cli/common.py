@@ -27,6 +27,12 @@ def add_index_options(command: argparse.ArgumentParser) -> None:
     add_store(command)
 
 
+def add_relevance_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--visual-demand", metavar="SHARE", help="0 (text) to 1 (frames); default: from the question")
+    command.add_argument("--event-encoder", metavar="NAME", help="minilm: compare events by a sentence encoder")
+    command.add_argument("--namer", metavar="URL", help="server that names the objects to search for (default: rules)")
+
+
 def add_event_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--subtitles", metavar="FILE", default="auto", help="a file, auto (default) or none")
     command.add_argument("--language", metavar="CODE", help="preferred language of subtitles and speech, as in en")

@@ -1,13 +1,14 @@
-"""The commands for many videos: corpus index, select, ask and search."""
+"""Commands for many videos: corpus index, select, ask and search."""
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, printable
 from framesift.cli.ask import add_reader, reader_options
-from framesift.cli.common import Add, Run, add_index_options, add_store, print_json
+from framesift.cli.common import Add, Run, add_index_options, add_relevance_options, add_store, print_json
 from framesift.cli.progress import RunDisplay
 from framesift.cli.question_options import options_of
 
@@ -25,27 +26,29 @@ def add_commands(add: Add) -> None:
         command.set_defaults(run=run)
         return command
 
-    index = add_one("index", _index, "index every video of a list, a folder or a pattern; goes on where it stopped")
+    index = add_one(
+        "index", _index, "index every video of a list, a directory or a pattern; resumes a run that was stopped"
+    )
     index.add_argument("source", nargs="+", metavar="LIST|DIR|GLOB", help="a .txt, .csv, .jsonl or .parquet, or videos")
     index.add_argument("--manifest", metavar="FILE", help="the Parquet file to write (default: in the store)")
-    index.add_argument("--no-events", action="store_true", help="leave the videos' text out of what can be searched")
-    index.add_argument("--skip-failed", action="store_true", help="leave out what an earlier run gave up")
+    index.add_argument("--no-events", action="store_true", help="do not store the videos' subtitles for search")
+    index.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
     add_engine(index)
     add_limits(index)
     add_index_options(index)
 
-    select = add_one("select", _select, "pick frames for every question of a file, each on the video it names")
+    select = add_one("select", _select, "select frames for every question of a file, each on the video it names")
     _add_questions(select)
-    ask = add_one("ask", _ask, "put every question of a file to a model, with the frames of the video it names")
+    ask = add_one("ask", _ask, "have a model answer every question of a file from frames of the video it names")
     add_reader(ask)
     _add_questions(ask)
 
-    search = add_one("search", _search, "find the videos and seconds of the whole store that best match some words")
+    search = add_one("search", _search, "find the videos and seconds of the whole store that best match a text")
     search.add_argument("text", metavar="WORDS")
     search.add_argument("--limit", type=int, default=10, metavar="N", help="how many hits (default: 10)")
-    by = "compare with pictures (frames), with what is said or written (events), or both (default)"
+    by = "compare with frames, with timestamped text (events), or both (default)"
     search.add_argument("--by", choices=("both", "frames", "events"), default="both", help=by)
-    window = "what lies nearer than this to a better second is part of it (default: 10)"
+    window = "hits nearer than this to a better one of the same video are merged into it (default: 10)"
     search.add_argument("--window", type=float, default=10.0, metavar="SECONDS", help=window)
     search.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
     search.add_argument("--encoder", default="auto", help="the one the videos were indexed with (default: auto)")
@@ -56,29 +59,32 @@ def add_commands(add: Add) -> None:
 def _add_questions(command: argparse.ArgumentParser) -> None:
     questions = "JSON, JSONL or CSV with question, video and, where there are any, options, answer, subtitles, id"
     command.add_argument("--questions", required=True, metavar="FILE", help=questions)
-    command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to add to")
+    command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to append to")
     command.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
     command.add_argument("--budget", type=int, default=32, help="how many frames (default: 32)")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the method")
-    command.add_argument("--seed", type=int, help="of whatever the method draws")
-    command.add_argument("--subtitles", choices=("auto", "none"), default="auto", help="look for text (default: auto)")
+    command.add_argument("--seed", type=int, help="of the method's random draws")
+    command.add_argument(
+        "--subtitles", choices=("auto", "none"), default="auto", help="search for subtitles (default: auto)"
+    )
+    add_relevance_options(command)
     add_engine(command)
     add_limits(command)
     add_index_options(command)
 
 
 def add_engine(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--engine", choices=("local", "ray"), default="local", help="where to work (default: local)")
+    command.add_argument("--engine", choices=("local", "ray"), default="local", help="where to run (default: local)")
     command.add_argument("--workers", type=int, metavar="N", help="processes or actors (default: as many as fit)")
     command.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
-    command.add_argument("--json", action="store_true", help="print events as JSON lines, as they happen")
+    command.add_argument("--json", action="store_true", help="print progress events as JSON lines")
 
 
 def add_limits(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--tries", type=int, default=3, help="how often a video is tried (default: 3)")
+    command.add_argument("--tries", type=int, default=3, help="attempts per video (default: 3)")
     stall = "seconds without progress after which a video's worker is stopped (default: 300)"
     command.add_argument("--stall", type=float, default=300.0, metavar="SECONDS", help=stall)
-    limit = "seconds one try may take (default: 14400)"
+    limit = "seconds one attempt may take (default: 14400)"
     command.add_argument("--time-limit", type=float, default=4 * 3600.0, metavar="SECONDS", help=limit)
 
 
@@ -96,7 +102,7 @@ def _index(args: argparse.Namespace) -> int:
     from framesift import corpus
 
     with RunDisplay(as_json=args.json, unit=" videos") as display:
-        made = corpus.index(
+        indexed = corpus.index(
             args.source,
             engine=args.engine,
             workers=args.workers,
@@ -114,30 +120,30 @@ def _index(args: argparse.Namespace) -> int:
             watch=display,
         )
     if args.json:
-        display.print_event("end", manifest=str(made.manifest), **made.counts)
+        display.print_event("end", manifest=str(indexed.manifest), **indexed.counts)
     else:
-        _print_counts(made.counts, made.manifest)
-        if not display.ended and made.failed:  # left out, so not told yet
-            for row in made.failed:
+        _print_counts(indexed.counts, indexed.manifest)
+        if not display.ended and indexed.failed:  # skipped, so not printed yet
+            for row in indexed.failed:
                 print(f"framesift: {printable(row['error'])}", file=sys.stderr)
-    return 1 if made.failed else 0
+    return 1 if indexed.failed else 0
 
 
 def _select(args: argparse.Namespace) -> int:
     from framesift import corpus
 
     with RunDisplay(as_json=args.json, unit=" tasks") as display:
-        made = corpus.select(args.questions, **_said(args), begin=display.begin, watch=display)
-    return _told(args, display, made)
+        summary = corpus.select(args.questions, **_arguments(args), begin=display.begin, watch=display)
+    return _print_summary(args, display, summary)
 
 
 def _ask(args: argparse.Namespace) -> int:
     from framesift import corpus
 
     with RunDisplay(as_json=args.json, unit=" tasks") as display:
-        made = corpus.ask(
+        summary = corpus.ask(
             args.questions,
-            **_said(args),
+            **_arguments(args),
             reader=args.reader,
             text_mode=args.text_mode,
             concurrency=args.concurrency,
@@ -145,23 +151,31 @@ def _ask(args: argparse.Namespace) -> int:
             begin=display.begin,
             watch=display,
         )
-    return _told(args, display, made)
+    return _print_summary(args, display, summary)
 
 
-def _said(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("results", "method", "budget", "encoder", "fps", "mode", "device", "subtitles", "store")
-    said = {name: getattr(args, name) for name in (*names, "engine", "workers", "address")}
-    return {**said, "options": options_of(args, [args.method])[args.method], "limits": limits_of(args)}
+def _arguments(args: argparse.Namespace) -> dict[str, Any]:
+    from framesift.readers.address import scrub_arguments
+
+    names = ["results", "method", "budget", "encoder", "fps", "mode", "device", "subtitles", "store"]
+    names += ["engine", "workers", "address", "event_encoder", "namer"]
+    return {
+        **{name: getattr(args, name) for name in names},
+        "visual_demand": "rules" if args.visual_demand is None else args.visual_demand,
+        "options": options_of(args, [args.method])[args.method],
+        "limits": limits_of(args),
+        "command": shlex.join(["framesift", *scrub_arguments(args.argv)]),
+    }
 
 
-def _told(args: argparse.Namespace, display: RunDisplay, made: "RunSummary") -> int:
-    counts = {"done": made.done, "skipped": made.skipped, "failed": made.failed}
+def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunSummary") -> int:
+    counts = {"done": summary.done, "skipped": summary.skipped, "failed": summary.failed}
     if args.json:
-        display.print_event("end", results=str(made.results), run=made.run, **counts)
+        display.print_event("end", results=str(summary.results), run=summary.run, **counts)
     else:
-        told = f"{made.done} done, {made.skipped} done before, {made.failed} failed"
-        print(f"{sum(counts.values())} questions: {told}\n{made.results}")
-    return 1 if made.failed else 0
+        text = f"{summary.done} done, {summary.skipped} done before, {summary.failed} failed"
+        print(f"{sum(counts.values())} questions: {text}\n{summary.results}")
+    return 1 if summary.failed else 0
 
 
 def _search(args: argparse.Namespace) -> int:
@@ -173,18 +187,18 @@ def _search(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"hits": [hit.to_dict() for hit in hits], "report": None if report is None else str(report)})
         return 0
-    for place, hit in enumerate(hits, 1):
+    for rank, hit in enumerate(hits, 1):
         scores = " ".join(
             "     –" if score is None else f"{score:6.3f}" for score in (hit.relevance, hit.event_relevance)
         )
-        said = f"  {printable(hit.event.text)}" if hit.event is not None else ""
-        print(f"{place:>3} {scores}  {clock(hit.time_s):>9}  {printable(hit.video)}{said}")
+        text = f"  {printable(hit.event.text)}" if hit.event is not None else ""
+        print(f"{rank:>3} {scores}  {clock(hit.time_s):>9}  {printable(hit.video)}{text}")
     if report is not None:
         print(f"Report: {report}")
     return 0
 
 
 def _print_counts(counts: dict[str, int], manifest: Path) -> None:
-    words = {"indexed": "indexed", "kept": "kept from before", "failed": "failed", "waiting": "not done"}
-    told = ", ".join(f"{count} {words[name]}" for name, count in counts.items() if count)
-    print(f"{sum(counts.values())} videos: {told}\n{manifest}")
+    labels = {"indexed": "indexed", "kept": "indexed before", "failed": "failed", "waiting": "not done"}
+    text = ", ".join(f"{count} {labels[name]}" for name, count in counts.items() if count)
+    print(f"{sum(counts.values())} videos: {text}\n{manifest}")

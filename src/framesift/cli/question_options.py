@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
 from framesift._utils.text import clock, printable
-from framesift.cli.common import Bar, add_event_options, add_index_options, events_of
+from framesift.cli.common import Bar, add_event_options, add_index_options, add_relevance_options, events_of
 from framesift.errors import InputError, OptionError
 from framesift.text.questions import QuestionRow, parse_question, read_questions
 from framesift.types import Question, Selection, VideoIndex
@@ -29,9 +29,7 @@ def add_choice(command: argparse.ArgumentParser) -> None:
     command.add_argument("--budget", type=int, default=32, help="how many frames (default: 32)")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the method")
     command.add_argument("--seed", type=int, help="of whatever is drawn: a method's choice, a shuffled overlay")
-    command.add_argument("--visual-demand", metavar="SHARE", help="0 (words) to 1 (pictures); default: by the question")
-    command.add_argument("--event-encoder", metavar="NAME", help="minilm: compare words by a sentence encoder")
-    command.add_argument("--namer", metavar="URL", help="server that names the objects to search for (default: rules)")
+    add_relevance_options(command)
     add_event_options(command)
     add_index_options(command)
     ways = ("aligned", "blank", "shuffled", "none")

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, ClassVar, Literal, Protocol
 
 from framesift.errors import OptionError, ReaderError
@@ -12,12 +11,6 @@ from framesift.progress import Progress
 Engine = Literal["local", "ray", "inline"]
 OnBegin = Callable[[int, int], None]  # (tasks to do, units done by earlier runs)
 OnEvent = Callable[["TaskEvent"], None]
-
-# Worker name → "module:class". Names, not classes, because a worker is created in another process.
-WORKERS = {
-    "index": "framesift.batch.workers:IndexWorker",
-    "questions": "framesift.batch.workers:QuestionWorker",
-}
 
 
 class RunAborted(ReaderError):
@@ -83,7 +76,7 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """Which worker to create, a name of WORKERS, and its settings as JSON values.
+    """Which worker to create, a name of `worker.WORKERS`, and its settings as JSON values.
 
     objects: Python objects the worker needs (an encoder, readers); only an executor in this process can pass them on.
     """
@@ -91,11 +84,6 @@ class WorkerSpec:
     name: str
     settings: Mapping[str, Any]
     objects: Mapping[str, Any] = field(default_factory=dict)
-
-    def create(self) -> Worker:
-        module, _, name = WORKERS[self.name].partition(":")
-        worker: Worker = getattr(import_module(module), name)(dict(self.settings), **self.objects)
-        return worker
 
     def check_portable(self) -> None:
         """Raise OptionError if another process could not create this worker."""

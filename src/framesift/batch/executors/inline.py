@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, Worker, WorkerSpec
+from framesift.batch.executors.worker import create_worker
 from framesift.errors import FramesiftError
 
 WORKER = "inline"
@@ -28,7 +29,7 @@ class InlineExecutor(Executor):
         """Run each task once: what fails in this process would fail again. `limits` and `tries` do not apply."""
         if not tasks:
             return
-        worker = spec.create()
+        worker = create_worker(spec)
         for task in tasks:
             yield TaskEvent("started", task, WORKER)
             yield from _run_task(worker, task)

@@ -12,11 +12,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from framesift.batch.executors.base import RunAborted, Task, Worker, WorkerSpec
 from framesift.errors import FramesiftError
 
+# Worker name → "module:class". Names, not classes, because a worker is created in another process.
+WORKERS = {
+    "index": "framesift.batch.workers:IndexWorker",
+    "questions": "framesift.batch.workers:QuestionWorker",
+}
 PROGRESS_INTERVAL_S = 0.2  # the shortest time between two progress messages
 PARENT_INTERVAL_S = 1.0  # how often a worker checks that its parent is alive
 
@@ -34,7 +40,7 @@ def main() -> None:
         out.flush()
 
     try:
-        worker = WorkerSpec(**json.loads(sys.stdin.readline())).create()
+        worker = create_worker(WorkerSpec(**json.loads(sys.stdin.readline())))
         send(ready=os.getpid())
         for line in sys.stdin:
             _run_task(worker, Task(**json.loads(line)), send)
@@ -44,6 +50,12 @@ def main() -> None:
         send(fatal=str(error))
     except BrokenPipeError:  # the parent has exited; finished work is saved
         os._exit(1)
+
+
+def create_worker(spec: WorkerSpec) -> Worker:
+    module, _, name = WORKERS[spec.name].partition(":")
+    worker: Worker = getattr(import_module(module), name)(dict(spec.settings), **spec.objects)
+    return worker
 
 
 def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:
