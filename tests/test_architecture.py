@@ -36,9 +36,7 @@ IMPORTED_BY_SELECTION = {"selection", "types", "errors", "_utils"}
 KNOWN_UPWARD: set[str] = set()
 KNOWN_CYCLES_INSIDE = {"cli", "encoders", "selection", "server"}
 KNOWN_SHARED_NAMES = {
-    "Block",
     "Chosen",
-    "Engine",
     "Family",
     "Found",
     "Job",
@@ -54,7 +52,6 @@ KNOWN_SHARED_NAMES = {
     "Stretch",
     "T",
     "Task",
-    "Timeline",
     "Video",
     "Wanted",
     "Words",

@@ -34,12 +34,12 @@ def merge_events(*sources: Sequence[Event]) -> list[Event]:
     names = list(dict.fromkeys(event.source for event in ordered))
     merged: list[Event] = []
     for name in names:
-        more_reliable = _Timeline(merged)
+        more_reliable = _TimedEvents(merged)
         merged += [event for event in ordered if event.source == name and not more_reliable.contains(event)]
     return sorted(merged, key=lambda event: (event.start_s, event.end_s))
 
 
-class _Timeline:
+class _TimedEvents:
     """Events with fast lookup by time."""
 
     def __init__(self, events: Sequence[Event]) -> None:

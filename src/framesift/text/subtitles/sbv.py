@@ -4,7 +4,7 @@ import re
 
 from framesift.text.subtitles.base import CLOCK, clock_seconds
 from framesift.text.subtitles.markup import plain_lines
-from framesift.text.subtitles.timed_blocks import Block, TimedBlockFormat, Times, first_block
+from framesift.text.subtitles.timed_blocks import Lines, TimedBlockFormat, Times, first_block
 
 _TIMES = re.compile(rf"\s*{CLOCK},{CLOCK}\s*$", re.ASCII)
 _DAMAGED_TIMES = re.compile(r"\d{1,2}:\d\d:[\w.]{1,12},\d{1,2}:\d\d:[\w.]{1,12}\s*$", re.ASCII)
@@ -21,7 +21,7 @@ class SBV(TimedBlockFormat):
             return clock_seconds(*match.groups()[:5]), clock_seconds(*match.groups()[5:])
         return None if _DAMAGED_TIMES.match(line) else ()
 
-    def cue_text(self, blocks: list[Block]) -> tuple[Block, int]:
+    def cue_text(self, blocks: list[Lines]) -> tuple[Lines, int]:
         return first_block(blocks)
 
     def clean(self, text: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """SubRip (.srt), and any other text with lines of the form "start --> end"."""
 
 from framesift.text.subtitles.markup import plain_lines
-from framesift.text.subtitles.timed_blocks import Block, TimedBlockFormat, Times, parse_arrow_times
+from framesift.text.subtitles.timed_blocks import Lines, TimedBlockFormat, Times, parse_arrow_times
 
 
 class SubRip(TimedBlockFormat):
@@ -13,11 +13,11 @@ class SubRip(TimedBlockFormat):
     def parse_times(self, line: str) -> Times:
         return parse_arrow_times(line)
 
-    def drop_next_header(self, lines: Block) -> Block:
+    def drop_next_header(self, lines: Lines) -> Lines:
         return lines[:-1] if lines and lines[-1].strip().isdecimal() else lines
 
-    def cue_text(self, blocks: list[Block]) -> tuple[Block, int]:
-        lines: Block = []
+    def cue_text(self, blocks: list[Lines]) -> tuple[Lines, int]:
+        lines: Lines = []
         untimed = 0
         for block in blocks:
             # A number and text but no times: another cue, whose times are missing.

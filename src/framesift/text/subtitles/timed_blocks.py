@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from framesift.text.subtitles.base import CLOCK, Cue, ParsedCues, SubtitleFormat, clock_seconds
 
-Block = list[str]
+Lines = list[str]
 Times = tuple[float, ...] | None
 
 _ARROW_TIMES = re.compile(rf"\s*{CLOCK}\s*-{{1,3}} ?>\s*{CLOCK}(?!\S)", re.ASCII)
@@ -27,14 +27,14 @@ class TimedBlockFormat(SubtitleFormat):
         """Return the start and end of a line of times, None if its times are damaged, () for any other line."""
 
     @abstractmethod
-    def cue_text(self, blocks: list[Block]) -> tuple[Block, int]:
+    def cue_text(self, blocks: list[Lines]) -> tuple[Lines, int]:
         """Return the lines that belong to the cue, and how many of the blocks are cues without times."""
 
     @abstractmethod
     def clean(self, text: str) -> tuple[str, ...]:
         """Return the lines of a cue without markup."""
 
-    def drop_next_header(self, lines: Block) -> Block:
+    def drop_next_header(self, lines: Lines) -> Lines:
         """Drop from the lines before the next cue's times those that head that cue."""
         return lines
 
@@ -60,8 +60,8 @@ class TimedBlockFormat(SubtitleFormat):
             repairs["untimed dropped"] += untimed
         return ParsedCues(cues, repairs, bad_line)
 
-    def _split_blocks(self, lines: Block) -> Iterator[Block]:
-        block: Block = []
+    def _split_blocks(self, lines: Lines) -> Iterator[Lines]:
+        block: Lines = []
         for line in [*lines, ""]:
             if line and (line.strip() or not self.blank_lines_separate):
                 block.append(line)
@@ -70,7 +70,7 @@ class TimedBlockFormat(SubtitleFormat):
                 block = []
 
 
-def first_block(blocks: list[Block]) -> tuple[Block, int]:
+def first_block(blocks: list[Lines]) -> tuple[Lines, int]:
     """Return the first block, and the number of the others."""
     return (blocks[0], len(blocks) - 1) if blocks else ([], 0)
 

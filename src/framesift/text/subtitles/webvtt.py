@@ -3,7 +3,7 @@
 import re
 
 from framesift.text.subtitles.markup import strip_all_tags, strip_overrides, tidy_lines, unescape
-from framesift.text.subtitles.timed_blocks import Block, TimedBlockFormat, Times, first_block, parse_arrow_times
+from framesift.text.subtitles.timed_blocks import Lines, TimedBlockFormat, Times, first_block, parse_arrow_times
 
 _NOT_A_CUE = re.compile(r"(?:NOTE|STYLE|REGION|WEBVTT)(?:\s|$)|X-TIMESTAMP-MAP")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
@@ -22,14 +22,14 @@ class WebVTT(TimedBlockFormat):
     def parse_times(self, line: str) -> Times:
         return parse_arrow_times(line)
 
-    def drop_next_header(self, lines: Block) -> Block:
+    def drop_next_header(self, lines: Lines) -> Lines:
         """Drop the next cue's identifier: any line after an empty line, but only a number after a line of spaces."""
         if len(lines) < 2 or not lines[-1]:
             return lines
         identified = lines[-2] == "" or (not lines[-2].strip() and lines[-1].strip().isdecimal())
         return lines[:-1] if identified else lines
 
-    def cue_text(self, blocks: list[Block]) -> tuple[Block, int]:
+    def cue_text(self, blocks: list[Lines]) -> tuple[Lines, int]:
         return first_block([block for block in blocks if not _NOT_A_CUE.match(block[0])])
 
     def clean(self, text: str) -> tuple[str, ...]:
