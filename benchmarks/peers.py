@@ -54,7 +54,7 @@ def evidence_of(count):
     times, frames, queries, starts, ends, lines = selection.make_video(count)
     events = [fs.Event(a, b, "a line of speech") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     vectors, event_vectors = fs.UnitRows(frames), fs.UnitRows(lines)
-    assert len(vectors.steps) and len(vectors.shots.reach)
+    assert len(vectors.step_distances) and len(vectors.shots.radius)
     return lambda: fs.Evidence(
         times, float(count), vectors.rows, queries[0], events, prepared=vectors, prepared_events=event_vectors,
         source=Grey(), objects=fs.Objects(("red car",)),

@@ -58,7 +58,7 @@ def measure(count, budget, runs):
     query = queries[0]
     events = [fs.Event(a, b, "a line of speech") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     vectors, event_vectors = fs.UnitRows(frames), fs.UnitRows(lines)
-    assert len(vectors.steps) and len(vectors.shots.reach)
+    assert len(vectors.step_distances) and len(vectors.shots.radius)
 
     def ours():
         evidence = fs.Evidence(

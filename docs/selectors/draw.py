@@ -16,7 +16,7 @@ import framesift as fs
 from framesift.encoders.base import encode_long_texts, get_encoder, get_text_encoder
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
-from framesift.selection.grids import CELL
+from framesift.selection.grids import CELL_SIZE
 from framesift.store.video_frames import VideoFrames
 from framesift.text.object_names import RuleBasedNamer
 
@@ -36,7 +36,7 @@ class WholeFrames:
         return [self._boxes(picture, phrases, words) for picture in pictures]
 
     def _boxes(self, grid, phrases, words):
-        width, height = CELL
+        width, height = CELL_SIZE
         corners = [(x, y) for y in range(0, grid.shape[0], height) for x in range(0, grid.shape[1], width)]
         cells = [np.ascontiguousarray(grid[y : y + height, x : x + width]) for x, y in corners]
         cosines = self._encoder.encode_images(cells) @ words.T

@@ -1,7 +1,6 @@
-"""Relevance curves and small videos for the selectors of papers: random, smooth, spiky, constant, tiny and long."""
+"""Relevance curves and evidence for the published selectors: random, smooth, spiky, constant, tiny and long."""
 
 import numpy as np
-import pytest
 
 import framesift as fs
 from helpers.selection_cases import vectors
@@ -10,16 +9,14 @@ KINDS = ("random", "smooth", "spiky", "constant")
 TINY = range(1, 11)
 LONG = 10_000
 
-# Every kind, tiny and middling, with small, odd and large budgets.
-small = pytest.mark.parametrize(
-    ("kind", "count", "budget"),
-    [(kind, count, budget) for kind in KINDS for count in (*TINY, 37, 150) for budget in (1, 2, 3, 5, 8, 32, 40)],
-)
-long = pytest.mark.parametrize("kind", KINDS)
+# Every kind, tiny and medium, with small, odd and large budgets: (kind, count, budget).
+SMALL_CASES = [
+    (kind, count, budget) for kind in KINDS for count in (*TINY, 37, 150) for budget in (1, 2, 3, 5, 8, 32, 40)
+]
 
 
 def curve(kind, count, seed=0):
-    """(count,) numbers as cosines with a question look."""
+    """(count,) numbers in the range of cosines with a question."""
     rng = np.random.default_rng([seed, count, KINDS.index(kind)])
     if kind == "constant":
         return np.full(count, 0.1)
@@ -33,8 +30,8 @@ def curve(kind, count, seed=0):
     return spikes
 
 
-def video(kind, count, *, dim=6, seed=0):
-    """An Evidence whose relevance is the curve, with shots of look-alikes and lines of speech."""
+def curve_evidence(kind, count, *, dim=6, seed=0):
+    """Evidence whose relevance is the curve, with shots of similar frames and spoken events."""
     rng = np.random.default_rng([seed, count])
     lines = count // 3
     starts, lengths = np.sort(rng.uniform(0, count, lines)), rng.uniform(0, 9, lines)
@@ -50,8 +47,8 @@ def video(kind, count, *, dim=6, seed=0):
     )
 
 
-def picked(evidence, budget, method, **options):
-    """The frames a selector chose, ascending, after checking that they are as many and as distinct as asked."""
+def select_indices(evidence, budget, method, **options):
+    """The selected indices, ascending, after checking that they are distinct and fill the budget."""
     selection = fs.select_frames(evidence, budget=budget, method=method, **options)
     assert len(set(selection.indices)) == len(selection) == min(budget, len(evidence))
     assert selection.indices == sorted(selection.indices)

@@ -1,4 +1,4 @@
-"""A made-up video whose frames can be looked at, and a detector that finds the colours in them."""
+"""A synthetic video with decodable frames, and a detector that finds colours in them."""
 
 import numpy as np
 
@@ -9,48 +9,46 @@ COLOURS = {"red car": 0, "green tree": 1, "blue door": 2}
 
 
 class Scenes:
-    """A source that keeps count. Frame i shows red, green and blue as strongly as levels[i] says (0 to 255)."""
+    """A frame source that records requests. Frame i is filled with the colour levels[i] (R, G, B)."""
 
     def __init__(self, levels, scores):
         self.levels, self.values = np.asarray(levels, dtype=np.uint8), np.asarray(scores)
-        self.asked = []
+        self.requested = []
 
     def scores(self, indices):
-        self.asked += list(indices)
+        self.requested += list(indices)
         return self.values[list(indices)]
 
     def pictures(self, indices, *, size):
-        self.asked += list(indices)
+        self.requested += list(indices)
         return [np.broadcast_to(self.levels[i], (size[1], size[0], 3)) for i in indices]
 
 
 class ColourDetector:
-    """Finds a colour wherever a quarter of a frame holds it, as surely as it is strong."""
+    """Detects a colour in each quarter of a frame that has it; the confidence is its level."""
 
     name = "colours"
-    seen = 0
 
-    def detect(self, pictures, phrases):
-        found = []
-        for picture in pictures:
-            self.seen += 1
+    def detect(self, images, phrases):
+        detections = []
+        for image in images:
             boxes = []
-            for top in range(0, picture.shape[0], 45):
-                for left in range(0, picture.shape[1], 80):
+            for top in range(0, image.shape[0], 45):
+                for left in range(0, image.shape[1], 80):
                     boxes += [
-                        Box(phrase, picture[top, left, COLOURS[phrase]] / 255, left, top, left + 80, top + 45)
+                        Box(phrase, image[top, left, COLOURS[phrase]] / 255, left, top, left + 80, top + 45)
                         for phrase in phrases
-                        if phrase in COLOURS and picture[top, left, COLOURS[phrase]] > 0
+                        if phrase in COLOURS and image[top, left, COLOURS[phrase]] > 0
                     ]
-            found.append(boxes)
-        return found
+            detections.append(boxes)
+        return detections
 
 
-def scenes(count, seed=0, kind="random"):
+def scene_evidence(count, seed=0, kind="random"):
     """Evidence with a source of `count` frames.
 
-    random: red in a few long stretches, green and blue now and then. smooth: all three swell and fade. spiky: red in
-    single frames. constant: the same everywhere. empty: nothing to be found.
+    random: red in a few segments, green and blue in single frames. smooth: all three vary slowly. spiky: red in single
+    frames. constant: the same in every frame. empty: nothing to detect.
     """
     rng = np.random.default_rng([seed, count])
     levels = np.zeros((count, 3))

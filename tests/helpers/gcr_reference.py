@@ -1,12 +1,12 @@
-"""GCR read literally: loops, float64, no shortcuts. Slow on purpose; the fast path must agree with it to the frame.
+"""Reference implementation of GCR: loops, float64, no optimisations. The package must select the same frames.
 
-Two numbers within TIE are a tie, and a tie goes to the earlier one; nothing else is shared with the package.
+Two numbers within TIE_TOLERANCE are a tie, and a tie goes to the earlier one; nothing else is shared with the package.
 """
 
 import math
 from itertools import pairwise
 
-TIE = 2.0**-40
+TIE_TOLERANCE = 2.0**-40
 
 
 def dot(a, b):
@@ -21,7 +21,7 @@ def unit(v):
 
 
 def above(a, b):
-    return a - b > TIE
+    return a - b > TIE_TOLERANCE
 
 
 def first_best(items, key):
@@ -118,7 +118,7 @@ class Reference:
         self.visual = []
         for i in ranked(range(self.n), lambda i: self.s[i]):
             gap = self.options["visual_gap_s"]
-            apart = all(abs(self.times[i] - self.times[j]) >= gap - TIE for j in self.visual)
+            apart = all(abs(self.times[i] - self.times[j]) >= gap - TIE_TOLERANCE for j in self.visual)
             if len(self.visual) < most and i not in self.anchors and apart:
                 self.visual.append(i)
         chosen = [*self.anchors, *self.visual]
@@ -175,7 +175,7 @@ class Reference:
             right = self.times[g[-1] + 1] if g[-1] + 1 < self.n else self.duration
             largest = max(largest, right - left)
         most = rounded(self.options["alpha_refine"], self.budget)
-        if largest / self.duration < self.options["gate"] - TIE or not self.context or most == 0:
+        if largest / self.duration < self.options["gate"] - TIE_TOLERANCE or not self.context or most == 0:
             return
         rows = [self.region_row(g) for g in regions]
         for c in self.context:
@@ -203,7 +203,7 @@ class Reference:
     def middle(self, region):
         mean = [sum(self.frames[f][d] for f in region) / len(region) for d in range(len(self.frames[0]))]
         length = math.sqrt(dot(mean, mean))
-        if length <= TIE:
+        if length <= TIE_TOLERANCE:
             return region[0]
         mean = [x / length for x in mean]
         return first_best(region, lambda f: dot(self.frames[f], mean))

@@ -1,4 +1,4 @@
-"""Cases for selectors: random ones that look like video, and awkward ones full of ties."""
+"""Cases for selectors: random ones that resemble video, and degenerate ones full of ties."""
 
 from dataclasses import dataclass, field
 
@@ -37,7 +37,7 @@ class Case:
 
 
 def vectors(rng, count, dim, style):
-    """Rows of small whole numbers (ties everywhere), shots of look-alikes, or plain noise; never a zero row."""
+    """Rows of small integers (many ties), shots of similar frames, or noise; never a zero row."""
     if style == "whole":
         rows = rng.integers(-1, 3, (count, dim)).astype(float)
         rows[~rows.any(axis=1), 0] = 1.0
@@ -48,7 +48,7 @@ def vectors(rng, count, dim, style):
     if style == "shots" and count:
         shot = np.sort(rng.integers(0, max(1, count // 4), count))
         rows = rows[shot] + rng.choice([0.0, 0.05]) * rng.standard_normal((count, dim))
-    # Numbers that float32 holds exactly, so that both types carry the same input.
+    # Numbers that float32 represents exactly, so that both types give the same input.
     return rows.astype(np.float32).astype(np.float64)
 
 

@@ -1,10 +1,10 @@
-"""AKS against a literal reading: recursion and full sorts."""
+"""AKS against a reference implementation with recursion and full sorts."""
 
 import numpy as np
 import pytest
 
 import framesift as fs
-from helpers.curves import LONG, curve, long, picked, small, video
+from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.gcr_reference import above, min_max
 
 
@@ -12,7 +12,7 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def literal(scores, budget, t1=0.8, t2=-100.0, depth=5):
+def reference(scores, budget, t1=0.8, t2=-100.0, depth=5):
     n = len(scores)
     if n <= budget:
         return list(range(n))
@@ -40,23 +40,25 @@ def literal(scores, budget, t1=0.8, t2=-100.0, depth=5):
     return sorted(chosen)
 
 
-@small
-def test_as_described(kind, count, budget):
-    assert picked(video(kind, count), budget, "aks") == literal(curve(kind, count).tolist(), budget)
+def test_matches_the_reference_on_small_cases():
+    for kind, count, budget in SMALL_CASES:
+        expected = reference(curve(kind, count).tolist(), budget)
+        assert select_indices(curve_evidence(kind, count), budget, "aks") == expected, (kind, count, budget)
 
 
-@long
-def test_as_described_on_a_long_video(kind):
-    assert picked(video(kind, LONG), 32, "aks") == literal(curve(kind, LONG).tolist(), 32)
+@pytest.mark.parametrize("kind", KINDS)
+def test_matches_the_reference_on_a_long_video(kind):
+    assert select_indices(curve_evidence(kind, LONG), 32, "aks") == reference(curve(kind, LONG).tolist(), 32)
 
 
 @pytest.mark.parametrize("options", [{"t1": 0.1}, {"t1": 0.3, "depth": 3}, {"t2": 0.2}, {"depth": 0}])
-@pytest.mark.parametrize("kind", ["random", "spiky"])
-def test_options_are_those_of_the_paper(kind, options):
-    assert picked(video(kind, 400), 32, "aks", **options) == literal(curve(kind, 400).tolist(), 32, **options)
+def test_options_match_the_reference(options):
+    for kind in ("random", "spiky"):
+        expected = reference(curve(kind, 400).tolist(), 32, **options)
+        assert select_indices(curve_evidence(kind, 400), 32, "aks", **options) == expected, kind
 
 
-def test_a_part_that_stands_out_is_not_halved():
+def test_part_that_stands_out_is_not_split():
     scores = np.zeros(512)
     scores[:8] = 1.0
     evidence = fs.Evidence(np.arange(512.0), 512.0, np.ones((512, 2)), [1.0, 0.0], scores=scores)
@@ -65,6 +67,6 @@ def test_a_part_that_stands_out_is_not_halved():
     assert selection.trace["parts"] == [{"first": 0, "last": 511, "depth": 0}]
 
 
-def test_small_budgets_still_reach_every_part():
-    evidence = video("constant", 400)
-    assert [index // 100 for index in picked(evidence, 4, "aks")] == [0, 1, 2, 3]
+def test_small_budget_selects_from_every_part():
+    evidence = curve_evidence("constant", 400)
+    assert [index // 100 for index in select_indices(evidence, 4, "aks")] == [0, 1, 2, 3]

@@ -1,13 +1,13 @@
-"""BOLT against a literal reading: one running sum, one search per quantile."""
+"""BOLT against a reference implementation: one running sum, one search per quantile."""
 
 import pytest
 
 import framesift as fs
-from helpers.curves import LONG, curve, long, picked, small, video
-from helpers.gcr_reference import TIE, min_max
+from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
+from helpers.gcr_reference import TIE_TOLERANCE, min_max
 
 
-def literal(scores, budget, alpha=3.0):
+def reference(scores, budget, alpha=3.0):
     n = len(scores)
     size = min(budget, n)
     if size == n:
@@ -23,28 +23,30 @@ def literal(scores, budget, alpha=3.0):
     quantiles = [first + k * (last - first) / (size - 1) for k in range(size)] if size > 1 else [0.5]
     chosen = []
     for q in quantiles:
-        wanted = next(i for i in range(n) if reached[i] / total >= q - TIE)
+        wanted = next(i for i in range(n) if reached[i] / total >= q - TIE_TOLERANCE)
         free = [i for i in range(n) if i not in chosen]
         chosen.append(min(free, key=lambda i: (abs(i - wanted), i)))
     return sorted(chosen)
 
 
-@small
-def test_as_described(kind, count, budget):
-    assert picked(video(kind, count), budget, "bolt") == literal(curve(kind, count).tolist(), budget)
+def test_matches_the_reference_on_small_cases():
+    for kind, count, budget in SMALL_CASES:
+        expected = reference(curve(kind, count).tolist(), budget)
+        assert select_indices(curve_evidence(kind, count), budget, "bolt") == expected, (kind, count, budget)
 
 
-@long
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("alpha", [2.5, 3.0])
-def test_as_described_on_a_long_video(kind, alpha):
-    assert picked(video(kind, LONG), 32, "bolt", alpha=alpha) == literal(curve(kind, LONG).tolist(), 32, alpha)
+def test_matches_the_reference_on_a_long_video(kind, alpha):
+    expected = reference(curve(kind, LONG).tolist(), 32, alpha)
+    assert select_indices(curve_evidence(kind, LONG), 32, "bolt", alpha=alpha) == expected
 
 
-def test_one_spike_draws_all_frames_around_it():
+def test_all_frames_surround_a_single_spike():
     evidence = fs.Evidence(range(9), 9.0, [[1.0]] * 9, [1.0], scores=[0, 0, 0, 0, 1, 0, 0, 0, 0])
-    assert picked(evidence, 4, "bolt") == [2, 3, 4, 5]
+    assert select_indices(evidence, 4, "bolt") == [2, 3, 4, 5]
 
 
 def test_constant_relevance_gives_uniform_frames():
-    evidence = video("constant", 100)
-    assert picked(evidence, 4, "bolt") == picked(evidence, 4, "uniform")
+    evidence = curve_evidence("constant", 100)
+    assert select_indices(evidence, 4, "bolt") == select_indices(evidence, 4, "uniform")

@@ -1,4 +1,4 @@
-"""Visual demand: the rules on plain questions, and how well they separate a benchmark's."""
+"""Visual demand: the keyword rules on simple questions and on a benchmark's."""
 
 import json
 
@@ -28,16 +28,16 @@ ANNOTATIONS = SAMPLE_DATA / "annotations" / "lvb_val.json"
         ("What happens next?", 0.5, "neither"),
     ],
 )
-def test_rules_on_plain_questions(stem, value, kind):
+def test_rules_on_simple_questions(stem, value, kind):
     demand = fs.visual_demand(stem)
     assert (demand, demand.kind) == (value, kind)
 
 
-def test_quoted_words_are_not_cues_themselves():
+def test_quoted_words_are_no_cues():
     assert find_cues("What follows the line 'a red hat on the left'?") == (["a quoted line"], [])
 
 
-def test_quoted_writing_on_the_picture_is_visual():
+def test_quoted_writing_in_the_frame_is_visual():
     assert find_cues("Who stands under the sign 'EXIT'?")[1][0] == "quoted writing"
 
 
@@ -45,20 +45,23 @@ def test_apostrophes_are_not_quotations():
     assert find_cues("What's the boy's dog's name?")[0] == []
 
 
-def test_values_can_be_changed():
+def test_value_of_a_kind_is_configurable():
     assert fs.visual_demand("What colour is it?", visual=0.9) == 0.9
 
 
-def test_demand_may_be_a_number_or_a_function():
+def test_demand_is_a_number_a_function_or_the_rules():
     assert resolve_demand(0.3, "Why?") == 0.3
     assert resolve_demand(lambda stem: len(stem) / 10, "Why?") == 0.4
     assert resolve_demand("rules", "Why?") == 0.2
+
+
+def test_unknown_demand_is_rejected():
     with pytest.raises(fs.InputError, match="expected 'rules'"):
         resolve_demand("guess", "Why?")
 
 
 @given(st.text(max_size=300))
-def test_any_text_has_a_demand(stem):
+def test_rules_accept_any_text(stem):
     assert fs.visual_demand(stem) in (0.2, 0.5, 0.8)
 
 

@@ -1,4 +1,4 @@
-"""Q-Frame's seeded draw, and the best of each bin."""
+"""Q-Frame and bin-max against reference implementations, and weighted sampling."""
 
 import math
 
@@ -6,66 +6,61 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.selection.sampling import draw, largest_remainder
-from helpers.curves import LONG, curve, long, picked, small, video
+from framesift.selection.sampling import largest_remainder, sample_by_weight
+from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.gcr_reference import first_best
 
 
-def literal_q_frame(scores, budget, seed, temperature=0.8, logs=False):
+def reference_q_frame(scores, budget, seed, temperature=0.8, logs=False):
     rng = np.random.default_rng(seed)
     powers = [math.exp(s / temperature) for s in scores]
     total = math.fsum(powers)
-    favour = [p / total for p in powers]
+    probabilities = [p / total for p in powers]
     noise = [-math.log(-math.log(1.0 - rng.random())) for _ in scores]
-    keys = [(math.log(f) if logs else f) + g for f, g in zip(favour, noise, strict=True)]
+    keys = [(math.log(f) if logs else f) + g for f, g in zip(probabilities, noise, strict=True)]
     return sorted(sorted(range(len(scores)), key=lambda i: (-keys[i], i))[:budget])
 
 
-@small
-def test_q_frame_as_described(kind, count, budget):
-    scores = curve(kind, count).tolist()
-    assert picked(video(kind, count), budget, "q-frame", seed=count) == literal_q_frame(scores, budget, count)
+def test_q_frame_matches_the_reference_on_small_cases():
+    for kind, count, budget in SMALL_CASES:
+        expected = reference_q_frame(curve(kind, count).tolist(), budget, count)
+        indices = select_indices(curve_evidence(kind, count), budget, "q-frame", seed=count)
+        assert indices == expected, (kind, count, budget)
 
 
-@long
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("logs", [True, False])
-def test_q_frame_as_described_on_a_long_video(kind, logs):
-    scores = curve(kind, LONG).tolist()
-    assert picked(video(kind, LONG), 32, "q-frame", logs=logs) == literal_q_frame(scores, 32, 0, logs=logs)
+def test_q_frame_matches_the_reference_on_a_long_video(kind, logs):
+    expected = reference_q_frame(curve(kind, LONG).tolist(), 32, 0, logs=logs)
+    assert select_indices(curve_evidence(kind, LONG), 32, "q-frame", logs=logs) == expected
 
 
-def test_q_frame_repeats_with_its_seed_and_changes_with_another():
-    evidence = video("random", 300)
-    first, again, other = (picked(evidence, 8, "q-frame", seed=seed) for seed in (1, 1, 2))
+def test_q_frame_depends_on_the_seed_alone():
+    evidence = curve_evidence("random", 300)
+    first, again, other = (select_indices(evidence, 8, "q-frame", seed=seed) for seed in (1, 1, 2))
     assert first == again != other
 
 
-def test_with_logs_a_frame_is_drawn_as_often_as_the_softmax_says():
+def test_q_frame_with_logs_samples_in_proportion_to_the_softmax():
     evidence = fs.Evidence(range(3), 3.0, np.eye(3), [1.0, 0, 0], scores=[0.0, math.log(2), math.log(5)])
-    draws = [picked(evidence, 1, "q-frame", seed=k, temperature=1.0, logs=True)[0] for k in range(2000)]
+    draws = [select_indices(evidence, 1, "q-frame", seed=k, temperature=1.0, logs=True)[0] for k in range(2000)]
     assert np.bincount(draws) / 2000 == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.03)
 
 
-@small
-def test_bin_max_takes_the_best_of_each_bin(kind, count, budget):
-    scores = curve(kind, count).tolist()
-    size = min(budget, count)
-    bins = [range(k * count // size, (k + 1) * count // size) for k in range(size)]
-    assert picked(video(kind, count), budget, "bin-max") == [first_best(b, lambda i: scores[i]) for b in bins]
+def test_bin_max_selects_the_best_of_each_bin():
+    for kind, count, budget in [*SMALL_CASES, *((kind, LONG, 32) for kind in KINDS)]:
+        scores = curve(kind, count).tolist()
+        size = min(budget, count)
+        bins = [range(k * count // size, (k + 1) * count // size) for k in range(size)]
+        expected = [first_best(frames, scores.__getitem__) for frames in bins]
+        assert select_indices(curve_evidence(kind, count), budget, "bin-max") == expected, (kind, count, budget)
 
 
-@long
-def test_bin_max_on_a_long_video(kind):
-    scores = curve(kind, LONG).tolist()
-    bins = [range(k * LONG // 32, (k + 1) * LONG // 32) for k in range(32)]
-    assert picked(video(kind, LONG), 32, "bin-max") == [first_best(b, lambda i: scores[i]) for b in bins]
-
-
-def test_largest_remainder_spends_all_and_favours_the_earlier():
+def test_largest_remainder_sums_to_the_size_and_favours_the_earlier():
     assert largest_remainder(np.array([0.25, 0.25, 0.25, 0.25]), 6) == [2, 2, 1, 1]
     assert largest_remainder(np.array([0.1, 0.7, 0.2]), 10) == [1, 7, 2]
 
 
-def test_a_draw_leaves_zero_weights_to_the_end():
+def test_zero_weights_are_sampled_last():
     for seed in range(20):
-        assert set(draw(np.random.default_rng(seed), np.array([0, 1, 0, 3, 2.0]), 3)) == {1, 3, 4}
+        assert set(sample_by_weight(np.random.default_rng(seed), np.array([0, 1, 0, 3, 2.0]), 3)) == {1, 3, 4}

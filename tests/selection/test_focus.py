@@ -1,4 +1,4 @@
-"""FOCUS against a literal reading, and how little it looks at."""
+"""FOCUS against a reference implementation, and the number of frames it scores."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from helpers.curves import LONG, curve, long, picked, small, video
+from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.detector_scenes import Scenes
 from helpers.gcr_reference import first_best, ranked
 
@@ -15,7 +15,7 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def literal(times, duration, scores, budget, seed=0):
+def reference(times, duration, scores, budget, seed=0):
     n = len(times)
     size = min(budget, n)
     length = min(16.0, duration / 8)
@@ -49,9 +49,9 @@ def literal(times, duration, scores, budget, seed=0):
     best = sorted(known, key=lambda i: (-scores[i], i))
     count = math.floor(0.2 * size + 0.5)
     chosen = best[:count]
-    worth = {k: mean([scores[i] for i in scored[k]]) for k in opened}
-    sharing = sorted(ranked(opened, lambda k: worth[k])[:32])
-    powers = [math.exp(worth[k] / 0.06) for k in sharing]
+    mean_of = {k: mean([scores[i] for i in scored[k]]) for k in opened}
+    sharing = sorted(ranked(opened, lambda k: mean_of[k])[:32])
+    powers = [math.exp(mean_of[k] / 0.06) for k in sharing]
     exact = [(size - count) * p / sum(powers) for p in powers]
     share = [math.floor(e + 1e-12) for e in exact]
     while sum(share) < size - count:
@@ -62,48 +62,52 @@ def literal(times, duration, scores, budget, seed=0):
     return sorted([*chosen, *(i for i in best if i not in chosen)][:size]), len(known)
 
 
-@small
-def test_as_described(kind, count, budget):
-    evidence = video(kind, count)
-    expected, looked = literal(evidence.times_s.tolist(), evidence.duration_s, curve(kind, count).tolist(), budget)
-    selection = fs.select_frames(evidence, budget=budget, method="focus")
-    assert selection.indices == expected and selection.trace["looked_at"] == looked
+def test_matches_the_reference_on_small_cases():
+    for kind, count, budget in SMALL_CASES:
+        evidence = curve_evidence(kind, count)
+        expected = reference(evidence.times_s.tolist(), evidence.duration_s, curve(kind, count).tolist(), budget)
+        selection = fs.select_frames(evidence, budget=budget, method="focus")
+        assert (selection.indices, selection.trace["looked_at"]) == expected, (kind, count, budget)
 
 
-@long
-def test_as_described_on_a_long_video(kind):
-    evidence = video(kind, LONG)
-    expected, _ = literal(evidence.times_s.tolist(), evidence.duration_s, curve(kind, LONG).tolist(), 32, seed=5)
-    assert picked(evidence, 32, "focus", seed=5) == expected
+@pytest.mark.parametrize("kind", KINDS)
+def test_matches_the_reference_on_a_long_video(kind):
+    evidence = curve_evidence(kind, LONG)
+    expected, _ = reference(evidence.times_s.tolist(), evidence.duration_s, curve(kind, LONG).tolist(), 32, seed=5)
+    assert select_indices(evidence, 32, "focus", seed=5) == expected
 
 
-def test_dense_candidates_are_scored_once_a_second():
+def test_dense_candidates_are_scored_once_per_second():
     times = np.arange(2000) / 8
     scores = curve("random", 2000)
     evidence = fs.Evidence(times, 250.0, np.ones((2000, 2)), [1.0, 0.0], scores=scores)
-    expected, looked = literal(times.tolist(), 250.0, scores.tolist(), 16)
+    expected, scored = reference(times.tolist(), 250.0, scores.tolist(), 16)
     selection = fs.select_frames(evidence, budget=16, method="focus")
-    assert selection.indices == expected and selection.trace["looked_at"] == looked < 150
+    assert selection.indices == expected and selection.trace["looked_at"] == scored < 150
 
 
-def test_a_source_is_asked_for_few_frames_and_for_each_once():
+def test_source_is_queried_for_few_frames_each_once():
     scores = curve("smooth", 3600)
     source = Scenes(np.zeros((3600, 3)), scores)
     lazy = fs.Evidence.from_source(source, np.arange(3600.0), 3600.0)
     selection = fs.select_frames(lazy, budget=32, method="focus")
-    assert len(source.asked) == len(set(source.asked)) == selection.trace["looked_at"] < 1600
+    assert len(source.requested) == len(set(source.requested)) == selection.trace["looked_at"] < 1600
     whole = fs.Evidence(np.arange(3600.0), 3600.0, np.ones((3600, 2)), [1.0, 0.0], scores=scores)
     assert selection == fs.select_frames(whole, budget=32, method="focus")
 
 
-def test_other_selectors_say_that_they_need_arrays():
+def test_other_selectors_need_arrays():
     lazy = fs.Evidence.from_source(Scenes(np.zeros((9, 3)), np.zeros(9)), np.arange(9.0), 9.0)
-    with pytest.raises(fs.InputError, match="has a source and no relevance: choose a selector that looks at few"):
+    with pytest.raises(fs.InputError, match="has a source and no relevance: use a selector that scores few"):
         fs.select_frames(lazy, budget=3, method="topk")
-    assert repr(lazy) == "Evidence(9 frames behind a source, 0 events, 9.0 s)"
 
 
-def test_a_source_that_gives_nonsense_is_named():
+def test_evidence_from_a_source_has_a_repr():
+    lazy = fs.Evidence.from_source(Scenes(np.zeros((9, 3)), np.zeros(9)), np.arange(9.0), 9.0)
+    assert repr(lazy) == "Evidence(9 frames from a source, 0 events, 9.0 s)"
+
+
+def test_source_with_scores_that_are_not_finite_is_an_error():
     lazy = fs.Evidence.from_source(Scenes(np.zeros((9, 3)), np.full(9, np.nan)), np.arange(9.0), 9.0)
     with pytest.raises(fs.InputError, match=r"the source's scores\[0\] is not finite"):
         fs.select_frames(lazy, budget=3, method="focus")

@@ -1,4 +1,4 @@
-"""GCR as a whole: equal to the literal reading of the method, and its promises kept on any input."""
+"""GCR as a whole: equal to the reference implementation, and its invariants on any input."""
 
 import json
 from itertools import pairwise
@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.gcr.config import GCRConfig
+from framesift.selection.gcr.refine import Regions, representative_frame
 from helpers.gcr_reference import Reference
 from helpers.selection_cases import Case, cases
 
 
-def literal(case: Case) -> Reference:
+def reference(case: Case) -> Reference:
     c = case
     return Reference(c.times, c.duration, c.frames, c.query, c.events, c.event_vectors, c.demand, c.budget, **c.options)
 
 
 @settings(max_examples=2500, deadline=None)
 @given(cases())
-def test_agrees_with_the_literal_reading(case):
-    selection, expected = case.select(), literal(case)
+def test_matches_the_reference(case):
+    selection, expected = case.select(), reference(case)
     assert {slot.index: slot.role for slot in selection.slots} == expected.roles
     anchors = {slot.index: slot.event.text for slot in selection.slots if slot.event}
     assert anchors == {index: f"event {event}" for index, event in expected.anchors.items()}
@@ -34,13 +35,13 @@ def test_agrees_with_the_literal_reading(case):
 
 @settings(max_examples=40, deadline=None)
 @given(cases(max_frames=150))
-def test_agrees_with_the_literal_reading_on_longer_videos(case):
-    assert {slot.index: slot.role for slot in case.select().slots} == literal(case).roles
+def test_matches_the_reference_on_longer_videos(case):
+    assert {slot.index: slot.role for slot in case.select().slots} == reference(case).roles
 
 
 @settings(max_examples=300, deadline=None)
 @given(cases(max_frames=60))
-def test_keeps_the_promises_of_the_method(case):
+def test_selection_fills_the_budget_within_the_quotas(case):
     selection = case.select()
     times = selection.times_s
     assert len(set(selection.indices)) == len(selection) == min(case.budget, len(case.times))
@@ -57,7 +58,7 @@ def test_keeps_the_promises_of_the_method(case):
 
 @settings(max_examples=200, deadline=None)
 @given(cases(max_frames=60))
-def test_core_is_never_evicted(case):
+def test_anchors_are_never_swapped_out(case):
     with_refine = case.select()
     case.options["alpha_refine"] = 0.0
     without = case.select()
@@ -73,8 +74,8 @@ def test_float32_and_float64_input_give_the_same_selection(case):
 
 @settings(max_examples=200, deadline=None)
 @given(cases(), st.randoms(use_true_random=False))
-def test_order_of_the_events_does_not_matter_beyond_ties(case, random):
-    # Distinct starts leave nothing to the last rule, "earlier in the file".
+def test_order_of_events_only_breaks_ties(case, random):
+    # Distinct starts exclude the last rule, "the earlier event".
     case.events = [(start + 1e-6 * k, end + 1e-6 * k) for k, (start, end) in enumerate(case.events)]
     case.duration += 1.0
     order = list(range(len(case.events)))
@@ -84,7 +85,7 @@ def test_order_of_the_events_does_not_matter_beyond_ties(case, random):
 
 @settings(max_examples=100, deadline=None)
 @given(cases(max_frames=60))
-def test_json_and_back_loses_nothing(case):
+def test_json_round_trip_is_lossless(case):
     selection = case.select()
     assert fs.Selection.from_json(selection.to_json()) == selection
     json.loads(selection.to_json(), parse_constant=pytest.fail)
@@ -104,18 +105,18 @@ def test_quotas_are_shares_rounded_half_up(budget, quotas):
     assert GCRConfig().quotas(budget) == quotas
 
 
-def test_rounding_half_up_survives_binary_fractions():
+def test_rounding_half_up_tolerates_binary_fractions():
     assert GCRConfig(alpha_ground=0.29).quotas(50)[0] == 15
 
 
-def test_few_candidates_are_all_taken_and_the_selection_says_so():
+def test_few_candidates_are_all_selected_with_a_note():
     selection = video(count=20, budget=50).select()
     assert selection.indices == list(range(20))
     assert "20 candidates for a budget of 50" in selection.trace["note"]
     assert {"ground", "visual", "context"} == {slot.role for slot in selection.slots}
 
 
-def test_trace_accounts_for_every_event():
+def test_trace_lists_every_event():
     case = video()
     events = case.select().trace["ground"]["events"]
     assert [event["position"] for event in events] == list(range(len(case.events)))
@@ -124,7 +125,7 @@ def test_trace_accounts_for_every_event():
     assert all(event["outcome"] == "anchored" and event["index"] is not None for event in best)
 
 
-def test_trace_accounts_for_every_region():
+def test_trace_lists_every_region():
     selection = video(gate=0.0).select()
     refine = selection.trace["refine"]
     taken = set(selection.indices) - {s["in"] for s in refine["swaps"]} | {s["out"] for s in refine["swaps"]}
@@ -135,25 +136,25 @@ def test_trace_accounts_for_every_region():
         assert region["value"] == pytest.approx(sum(region["normalised"].values()) / 3)
 
 
-def test_closed_gate_leaves_the_first_selection_alone():
+def test_closed_gate_skips_refine():
     refine = video(gate=1.0).select().trace["refine"]
     assert refine["ran"] is False and refine["gap_share"] < 1.0 and "gate" in refine["reason"]
 
 
-def test_trace_names_the_words_that_set_the_demand():
+def test_trace_lists_the_cues_of_the_demand():
     case = video()
     case.demand = fs.visual_demand("What colour is the car?")
     ground = case.select().trace["ground"]
     assert ground["visual_demand"] == 0.8 and ground["demand_cues"] == ["visual: colour"]
 
 
-def test_demand_options_act_on_questions_the_rules_judged():
+def test_demand_options_apply_to_the_rules():
     case = video(demand_visual=0.6)
     case.demand = fs.visual_demand("What colour is the car?")
     assert case.select().trace["ground"]["visual_demand"] == 0.6
 
 
-def test_demand_options_that_would_do_nothing_are_refused():
+def test_demand_options_without_effect_are_rejected():
     with pytest.raises(fs.OptionError, match="demand_visual would change nothing"):
         video(demand_visual=0.6).select()
 
@@ -167,19 +168,19 @@ def test_events_outside_the_video_are_dropped_and_counted():
     assert trace["events_outside"] == 2 and len(trace["events"]) == len(case.events) - 2
 
 
-def test_unknown_option_lists_the_known_ones():
-    with pytest.raises(fs.OptionError, match=r"no option 'alpha'; it knows alpha_ground = 0.25, alpha_visual"):
+def test_unknown_option_lists_all_options():
+    with pytest.raises(fs.OptionError, match=r"no option 'alpha'; expected one of alpha_ground = 0.25, alpha_visual"):
         video(alpha=0.5).select()
 
 
-@pytest.mark.parametrize("name", ["alpha_ground", "gate", "mmr_weight", "demand_neutral"])
 @pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), "half", True])
-def test_option_out_of_range_is_refused(name, value):
-    with pytest.raises(fs.OptionError, match=f"{name} is .*; expected a number from 0 to 1"):
-        GCRConfig(**{name: value})
+def test_option_out_of_range_is_rejected(value):
+    for name in ("alpha_ground", "gate", "mmr_weight", "demand_neutral"):
+        with pytest.raises(fs.OptionError, match=f"{name} is .*; expected a number from 0 to 1"):
+            GCRConfig(**{name: value})
 
 
-def test_many_identical_frames_go_to_the_earlier_ones():
+def test_of_identical_frames_the_earlier_are_selected():
     case = video(count=60, budget=4)
     case.frames = np.ones((60, 16))
     case.events = []
@@ -187,12 +188,12 @@ def test_many_identical_frames_go_to_the_earlier_ones():
 
 
 def test_two_frame_region_is_represented_by_its_first_frame():
-    # Both frames are equally close to their mean, whatever rounding says.
+    # Both frames are equally close to their mean, whatever the rounding.
     rng = np.random.default_rng(3)
     vectors = fs.UnitRows(rng.standard_normal((400, 12)))
-    from framesift.selection.gcr.refine import representative
-
-    assert [representative(vectors, k, k + 2) for k in range(0, 400, 2)] == list(range(0, 400, 2))
+    starts = np.arange(0, 400, 2)
+    regions = Regions(starts, starts + 2)
+    assert [representative_frame(vectors, regions, k) for k in range(200)] == starts.tolist()
 
 
 def test_without_ground_its_slots_go_to_context():
@@ -203,7 +204,7 @@ def test_without_ground_its_slots_go_to_context():
     assert without.trace["options"]["without"] == "ground"
 
 
-def test_without_cover_anchors_regions_and_then_even_spacing_fill_the_budget():
+def test_without_cover_regions_then_uniform_frames_fill_the_budget():
     selection = video(without="cover").select()
     roles = [slot.role for slot in selection.slots]
     regions = selection.trace["refine"]["regions"]
@@ -216,14 +217,14 @@ def test_without_cover_anchors_regions_and_then_even_spacing_fill_the_budget():
     assert "Cover is left out" in selection.trace["note"]
 
 
-def test_without_cover_and_without_events_the_frames_are_spread_evenly():
+def test_without_cover_and_events_the_frames_are_evenly_spaced():
     case = video(without="cover")
     case.events, case.event_vectors = [], case.event_vectors[:0]
     times = case.select().times_s
     assert max(b - a for a, b in pairwise(times)) <= 7
 
 
-def test_without_refine_the_first_selection_stays():
+def test_without_refine_the_initial_selection_is_final():
     case = video(without="refine", gate=0.0)
     refine = case.select().trace["refine"]
     case.options["alpha_refine"] = 0.0
@@ -232,6 +233,6 @@ def test_without_refine_the_first_selection_stays():
     assert video(without="refine", gate=0.0).select().indices == case.select().indices
 
 
-def test_unknown_stage_lists_the_known_ones():
+def test_unknown_stage_lists_all_stages():
     with pytest.raises(fs.OptionError, match="without is 'read'; expected nothing or one of ground, cover, refine"):
         video(without="read").select()

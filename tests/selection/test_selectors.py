@@ -1,4 +1,4 @@
-"""The plain selectors, the registry, and many questions at once."""
+"""The simple selectors, the registry, and selection for many questions."""
 
 import inspect
 import re
@@ -11,22 +11,23 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection import registry
-from framesift.selection.gcr.ground import event_frames
-from framesift.selection.ranking import Ranking
+from framesift.selection.gcr.ground import event_frame_ranges
+from framesift.selection.result_builders import build_selection
+from framesift.selection.scores import Ranking
 from framesift.selection.uniform import evenly_spaced
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.gcr_reference import Reference, first_best, ranked
 from helpers.selection_cases import Case, cases
 
 
-def literal(case: Case) -> Reference:
+def reference(case: Case) -> Reference:
     return Reference(case.times, case.duration, case.frames, case.query, [], [], 0.5, 1)
 
 
 @settings(max_examples=300, deadline=None)
 @given(cases(max_frames=40))
-def test_topk_takes_the_largest_scores(case):
-    s = literal(case).s
+def test_topk_selects_the_largest_scores(case):
+    s = reference(case).s
     expected = ranked(range(len(s)), lambda i: s[i])[: case.budget]
     assert fs.select_frames(case.evidence(), budget=case.budget, method="topk").trace["picked"] == expected
 
@@ -34,7 +35,7 @@ def test_topk_takes_the_largest_scores(case):
 @settings(max_examples=300, deadline=None)
 @given(cases(max_frames=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_mmr_is_greedy_from_an_empty_set(case, weight):
-    r = literal(case)
+    r = reference(case)
     chosen = []
     for _ in range(min(case.budget, r.n)):
         free = [i for i in range(r.n) if i not in chosen]
@@ -56,34 +57,33 @@ def test_uniform_by_each_convention(convention, expected):
 
 
 @given(st.integers(1, 500), st.integers(1, 500), st.sampled_from(["centres", "ends", "interior"]))
-def test_uniform_never_takes_a_frame_twice(count, size, convention):
-    chosen = evenly_spaced(count, min(size, count), convention)
-    assert len(set(chosen.tolist())) == min(size, count)
-    assert chosen.min() >= 0 and chosen.max() < count
+def test_uniform_frames_are_distinct(count, size, convention):
+    indices = evenly_spaced(count, min(size, count), convention)
+    assert len(set(indices.tolist())) == min(size, count)
+    assert indices.min() >= 0 and indices.max() < count
 
 
-class Halves:
-    """A stand-in for a trained network: every frame as it is, the second half of its numbers turned round."""
+class HalfNegated:
+    """A fake of the trained network: negates the second half of every vector."""
 
-    name = "halves"
+    name = "half-negated"
 
     def embed(self, frames):
         return np.concatenate((frames[:, : frames.shape[1] // 2], -frames[:, frames.shape[1] // 2 :]), axis=1)
 
 
 def options_for(selector):
-    helpers = {"detector": ColourDetector(), "network": Halves()}
+    helpers = {"detector": ColourDetector(), "network": HalfNegated()}
     return {name: helpers[name] for name in selector.options if name in helpers}
 
 
-@settings(max_examples=60, deadline=None)
-@pytest.mark.parametrize("method", list(fs.selectors()))
-@given(case=cases())
-def test_every_selector_fills_the_budget_in_order(method, case):
+@settings(max_examples=60 * len(fs.selectors()), deadline=None)
+@given(cases(), st.sampled_from(list(fs.selectors())))
+def test_every_selector_fills_the_budget_in_order_and_repeats(case, method):
     evidence = case.evidence()
     levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
-    looked = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
-    evidence = replace(evidence, scores=evidence.relevance, event_scores=evidence.event_relevance, **looked)
+    extra = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
+    evidence = replace(evidence, scores=evidence.relevance, event_scores=evidence.event_relevance, **extra)
     options = options_for(fs.selectors()[method])
     selection = fs.select_frames(evidence, budget=case.budget, method=method, **options)
     assert len(selection) == len(set(selection.indices)) == min(case.budget, len(case.times))
@@ -94,19 +94,23 @@ def test_every_selector_fills_the_budget_in_order(method, case):
     assert fs.select_frames(evidence, budget=case.budget, method=method, **options) == selection
 
 
-@pytest.mark.parametrize("selector", fs.selectors().values(), ids=lambda selector: selector.name)
-def test_every_selector_says_what_it_is(selector):
-    assert selector.summary and set(selector.needs) <= set(registry.NEEDS)
-    text = inspect.getdoc(selector.run)
-    if selector.name not in ("gcr", "uniform", "topk", "mmr"):
-        assert selector.paper
-        assert all(f"\n{part}" in text for part in ("Input:", "Differs:")) and "Cost:" in text
-        assert all(re.search(rf"\b{option}\b", text) for option in selector.options)
+def test_every_selector_has_a_summary_and_known_needs():
+    for selector in fs.selectors().values():
+        assert selector.summary and set(selector.needs) <= set(registry.NEEDS), selector.name
+
+
+def test_every_published_selector_documents_its_input_cost_and_options():
+    for name, selector in fs.selectors().items():
+        if name not in ("gcr", "uniform", "topk", "mmr"):
+            text = inspect.getdoc(selector.run)
+            assert selector.paper, name
+            assert all(f"\n{part}" in text for part in ("Input:", "Differs:")) and "Cost:" in text, name
+            assert all(re.search(rf"\b{option}\b", text) for option in selector.options), name
 
 
 @settings(max_examples=150, deadline=None)
 @given(cases(max_frames=40), st.integers(1, 5))
-def test_many_questions_at_once_equal_one_by_one(case, count):
+def test_select_many_equals_one_selection_per_question(case, count):
     rng = np.random.default_rng(count)
     queries = rng.standard_normal((count, case.frames.shape[1]))
     questions = ["Why does he go?", "What colour is it?", "What now?"][:count] + ["And then?"] * max(0, count - 3)
@@ -131,62 +135,66 @@ def test_many_questions_at_once_equal_one_by_one(case, count):
         ]
 
 
-def test_many_wants_one_vector_per_question():
-    index = fs.VideoIndex(fs.VideoInfo("x", 3.0), [0.0, 1.0, 2.0], np.eye(3), "none")
+def three_frame_index():
+    return fs.VideoIndex(fs.VideoInfo("x", 3.0), [0.0, 1.0, 2.0], np.eye(3), "none")
+
+
+def test_select_many_needs_one_vector_per_question():
     with pytest.raises(fs.InputError, match="queries has 1 rows for 2 questions"):
-        fs.select_many(index, ["a?", "b?"], queries=np.eye(3)[:1], budget=2)
-    assert fs.select_many(index, [], queries=np.eye(3)[:0], budget=2) == []
+        fs.select_many(three_frame_index(), ["a?", "b?"], queries=np.eye(3)[:1], budget=2)
+
+
+def test_select_many_without_questions_is_empty():
+    assert fs.select_many(three_frame_index(), [], queries=np.eye(3)[:0], budget=2) == []
 
 
 def small_evidence():
     return fs.Evidence([0.0, 1.0, 2.0], 3.0, np.eye(3), [1.0, 0.5, 0.2])
 
 
-def test_unknown_selector_lists_the_known():
+def test_unknown_selector_lists_all_selectors():
     with pytest.raises(fs.UnknownName, match=r"no selector 'best'; known are gcr, uniform, topk, mmr, "):
         fs.select_frames(small_evidence(), budget=2, method="best")
 
 
 @pytest.mark.parametrize("budget", [0, -1, 2.0, "4", None, True])
 def test_budget_must_be_a_whole_number(budget):
-    with pytest.raises(fs.BudgetError, match="it must be a whole number of at least 1"):
+    with pytest.raises(fs.BudgetError, match="expected a whole number of at least 1"):
         fs.select_frames(small_evidence(), budget=budget)
 
 
-def test_numpy_whole_numbers_are_budgets():
+def test_numpy_integers_are_budgets():
     assert len(fs.select_frames(small_evidence(), budget=np.int64(2))) == 2
 
 
-@pytest.mark.parametrize(
-    ("method", "options", "message"),
-    [
-        ("uniform", {"convention": "random"}, "expected one of centres, ends, interior"),
-        ("uniform", {"step": 2}, "uniform has no option 'step'; it knows convention = 'centres'"),
-        ("topk", {"k": 2}, "topk has no option 'k'; it knows none"),
-        ("mmr", {"weight": 2.0}, "weight is 2.0; expected a number from 0 to 1"),
-        ("aks", {"depth": -1}, "depth is -1; expected a whole number of at least 0"),
-        ("aks", {"t1": "high"}, "t1 is 'high'; expected a finite number"),
-        ("bolt", {"alpha": 0}, "alpha is 0; expected a number above 0"),
-        ("q-frame", {"logs": 1}, "logs is 1; expected True or False"),
-        ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
-        ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
-        ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
-        ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
-    ],
-)
-def test_options_are_checked(method, options, message):
-    with pytest.raises(fs.OptionError, match=message):
-        fs.select_frames(small_evidence(), budget=2, method=method, **options)
+INVALID_OPTIONS = [
+    ("uniform", {"convention": "random"}, "expected one of centres, ends, interior"),
+    ("uniform", {"step": 2}, "uniform has no option 'step'; expected one of convention = 'centres'"),
+    ("topk", {"k": 2}, "topk has no option 'k'; it has none"),
+    ("mmr", {"weight": 2.0}, "weight is 2.0; expected a number from 0 to 1"),
+    ("aks", {"depth": -1}, "depth is -1; expected a whole number of at least 0"),
+    ("aks", {"t1": "high"}, "t1 is 'high'; expected a finite number"),
+    ("bolt", {"alpha": 0}, "alpha is 0; expected a number above 0"),
+    ("q-frame", {"logs": 1}, "logs is 1; expected True or False"),
+    ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
+    ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
+    ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
+    ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
+]
 
 
-def test_selectors_of_other_packages_join_by_entry_point(monkeypatch):
+def test_invalid_options_are_rejected():
+    for method, options, message in INVALID_OPTIONS:
+        with pytest.raises(fs.OptionError, match=message):
+            fs.select_frames(small_evidence(), budget=2, method=method, **options)
+
+
+def test_entry_points_add_selectors(monkeypatch):
     def last(evidence, budget, *, skip=0):
         """The last frames."""
-        from framesift.selection.result_builders import selection_of
-
         count = len(evidence)
-        chosen = range(count - skip - min(budget, count - skip), count - skip)
-        return selection_of(evidence, budget, "last", chosen, "context", {"skip": skip})
+        indices = range(count - skip - min(budget, count - skip), count - skip)
+        return build_selection(evidence, budget, "last", indices, "context", {"skip": skip})
 
     class Entry:
         name = "last"
@@ -195,32 +203,32 @@ def test_selectors_of_other_packages_join_by_entry_point(monkeypatch):
             return last
 
     monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()] if group == "framesift.selectors" else [])
-    registry._all.cache_clear()
+    registry._all_selectors.cache_clear()
     try:
         assert fs.selectors()["last"].summary == "The last frames."
         assert fs.select_frames(small_evidence(), budget=2, method="last", skip=1).indices == [0, 1]
-        with pytest.raises(fs.OptionError, match="it knows skip = 0"):
+        with pytest.raises(fs.OptionError, match="expected one of skip = 0"):
             fs.select_frames(small_evidence(), budget=2, method="last", jump=1)
     finally:
-        registry._all.cache_clear()
+        registry._all_selectors.cache_clear()
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5]), min_size=1, max_size=40), st.data())
-def test_ranking_finds_the_best_of_any_stretch(scores, data):
+def test_ranking_finds_the_best_of_any_range(scores, data):
     lo = data.draw(st.integers(0, len(scores) - 1))
     hi = data.draw(st.integers(lo + 1, len(scores)))
     count = data.draw(st.integers(1, 4))
     ranking = Ranking(np.array(scores))
     at = np.array([lo]), np.array([hi])
-    assert ranking.best(*at).tolist() == [max(range(lo, hi), key=lambda i: (scores[i], -i))]
+    assert ranking.best_in_ranges(*at).tolist() == [max(range(lo, hi), key=lambda i: (scores[i], -i))]
     best = sorted(scores[lo:hi], reverse=True)[:count]
     assert ranking.top_mean(*at, count) == pytest.approx([sum(best) / len(best)])
 
 
-def test_short_event_takes_the_frame_nearest_its_middle():
+def test_event_between_frames_gets_the_nearest_frame():
     times = np.array([0.0, 1.0, 2.0, 3.0])
     starts = np.array([0.2, 1.4, 1.55, 2.9, 3.2])
     ends = np.array([0.4, 1.6, 1.65, 3.0, 3.4])
-    lo, hi = event_frames(times, starts, ends)
-    # The second event's middle lies half-way between two frames: the earlier one.
+    lo, hi = event_frame_ranges(times, starts, ends)
+    # The middle of the second event is equally far from two frames: the earlier one.
     assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == [(0, 1), (1, 2), (2, 3), (3, 4), (3, 4)]

@@ -1,4 +1,4 @@
-"""WFS-SB against a literal reading: the wavelet as sums, the peaks by walking, MMR by trying every frame."""
+"""WFS-SB against a reference implementation: the wavelet as sums, peaks by scanning, MMR over every frame."""
 
 import itertools
 import math
@@ -9,8 +9,8 @@ import pytest
 
 import framesift as fs
 from framesift.selection.wfs_sb import boundaries, coarsest_detail
-from helpers.curves import LONG, curve, long, picked, small, video
-from helpers.gcr_reference import TIE, above, dot, first_best, ranked
+from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
+from helpers.gcr_reference import TIE_TOLERANCE, above, dot, first_best, ranked
 
 pywt = pytest.importorskip("pywt", reason="pywt comes with framesift[peers]")
 pytest.importorskip("scipy", reason="scipy comes with framesift[peers]")
@@ -35,7 +35,7 @@ def rebuilt(half, taps):
     return whole[6 : 6 + 2 * len(half) - 6]
 
 
-def literal_detail(x):
+def reference_detail(x):
     most = math.floor(math.log2(len(x) / 7)) if len(x) >= 7 else 0
     level = min(max(math.floor(math.log2(len(x)) - 3), 1), max(most, 0))
     if level < 1:
@@ -50,26 +50,26 @@ def literal_detail(x):
     return out
 
 
-def literal_peaks(x):
-    swing = [abs(v) for v in literal_detail(x)]
-    n, span = len(swing), max(swing) - min(swing)
-    if span <= TIE:
+def reference_peaks(x):
+    detail = [abs(v) for v in reference_detail(x)]
+    n, span = len(detail), max(detail) - min(detail)
+    if span <= TIE_TOLERANCE:
         return []
-    mean = sum(swing) / n
-    tall = mean + 0.5 * math.sqrt(sum((v - mean) ** 2 for v in swing) / n)
+    mean = sum(detail) / n
+    tall = mean + 0.5 * math.sqrt(sum((v - mean) ** 2 for v in detail) / n)
     peaks = []
     for i in range(1, n - 1):  # the middle of a plateau that falls on both sides
         j = i
-        while j < n - 1 and abs(swing[j + 1] - swing[i]) <= TIE:
+        while j < n - 1 and abs(detail[j + 1] - detail[i]) <= TIE_TOLERANCE:
             j += 1
-        rises, falls = above(swing[i], swing[i - 1]), j < n - 1 and above(swing[j], swing[j + 1])
-        if rises and falls and swing[i] >= tall:
+        rises, falls = above(detail[i], detail[i - 1]), j < n - 1 and above(detail[j], detail[j + 1])
+        if rises and falls and detail[i] >= tall:
             peaks.append((i + j) // 2)
     kept = []
-    for p in ranked(peaks, lambda p: swing[p]):
+    for p in ranked(peaks, lambda p: detail[p]):
         if all(abs(p - q) >= max(5, 0.02 * n) for q in kept):
             kept.append(p)
-    return sorted(p for p in kept if prominence(swing, p) >= 0.05 * span)
+    return sorted(p for p in kept if prominence(detail, p) >= 0.05 * span)
 
 
 def prominence(x, p):
@@ -84,28 +84,28 @@ def prominence(x, p):
     return x[p] - max(bases)
 
 
-def literal(scores, frames, budget):
+def reference(scores, frames, budget):
     n = len(scores)
     size = min(budget, n)
     if n <= budget:
         return list(range(n))
     best = sorted(range(n), key=lambda i: (-scores[i], i))[:size]
-    peaks = literal_peaks(scores)
+    peaks = reference_peaks(scores)
     if not peaks:
         chosen = [(2 * k + 1) * n // (2 * (size // 2)) for k in range(size // 2)]
         return sorted(chosen + [i for i in best if i not in chosen][: size - size // 2])
     edges = [0, *peaks, n]
     segments = [list(range(a, b)) for a, b in itertools.pairwise(edges)]
-    worth = [importance([scores[i] for i in segment], scores) for segment in segments]
+    importances = [importance([scores[i] for i in segment], scores) for segment in segments]
     if len(segments) > 3:
-        mean = sum(worth) / len(worth)
-        least = max(0.05, mean - 1.2 * math.sqrt(sum((w - mean) ** 2 for w in worth) / len(worth)))
-        keep = [k for k, w in enumerate(worth) if not above(least, w)] or list(range(len(worth)))
-        segments, worth = [segments[k] for k in keep], [worth[k] for k in keep]
-    total = sum(math.exp(w) for w in worth)
-    exact = [size * math.exp(w) / total for w in worth]
-    share = [math.floor(e + TIE) for e in exact]
-    for k in ranked(range(len(share)), lambda k: exact[k] - math.floor(exact[k] + TIE))[: size - sum(share)]:
+        mean = sum(importances) / len(importances)
+        least = max(0.05, mean - 1.2 * math.sqrt(sum((w - mean) ** 2 for w in importances) / len(importances)))
+        keep = [k for k, w in enumerate(importances) if not above(least, w)] or list(range(len(importances)))
+        segments, importances = [segments[k] for k in keep], [importances[k] for k in keep]
+    total = sum(math.exp(w) for w in importances)
+    exact = [size * math.exp(w) / total for w in importances]
+    share = [math.floor(e + TIE_TOLERANCE) for e in exact]
+    for k in ranked(range(len(share)), lambda k: exact[k] - math.floor(exact[k] + TIE_TOLERANCE))[: size - sum(share)]:
         share[k] += 1
     chosen = []
     for segment, quota in zip(segments, share, strict=True):
@@ -133,54 +133,53 @@ def by_mmr(scores, frames, pool, chosen, size):
     return chosen
 
 
-@small
-def test_as_described(kind, count, budget):
-    evidence = video(kind, count)
-    expected = literal(curve(kind, count).tolist(), evidence.frames.tolist(), budget)
-    assert picked(evidence, budget, "wfs-sb") == expected
+def test_matches_the_reference_on_small_cases():
+    for kind, count, budget in SMALL_CASES:
+        evidence = curve_evidence(kind, count)
+        expected = reference(curve(kind, count).tolist(), evidence.frames.tolist(), budget)
+        assert select_indices(evidence, budget, "wfs-sb") == expected, (kind, count, budget)
 
 
 @pytest.mark.parametrize("kind", ["random", "smooth", "spiky"])
-@pytest.mark.parametrize("seed", range(4))
-def test_as_described_on_many_segments(kind, seed):
-    evidence = video(kind, 400, seed=seed)
-    expected = literal(curve(kind, 400, seed).tolist(), evidence.frames.tolist(), 16)
-    selection = fs.select_frames(evidence, budget=16, method="wfs-sb")
-    assert selection.trace["peaks"] and selection.indices == expected
+def test_matches_the_reference_on_many_segments(kind):
+    for seed in range(4):
+        evidence = curve_evidence(kind, 400, seed=seed)
+        expected = reference(curve(kind, 400, seed).tolist(), evidence.frames.tolist(), 16)
+        selection = fs.select_frames(evidence, budget=16, method="wfs-sb")
+        assert selection.trace["peaks"] and selection.indices == expected, seed
 
 
-@long
-def test_as_described_on_a_long_video(kind):
-    evidence = video(kind, LONG, dim=3)
-    assert picked(evidence, 16, "wfs-sb") == literal(curve(kind, LONG).tolist(), evidence.frames.tolist(), 16)
+@pytest.mark.parametrize("kind", KINDS)
+def test_matches_the_reference_on_a_long_video(kind):
+    evidence = curve_evidence(kind, LONG, dim=3)
+    assert select_indices(evidence, 16, "wfs-sb") == reference(curve(kind, LONG).tolist(), evidence.frames.tolist(), 16)
 
 
-@long
-@pytest.mark.parametrize("count", [7, 16, 100, 1001, 5000])
-def test_detail_is_that_of_the_sums(kind, count):
-    scores = curve(kind, count)
-    np.testing.assert_allclose(coarsest_detail(scores), literal_detail(scores.tolist()), atol=1e-12)
+@pytest.mark.parametrize("kind", KINDS)
+def test_wavelet_detail_matches_the_reference(kind):
+    for count in (7, 16, 100, 1001, 5000):
+        scores = curve(kind, count)
+        np.testing.assert_allclose(coarsest_detail(scores), reference_detail(scores.tolist()), atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_peaks_are_those_of_scipy_where_none_are_equal(seed):
+def test_peaks_equal_scipys_when_no_heights_are_equal():
     from scipy.signal import find_peaks
 
-    scores = curve("random", 800, seed)
-    swing = np.abs(coarsest_detail(scores))
-    expected, _ = find_peaks(
-        swing, height=swing.mean() + 0.5 * swing.std(), distance=16, prominence=0.05 * np.ptp(swing)
-    )
-    assert boundaries(scores) == expected.tolist()
+    for seed in range(20):
+        scores = curve("random", 800, seed)
+        detail = np.abs(coarsest_detail(scores))
+        height, prominence = detail.mean() + 0.5 * detail.std(), 0.05 * np.ptp(detail)
+        expected, _ = find_peaks(detail, height=height, distance=16, prominence=prominence)
+        assert boundaries(scores) == expected.tolist(), seed
 
 
-def test_without_peaks_half_is_uniform_and_half_is_best():
+def test_without_peaks_half_is_uniform_and_half_is_most_relevant():
     scores = np.full(100, 0.1)
     evidence = fs.Evidence(np.arange(100.0), 100.0, np.eye(100), np.ones(100), scores=scores)
-    assert picked(evidence, 5, "wfs-sb") == [0, 1, 2, 25, 75]
+    assert select_indices(evidence, 5, "wfs-sb") == [0, 1, 2, 25, 75]
 
 
-def test_missing_packages_name_the_extra(monkeypatch):
+def test_missing_package_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pywt", None)
     with pytest.raises(fs.MissingExtra, match=r"pip install 'framesift\[peers\]'"):
-        fs.select_frames(video("random", 100), budget=4, method="wfs-sb")
+        fs.select_frames(curve_evidence("random", 100), budget=4, method="wfs-sb")

@@ -1,4 +1,4 @@
-"""The records check themselves, and a Selection travels as JSON."""
+"""Validation of the records, and JSON serialisation of a Selection."""
 
 import copy
 
@@ -26,67 +26,67 @@ def test_relevance_is_the_cosine_with_the_query():
     assert evidence().relevance == pytest.approx([0.5**0.5, 0.5**0.5, 0.0])
 
 
-def test_own_scores_take_the_place_of_cosines():
-    made = evidence(scores=[3.0, 1.0, 2.0], event_scores=[9.0], event_features=None)
-    assert made.relevance.tolist() == [3.0, 1.0, 2.0]
-    assert made.event_relevance.tolist() == [9.0]
+def test_given_scores_replace_cosines():
+    record = evidence(scores=[3.0, 1.0, 2.0], event_scores=[9.0], event_features=None)
+    assert record.relevance.tolist() == [3.0, 1.0, 2.0]
+    assert record.event_relevance.tolist() == [9.0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"times_s": [0.0, 1.0]}, r"times_s has shape \(2,\) for 3 frames"),
-        ({"times_s": [0.0, 2.0, 1.0]}, r"times_s\[2\] = 1.0 does not come after 2.0"),
-        ({"times_s": [0.0, 1.0, 1.0]}, "expected ascending times"),
-        ({"times_s": [-1.0, 1.0, 2.0]}, r"times_s\[0\] = -1.0 lies outside the video"),
-        ({"times_s": [0.0, 1.0, 9.0]}, r"times_s\[2\] = 9.0 lies outside the video; expected 0 to 3.0"),
-        ({"times_s": [0.0, np.nan, 2.0]}, r"times_s\[1\] is not finite"),
-        ({"times_s": ["a", "b", "c"]}, "can't be read as numbers"),
-        ({"duration_s": 0.0}, "duration_s is 0.0; expected a positive number"),
-        ({"duration_s": float("inf")}, "expected a positive number of seconds"),
-        ({"times_s": [], "frames": np.zeros((0, 3))}, "no frame to choose from"),
-        ({"query": [1.0, 1.0]}, "query has 2 dimensions; the frames have 3"),
-        ({"query": np.eye(3)}, r"query has shape \(3, 3\); expected \(3,\)"),
-        ({"query": [0.0, 0.0, 0.0]}, r"query\[0\] is all zeros"),
-        ({"visual_demand": 1.2}, "visual_demand is 1.2; expected a number from 0"),
-        ({"visual_demand": float("nan")}, "visual_demand is nan"),
-        ({"event_features": None}, "1 events came without event_features"),
-        ({"event_features": np.eye(3)}, "event_features has 3 rows for 1 events"),
-        ({"event_features": [[0.0, 0.0, 0.0]]}, r"event_features\[0\] is all zeros"),
-        ({"scores": [1.0]}, r"scores has shape \(1,\); expected \(3,\)"),
-        ({"scores": [1.0, np.inf, 0.0]}, r"scores\[1\] is not finite"),
-    ],
-)
-def test_evidence_refuses_what_it_cannot_use(changes, message):
-    with pytest.raises(fs.InputError, match=message):
-        evidence(**changes)
+INVALID_EVIDENCE = [
+    ({"times_s": [0.0, 1.0]}, r"times_s has shape \(2,\) for 3 frames"),
+    ({"times_s": [0.0, 2.0, 1.0]}, r"times_s\[2\] = 1.0 is not after 2.0"),
+    ({"times_s": [0.0, 1.0, 1.0]}, "expected ascending times"),
+    ({"times_s": [-1.0, 1.0, 2.0]}, r"times_s\[0\] = -1.0 is outside the video"),
+    ({"times_s": [0.0, 1.0, 9.0]}, r"times_s\[2\] = 9.0 is outside the video; expected 0 to 3.0"),
+    ({"times_s": [0.0, np.nan, 2.0]}, r"times_s\[1\] is not finite"),
+    ({"times_s": ["a", "b", "c"]}, "can't be read as numbers"),
+    ({"duration_s": 0.0}, "duration_s is 0.0; expected a positive number"),
+    ({"duration_s": float("inf")}, "expected a positive number of seconds"),
+    ({"times_s": [], "frames": np.zeros((0, 3))}, "there is no candidate frame"),
+    ({"query": [1.0, 1.0]}, "query has 2 dimensions; the frames have 3"),
+    ({"query": np.eye(3)}, r"query has shape \(3, 3\); expected \(3,\)"),
+    ({"query": [0.0, 0.0, 0.0]}, r"query\[0\] is all zeros"),
+    ({"visual_demand": 1.2}, "visual_demand is 1.2; expected a number from 0"),
+    ({"visual_demand": float("nan")}, "visual_demand is nan"),
+    ({"event_features": None}, "1 events have no event_features"),
+    ({"event_features": np.eye(3)}, "event_features has 3 rows for 1 events"),
+    ({"event_features": [[0.0, 0.0, 0.0]]}, r"event_features\[0\] is all zeros"),
+    ({"scores": [1.0]}, r"scores has shape \(1,\); expected \(3,\)"),
+    ({"scores": [1.0, np.inf, 0.0]}, r"scores\[1\] is not finite"),
+]
+
+
+def test_invalid_evidence_is_rejected():
+    for changes, message in INVALID_EVIDENCE:
+        with pytest.raises(fs.InputError, match=message):
+            evidence(**changes)
 
 
 def test_small_overrun_of_the_last_frame_is_clipped():
     assert evidence(times_s=[0.0, 1.0, 2.04], duration_s=2.0).times_s.tolist() == [0.0, 1.0, 2.0]
 
 
-def test_events_may_be_awkward():
+def test_events_are_clipped_to_the_video():
     events = [
         fs.Event(2.5, 9.0, "past the end"),
         fs.Event(1.0, 1.0, "no length"),
         fs.Event(-2.0, 0.5, "before the start"),
-        fs.Event(5.0, 6.0, "wholly outside"),
+        fs.Event(5.0, 6.0, "outside"),
         fs.Event(0.0, 3.0, ""),
     ]
-    made = evidence(events=events, event_features=np.ones((5, 3)))
-    assert [(e.start_s, e.end_s) for e in made.events] == [(2.5, 3.0), (1.0, 1.0), (0.0, 0.5), (0.0, 3.0)]
-    assert made.events_outside == 1
-    assert made.event_positions == (0, 1, 2, 4)
-    assert len(made.event_features) == len(made.event_relevance) == 4
+    record = evidence(events=events, event_features=np.ones((5, 3)))
+    assert [(e.start_s, e.end_s) for e in record.events] == [(2.5, 3.0), (1.0, 1.0), (0.0, 0.5), (0.0, 3.0)]
+    assert record.events_outside == 1
+    assert record.event_positions == (0, 1, 2, 4)
+    assert len(record.event_features) == len(record.event_relevance) == 4
 
 
-def test_evidence_can_do_without_events():
-    made = evidence(events=[], event_features=None)
-    assert made.events == () and made.event_relevance.shape == (0,)
+def test_evidence_needs_no_events():
+    record = evidence(events=[], event_features=None)
+    assert record.events == () and record.event_relevance.shape == (0,)
 
 
-def test_evidence_leaves_the_callers_arrays_alone():
+def test_evidence_does_not_modify_its_input():
     frames, times = np.eye(3) * 2, np.array([0.0, 1.0, 3.5])
     evidence(frames=frames, times_s=times)
     assert frames[0, 0] == 2.0 and times[2] == 3.5
@@ -94,7 +94,7 @@ def test_evidence_leaves_the_callers_arrays_alone():
 
 
 @pytest.mark.parametrize("times", [(2.0, 1.0), (float("nan"), 1.0), (0.0, float("inf"))])
-def test_event_refuses_impossible_times(times):
+def test_event_with_invalid_times_is_rejected(times):
     with pytest.raises(fs.InputError, match="event 'x'"):
         fs.Event(*times, "x")
 
@@ -110,7 +110,7 @@ def test_event_refuses_impossible_times(times):
         ([], ()),
     ],
 )
-def test_option_letters_and_empty_options_go(options, valid):
+def test_option_letters_and_empty_options_are_removed(options, valid):
     assert fs.Question("What is it?", options).valid_options == valid
 
 
@@ -119,7 +119,7 @@ def test_query_text_is_the_stem_and_all_valid_options():
 
 
 @pytest.mark.parametrize(("text", "options"), [("  ", ()), ("What?", "a dog")])
-def test_question_refuses_nonsense(text, options):
+def test_invalid_question_is_rejected(text, options):
     with pytest.raises(fs.InputError):
         fs.Question(text, options)
 
@@ -135,17 +135,17 @@ def test_selection_is_chronological():
     assert selection().times_s == [2.0, 7.000000001]
 
 
-def test_selection_survives_json():
-    made = selection()
-    assert fs.Selection.from_json(made.to_json()) == made
-    assert fs.Selection.from_dict(made.to_dict()) == made
+def test_selection_json_round_trip_is_lossless():
+    record = selection()
+    assert fs.Selection.from_json(record.to_json()) == record
+    assert fs.Selection.from_dict(record.to_dict()) == record
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "no selection of ours"),
+        ("[]", "this is not a selection"),
         ('{"schema": "other"}', "schema is 'other'"),
         ('{"schema": "framesift.selection/1"}', "damaged"),
         (
@@ -154,7 +154,7 @@ def test_selection_survives_json():
         ),
     ],
 )
-def test_damaged_selection_is_named(text, message):
+def test_invalid_selection_json_is_rejected(text, message):
     with pytest.raises(fs.InputError, match=message):
         fs.Selection.from_json(text)
 
@@ -165,7 +165,7 @@ def test_selection_prints_itself_as_a_table():
     assert lines[1].split()[:3] == ["0:00:02.000", "ground", "0.333"]
 
 
-def test_slot_refuses_an_unknown_role():
+def test_slot_with_unknown_role_is_rejected():
     with pytest.raises(fs.InputError, match="role is 'star'; expected one of ground, visual, context, refined"):
         fs.Slot(0, 0.0, "star", 0.0)
 
@@ -180,15 +180,15 @@ def test_slot_refuses_an_unknown_role():
         (-0.5, "-0:00:00.500"),
     ],
 )
-def test_clock_reads_like_a_player(time_s, shown):
+def test_clock_formats_hours_minutes_seconds(time_s, shown):
     assert clock(time_s) == shown
 
 
-def test_visual_demand_is_a_float_that_survives_copying():
+def test_visual_demand_can_be_copied():
     demand = copy.deepcopy(fs.VisualDemand(0.8, "visual", ["visual: colour"]))
     assert demand == 0.8 and demand.kind == "visual" and demand.cues == ("visual: colour",)
 
 
-def test_answer_knows_its_letter():
+def test_answer_letter_follows_from_the_choice():
     assert fs.Answer("blue", choice=2).letter == "C"
     assert fs.Answer("no idea", parsed=False).letter is None

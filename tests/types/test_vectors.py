@@ -1,4 +1,4 @@
-"""Unit rows: what they accept, and the bounds the selectors lean on."""
+"""Unit rows: validation, and the error bounds the selectors rely on."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.types.vectors import TIE, UnitRows, row_products, settle, unit_rows
+from framesift.types.vectors import TIE_TOLERANCE, UnitRows, dot_products, merge_ties, unit_rows
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -22,11 +22,11 @@ def test_unit_float32_rows_are_not_copied():
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1.0, 1e30, 1e300])
-def test_size_of_a_row_does_not_matter(scale):
+def test_rows_of_any_magnitude_are_normalised(scale):
     assert unit_rows(np.array([[3.0, 4.0]]) * scale, "frames") == pytest.approx(np.array([[0.6, 0.8]]))
 
 
-def test_float16_and_whole_numbers_are_taken():
+def test_float16_and_integers_are_accepted():
     for dtype in (np.float16, np.int32, np.uint8):
         assert unit_rows(np.array([[3, 4]], dtype=dtype), "frames") == pytest.approx(np.array([[0.6, 0.8]]))
 
@@ -35,7 +35,7 @@ def test_float16_and_whole_numbers_are_taken():
     ("rows", "message"),
     [
         ([[1.0, 0.0], [0.0, 0.0]], r"frames\[1\] is all zeros"),
-        ([[1.0, 0.0], [np.nan, 1.0]], r"frames\[1\] holds a value that is not finite"),
+        ([[1.0, 0.0], [np.nan, 1.0]], r"frames\[1\] has a value that is not finite"),
         ([1.0, 2.0], r"shape \(2,\); expected \(rows, dimensions\)"),
         (np.zeros((2, 0)), r"shape \(2, 0\)"),
         ([["a", "b"]], "can't be read as an array of numbers"),
@@ -43,18 +43,18 @@ def test_float16_and_whole_numbers_are_taken():
         ([[1.0], [1.0, 2.0]], "can't be read as an array of numbers"),
     ],
 )
-def test_rows_that_are_no_directions_are_refused(rows, message):
+def test_invalid_rows_are_rejected(rows, message):
     with pytest.raises(fs.InputError, match=message):
         unit_rows(rows, "frames")
 
 
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.integers(1, 300), st.integers(1, 40))
-def test_rough_products_stay_within_their_error(seed, dim, count):
+def test_float32_products_are_within_the_error_bound(seed, dim, count):
     rng = np.random.default_rng(seed)
     rows = UnitRows(rng.standard_normal((count, dim)) * rng.choice([1e-3, 1.0, 1e3], (count, dim)))
     exact = rows.rows.astype(np.float64) @ rows.rows.astype(np.float64).T
-    assert np.abs(rows.rough @ rows.rough.T - exact).max() <= rows.rough_error
+    assert np.abs(rows.float32_rows @ rows.float32_rows.T - exact).max() <= rows.float32_error
 
 
 @settings(max_examples=100, deadline=None)
@@ -62,47 +62,47 @@ def test_rough_products_stay_within_their_error(seed, dim, count):
 def test_products_in_blocks_equal_one_product(seed, count):
     rng = np.random.default_rng(seed)
     rows, others = rng.standard_normal((count, 5)).astype(np.float32), rng.standard_normal((3, 5))
-    assert row_products(rows, others) == pytest.approx(rows.astype(np.float64) @ others.T, abs=1e-12)
+    assert dot_products(rows, others) == pytest.approx(rows.astype(np.float64) @ others.T, abs=1e-12)
 
 
 @pytest.mark.parametrize("count", [1, 2, 256, 257, 258, 513])
-def test_steps_are_one_minus_the_cosine_with_the_next_row(count):
+def test_step_distance_is_one_minus_the_cosine_with_the_next_row(count):
     rows = UnitRows(np.random.default_rng(0).standard_normal((count, 7)))
     expected = [1.0 - float(rows.rows[k] @ rows.rows[k + 1]) for k in range(count - 1)]
-    assert rows.steps == pytest.approx(np.array(expected), abs=1e-12)
+    assert rows.step_distances == pytest.approx(np.array(expected), abs=1e-12)
 
 
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.integers(1, 80), st.integers(2, 12), st.floats(0.0, 2.0))
-def test_no_row_of_a_shot_comes_closer_than_its_limit(seed, count, dim, noise):
+def test_no_row_of_a_shot_exceeds_its_cosine_bound(seed, count, dim, noise):
     rng = np.random.default_rng(seed)
     shot = np.sort(rng.integers(0, max(1, count // 10) + 1, count))
     rows = UnitRows(rng.standard_normal((count + 1, dim))[shot] + noise * rng.standard_normal((count, dim)))
     target = unit_rows(rng.standard_normal((1, dim)), "target")
-    near_centre = (rows.shots.centres @ target[0].astype(np.float32)) + rows.rough_error
-    limits = rows.shots.limits(near_centre)[rows.shots.of_row]
-    assert (rows.products(target)[:, 0] <= limits + 1e-9).all()
+    centre_cosines = (rows.shots.centres @ target[0].astype(np.float32)) + rows.float32_error
+    bounds = rows.shots.max_cosines(centre_cosines)[rows.shots.shot_of_row]
+    assert (rows.products(target)[:, 0] <= bounds + 1e-9).all()
 
 
-def test_settle_joins_numbers_within_a_tie_and_no_others():
-    values = np.array([0.5, 0.5 + TIE / 4, 0.25, 0.5 + 1e-9, 0.5 - TIE / 4])
-    settled = settle(values)
-    assert len({settled[0], settled[1], settled[4]}) == 1
-    assert settled[2] == 0.25
-    assert settled[3] > settled[0]
+def test_merge_ties_merges_only_numbers_within_the_tolerance():
+    values = np.array([0.5, 0.5 + TIE_TOLERANCE / 4, 0.25, 0.5 + 1e-9, 0.5 - TIE_TOLERANCE / 4])
+    merged = merge_ties(values)
+    assert len({merged[0], merged[1], merged[4]}) == 1
+    assert merged[2] == 0.25
+    assert merged[3] > merged[0]
 
 
 @given(st.lists(st.floats(-1, 1), max_size=30))
-def test_settle_moves_nothing_far_and_keeps_the_order(values):
-    settled = settle(values)
-    assert np.abs(settled - np.array(values)).max(initial=0.0) <= TIE * max(len(values), 1)
+def test_merge_ties_preserves_values_and_order(values):
+    merged = merge_ties(values)
+    assert np.abs(merged - np.array(values)).max(initial=0.0) <= TIE_TOLERANCE * max(len(values), 1)
     order = np.argsort(values, kind="stable")
-    assert (np.diff(settled[order]) >= 0).all()
+    assert (np.diff(merged[order]) >= 0).all()
 
 
-def test_a_part_shares_the_rows_of_the_whole():
+def test_part_shares_the_memory_of_the_whole():
     whole = UnitRows(np.eye(5, dtype=np.float32))
     part = whole.part(1, 4)
     assert len(part) == 3 and part.dim == 5
-    assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.rough, whole.rough)
-    assert part.steps.tolist() == UnitRows(whole.rows[1:4]).steps.tolist()
+    assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32_rows, whole.float32_rows)
+    assert part.step_distances.tolist() == UnitRows(whole.rows[1:4]).step_distances.tolist()

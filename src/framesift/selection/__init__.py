@@ -1,5 +1,6 @@
-"""Choosing frames: arrays in, a Selection out. No files, no models."""
+"""Frame selection on arrays: evidence in, a Selection out. No files, no models."""
 
-from framesift.selection.registry import Selector, select_frames, selectors
+from framesift.selection.registry import select_frames, selectors
+from framesift.selection.selector import Selector
 
 __all__ = ["Selector", "select_frames", "selectors"]

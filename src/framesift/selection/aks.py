@@ -1,65 +1,65 @@
-"""AKS: split the video where nothing stands out, take the best of each part.
+"""AKS: split the video where no frames stand out, take the best of each part.
 
 Tang et al., "Adaptive Keyframe Sampling for Long Video Understanding", CVPR 2025.
 """
 
-from framesift.selection.gcr.ground import min_max
-from framesift.selection.ranking import Ranking
-from framesift.selection.registry import Selector
-from framesift.selection.result_builders import selection_of, with_trace
-from framesift.selection.sampling import next_best
+from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.scores import Ranking, min_max
+from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number, check_whole
 from framesift.types import Evidence, Selection
-from framesift.types.vectors import TIE, Array
+from framesift.types.vectors import TIE_TOLERANCE, Array
 
 
 def aks(evidence: Evidence, budget: int, *, t1: float = 0.8, t2: float = -100.0, depth: int = 5) -> Selection:
     """Halve the video until a part's best frames stand out, then take each part's share of the budget from its best.
 
     Input: relevance, min–max normalised. Cost: a partition per part, O(N · depth).
-    t1: a part is kept whole when the mean of its B largest scores exceeds its mean by more than this; t2: and its
-    standard deviation exceeds this; depth: halvings at most. A part kept at depth d gives its int(B / 2^d) best frames.
+    t1: a part is not split further when the mean of its B largest scores exceeds its mean by more than this; t2: and
+    its standard deviation exceeds this; depth: the largest number of halvings. A part at depth d gives its int(B / 2^d)
+    best frames.
 
-    Differs: the depth is at most floor(log2 B) and what is still short comes from the next best scores, because the
+    Differs: the depth is at most floor(log2 B), and missing frames come from the next best scores, because the
     original gives a part of B < 32 no frame at all and its evaluation then falls back to uniform.
     """
     t1, t2 = check_number("t1", t1), check_number("t2", t2)
-    deepest = min(check_whole("depth", depth), budget.bit_length() - 1)
+    max_depth = min(check_whole("depth", depth), budget.bit_length() - 1)
     ranking = Ranking(evidence.relevance)
     if len(evidence) <= budget:
-        parts, chosen = [(0, len(evidence), 0)], list(range(len(evidence)))
+        parts, indices = [(0, len(evidence), 0)], list(range(len(evidence)))
     else:
-        parts = split(min_max(evidence.relevance), budget, t1=t1, t2=t2, deepest=deepest)
-        chosen = []
+        parts = split(min_max(evidence.relevance), budget, t1=t1, t2=t2, max_depth=max_depth)
+        indices = []
         for start, stop, level in parts:
-            chosen += (start + ranking.rank[start:stop].argsort()[: budget >> level]).tolist()
-        chosen = next_best(ranking, chosen, budget)
+            indices += (start + ranking.rank[start:stop].argsort()[: budget >> level]).tolist()
+        indices = fill_by_relevance(ranking, indices, budget)
     options = {"t1": t1, "t2": t2, "depth": depth}
-    selection = selection_of(evidence, budget, "aks", chosen, "visual", options)
+    selection = build_selection(evidence, budget, "aks", indices, "visual", options)
     rows = [{"first": a, "last": b - 1, "depth": level} for a, b, level in parts if b > a]
-    return with_trace(selection, parts=rows)
+    return add_to_trace(selection, parts=rows)
 
 
-def split(scores: Array, budget: int, *, t1: float, t2: float, deepest: int) -> list[tuple[int, int, int]]:
-    """The parts that are kept, as (start, stop, depth), in order of time. scores (N,) from 0 to 1."""
+def split(scores: Array, budget: int, *, t1: float, t2: float, max_depth: int) -> list[tuple[int, int, int]]:
+    """The final parts as (start, stop, depth), in order of time. scores (N,) from 0 to 1."""
     parts: list[tuple[int, int, int]] = []
-    open_parts = [(0, len(scores), 0)]
-    while open_parts:
-        start, stop, level = open_parts.pop()
-        if level == deepest or stop == start or _stands_out(scores[start:stop], budget, t1, t2):
+    pending = [(0, len(scores), 0)]
+    while pending:
+        start, stop, level = pending.pop()
+        if level == max_depth or stop == start or _stands_out(scores[start:stop], budget, t1, t2):
             parts.append((start, stop, level))
             continue
         middle = start + (stop - start) // 2
-        open_parts += [(middle, stop, level + 1), (start, middle, level + 1)]
+        pending += [(middle, stop, level + 1), (start, middle, level + 1)]
     return parts
 
 
 def _stands_out(part: Array, budget: int, t1: float, t2: float) -> bool:
     place = max(len(part) - budget, 0)
     best = part if place == 0 else part[part.argpartition(place)[place:]]
-    return bool(best.mean() - part.mean() > t1 + TIE and part.std() > t2 + TIE)
+    return bool(best.mean() - part.mean() > t1 + TIE_TOLERANCE and part.std() > t2 + TIE_TOLERANCE)
 
 
 SELECTOR = Selector.of(
-    "aks", aks, "halve the video until something stands out, take the best of each part", paper="Tang et al., CVPR 2025"
+    "aks", aks, "halve the video until frames stand out, take the best of each part", paper="Tang et al., CVPR 2025"
 )

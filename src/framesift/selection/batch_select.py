@@ -1,4 +1,4 @@
-"""Many questions on one video: one product for all their relevances."""
+"""Frames for many questions on one video, with the relevance of all questions computed in one product."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from framesift.selection.gcr.demand import resolve_demand
 from framesift.selection.registry import select_frames
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
 from framesift.types.frame_source import FrameSource, Objects
-from framesift.types.vectors import Array, row_products, unit_rows
+from framesift.types.vectors import Array, dot_products, unit_rows
 
 
 def select_from_vectors(
@@ -28,27 +28,27 @@ def select_from_vectors(
     objects: Sequence[Objects] | None = None,
     **options: object,
 ) -> list[Selection]:
-    """Select for each question: the same as `select_frames` one by one, sooner.
+    """Select frames for each question: the same result as one `select_frames` per question, in less time.
 
-    queries (Q, D): the questions' text vectors; event_features (E, D) those of the events, or event_scores (Q, E) in
-    their place. visual_demand: "rules", a number, or a function of the question's stem. method and options as in
-    `select_frames`. source and objects (one for each question): for selectors that look at pictures.
+    queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
+    their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
+    `select_frames`. source and objects (one per question): for selectors that need decoded frames.
     """
-    given = 0 if queries is None else len(queries)
-    if given != len(questions):
-        raise InputError(f"queries has {given} rows for {len(questions)} questions; expected one each")
+    query_count = 0 if queries is None else len(queries)
+    if query_count != len(questions):
+        raise InputError(f"queries has {query_count} rows for {len(questions)} questions; expected one each")
     if queries is None or not questions:
         return []
-    rows = 0 if event_features is None else len(event_features)
-    if rows != len(events) and event_scores is None:
-        raise InputError(f"event_features has {rows} rows for {len(events)} events; expected one each")
+    event_count = 0 if event_features is None else len(event_features)
+    if event_count != len(events) and event_scores is None:
+        raise InputError(f"event_features has {event_count} rows for {len(events)} events; expected one each")
     vectors = index.vectors
     texts = unit_rows(queries, "queries", dim=vectors.dim)
     relevance = np.ascontiguousarray(vectors.products(texts).T)
     event_relevance = event_scores
-    if event_relevance is None and event_features is not None and rows:
+    if event_relevance is None and event_features is not None and event_count:
         features = unit_rows(event_features, "event_features", dim=vectors.dim)
-        event_relevance = np.ascontiguousarray(row_products(features, texts).T)
+        event_relevance = np.ascontiguousarray(dot_products(features, texts).T)
     selections = []
     for k, question in enumerate(questions):
         evidence = Evidence(

@@ -1,7 +1,7 @@
-"""Looking at a video frame by frame: a selector asks for what it needs, and what it asked for is counted.
+"""Access to scores and images frame by frame, with a count of the frames a selector used.
 
-Selectors that use every score read `Evidence.relevance`. Those whose point is to look at few frames go through a Look:
-with arrays at hand it reads them one by one, without arrays it asks the evidence's source, each frame once.
+Selectors that use every score read `Evidence.relevance`. Selectors designed to score or decode few frames go through
+FrameAccess: it reads the evidence's arrays where there are any, else it queries the evidence's source, once per frame.
 """
 
 from collections.abc import Sequence
@@ -11,20 +11,20 @@ import numpy as np
 from framesift.errors import InputError
 from framesift.types import Evidence
 from framesift.types.frame_source import FrameSource
-from framesift.types.vectors import Array, checked_scores
+from framesift.types.vectors import Array, validate_scores
 
 
-class Look:
-    """One selector's view of the evidence; `looked_at` is how many distinct frames it has asked for."""
+class FrameAccess:
+    """One selector's access to the evidence; `frames_used` counts the distinct frames it requested."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._scores: dict[int, float] = {}
-        self._seen: set[int] = set()
+        self._used: set[int] = set()
 
     @property
-    def looked_at(self) -> int:
-        return len(self._seen)
+    def frames_used(self) -> int:
+        return len(self._used)
 
     def scores(self, indices: Sequence[int]) -> Array:
         """(K,) float64: the relevance of these frames."""
@@ -33,31 +33,31 @@ class Look:
             if self._evidence.is_scored:
                 values = self._evidence.relevance[new]
             else:
-                values = checked_scores(self._source("scores").scores(new), len(new), "the source's scores")
+                values = validate_scores(self._source("scores").scores(new), len(new), "the source's scores")
             self._scores |= dict(zip(new, values.tolist(), strict=True))
-            self._seen.update(new)
+            self._used.update(new)
         return np.array([self._scores[index] for index in indices])
 
     def relevance(self, index: int) -> float:
-        """A frame's relevance, for the record: 0 if there are no arrays and nobody asked for it."""
+        """A frame's relevance for the result, not counted as use: 0 if it was never scored."""
         if self._evidence.is_scored:
             return float(self._evidence.relevance[index])
         return self._scores.get(index, 0.0)
 
-    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
-        """These frames as uint8 RGB arrays (height, width, 3) of `size` = (width, height)."""
-        pictures = [np.asarray(picture) for picture in self._source("pictures").pictures(indices, size=size)]
-        shapes = {picture.shape for picture in pictures}
-        if len(pictures) != len(indices) or shapes - {(size[1], size[0], 3)}:
-            got = f"{len(pictures)} pictures of shapes {sorted(shapes)}"
+    def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
+        """These frames as uint8 RGB arrays (height, width, 3), scaled to `size` = (width, height)."""
+        images = [np.asarray(image) for image in self._source("decoded frames").pictures(indices, size=size)]
+        shapes = {image.shape for image in images}
+        if len(images) != len(indices) or shapes - {(size[1], size[0], 3)}:
+            got = f"{len(images)} images of shapes {sorted(shapes)}"
             raise InputError(f"the source gave {got}; expected {len(indices)} of {(size[1], size[0], 3)}")
-        self._seen.update(indices)
-        return pictures
+        self._used.update(indices)
+        return images
 
     def _source(self, what: str) -> FrameSource:
         if self._evidence.source is None:
             raise InputError(
-                f"this selector looks at {what}, and the evidence has no source of them: pass source=, or select from "
-                "an indexed video that is still where it was"
+                f"this selector needs {what}, and the evidence has no source of them: pass source=, or select from an "
+                "indexed video whose file still exists"
             )
         return self._evidence.source

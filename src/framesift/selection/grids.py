@@ -1,33 +1,35 @@
-"""Objects in frames: candidates tiled into grids, a detector over the grids, boxes back to their frames."""
+"""Object detection on grids of frames: tile candidates, run the detector, assign each box to its frame."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from framesift.errors import InputError
-from framesift.selection.frame_access import Look
+from framesift.selection.frame_access import FrameAccess
 from framesift.types import Evidence
 from framesift.types.frame_source import Box, Detector, Objects
 from framesift.types.vectors import Array
 
-CELL = (160, 90)  # width and height of a frame in a grid
+CELL_SIZE = (160, 90)  # width and height of one frame in a grid
 TARGET_WEIGHT, CUE_WEIGHT = 1.0, 0.5
 
 
-def check_detector(method: str, detector: Detector | None) -> Detector:
+def require_detector(method: str, detector: Detector | None) -> Detector:
+    """Return the detector, or raise an InputError that says how to pass one."""
     if detector is None:
         raise InputError(
             f"{method} needs an object detector: pass detector='owlv2' (--set detector=owlv2), 'grounding-dino', a "
-            "checkpoint's folder, or any object with detect(pictures, phrases)"
+            "checkpoint's folder, or any object with detect(images, phrases)"
         )
     if not hasattr(detector, "detect"):
-        raise InputError(f"detector is {detector!r}; expected an object with detect(pictures, phrases)")
+        raise InputError(f"detector is {detector!r}; expected an object with detect(images, phrases)")
     return detector
 
 
-def check_objects(method: str, evidence: Evidence) -> Objects:
+def require_objects(method: str, evidence: Evidence) -> Objects:
+    """Return the evidence's objects, or raise an InputError that says how to pass some."""
     if evidence.objects is None or not evidence.objects.phrases:
-        raise InputError(f"{method} looks for objects, and the evidence names none: pass objects=Objects(targets)")
+        raise InputError(f"{method} searches for objects, and the evidence names none: pass objects=Objects(targets)")
     return evidence.objects
 
 
@@ -35,40 +37,40 @@ def detector_name(detector: Detector) -> str:
     return str(getattr(detector, "name", type(detector).__name__))
 
 
-def find_objects(
-    look: Look, detector: Detector, indices: Sequence[int], phrases: Sequence[str], *, side: int
+def detect_in_grids(
+    access: FrameAccess, detector: Detector, indices: Sequence[int], phrases: Sequence[str], *, side: int
 ) -> dict[int, list[Box]]:
-    """Frame index → its boxes, in pixels of its own cell. A box belongs to the cell that holds its centre."""
-    width, height = CELL
-    found: dict[int, list[Box]] = {index: [] for index in indices}
+    """Frame index → its boxes, in pixels of its own cell. A box belongs to the cell that contains its centre."""
+    width, height = CELL_SIZE
+    detections: dict[int, list[Box]] = {index: [] for index in indices}
     for start in range(0, len(indices), side * side):
-        part = list(indices[start : start + side * side])
-        (boxes,) = detector.detect([tile(look.pictures(part, size=CELL), side)], phrases)
+        batch = list(indices[start : start + side * side])
+        (boxes,) = detector.detect([tile_images(access.images(batch, size=CELL_SIZE), side)], phrases)
         for box in boxes:
             column, row = (box.left + box.right) / 2 // width, (box.top + box.bottom) / 2 // height
-            place = int(row * side + column)
-            if 0 <= column < side and 0 <= row < side and place < len(part):
+            cell = int(row * side + column)
+            if 0 <= column < side and 0 <= row < side and cell < len(batch):
                 left, top = column * width, row * height
                 inside = (box.left - left, box.top - top, box.right - left, box.bottom - top)
-                found[part[place]].append(Box(box.phrase, float(box.score), *map(float, inside)))
-    return found
+                detections[batch[cell]].append(Box(box.phrase, float(box.score), *map(float, inside)))
+    return detections
 
 
-def tile(pictures: Sequence[Array], side: int) -> Array:
-    """One picture of side × side cells, filled row by row; the cells left over are black."""
-    height, width, _ = pictures[0].shape
+def tile_images(images: Sequence[Array], side: int) -> Array:
+    """One image of side × side cells, filled row by row; remaining cells are black."""
+    height, width, _ = images[0].shape
     grid = np.zeros((side * height, side * width, 3), dtype=np.uint8)
-    for place, picture in enumerate(pictures):
-        row, column = divmod(place, side)
-        grid[row * height : (row + 1) * height, column * width : (column + 1) * width] = picture
+    for cell, image in enumerate(images):
+        row, column = divmod(cell, side)
+        grid[row * height : (row + 1) * height, column * width : (column + 1) * width] = image
     return grid
 
 
 def object_weights(objects: Objects) -> dict[str, float]:
-    """Targets weigh 1, cues and what is only named in a relation 0.5."""
+    """Phrase → weight: 1 for targets, 0.5 for cues and for objects that only a relation names."""
     return {phrase: TARGET_WEIGHT if phrase in objects.targets else CUE_WEIGHT for phrase in objects.phrases}
 
 
-def strongest(boxes: Sequence[Box], weights: Mapping[str, float]) -> float:
+def detection_score(boxes: Sequence[Box], weights: Mapping[str, float]) -> float:
     """A frame's score: the largest weight × confidence of its boxes, 0 without any."""
     return max((weights.get(box.phrase, 0.0) * box.score for box in boxes), default=0.0)

@@ -1,30 +1,22 @@
-"""The selectors by name, ours and other packages', and the one call for all of them."""
+"""The selectors by name, built in or from installed packages, and one function that runs any of them."""
 
 import inspect
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from framesift.errors import BudgetError, OptionError, UnknownName
+from framesift.errors import UnknownName
+from framesift.selection.selector import NEEDS, Selector
+from framesift.selection.validation import check_budget, check_options
 from framesift.types import Basis, Evidence, Selection
+
+# With what callers need to validate a request before it runs.
+__all__ = ["NEEDS", "Selector", "check_budget", "check_options", "get_selector", "select_frames", "selectors"]
 
 ENTRY_POINTS = "framesift.selectors"
 
-# What a selector can look at beyond relevance, and in one word each what `framesift selectors` says of it.
-NEEDS = {
-    "vectors": "the frames' vectors",
-    "events": "timestamped text",
-    "pictures": "the frames themselves",
-    "detector": "an open-vocabulary detector",
-    "objects": "the objects a question names",
-    "network": "trained weights of its own",
-    "peers": "pip install 'framesift[peers]'",
-}
-
-# In the order they are listed: ours, the plain ones, those of papers by what they look at.
+# Modules in the order they are listed: GCR, simple baselines, then published methods by the inputs they need.
 BUILT_IN = (
     "gcr",
     "uniform",
@@ -47,38 +39,15 @@ BUILT_IN = (
 )
 
 
-@dataclass(frozen=True)
-class Selector:
-    """A way to choose frames: `run(evidence, budget, **options)`, with the options it knows and their defaults.
-
-    paper: where it was published. needs: of NEEDS, what it looks at beyond the relevance of each frame.
-    """
-
-    name: str
-    run: Callable[..., Selection]
-    summary: str
-    options: Mapping[str, object]
-    paper: str = ""
-    needs: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls, name: str, run: Callable[..., Selection], summary: str, *, paper: str = "", needs: tuple[str, ...] = ()
-    ) -> "Selector":
-        """A selector from a function `(evidence, budget, *, option=default, …) → Selection`: the options are there."""
-        options = {p.name: p.default for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        return cls(name, run, summary, options, paper, needs)
-
-
 def selectors() -> dict[str, Selector]:
-    """Every selector that can be named: those built in, then those of installed packages, by name."""
-    return dict(_all())
+    """Every available selector by name: the built-in ones, then those of installed packages."""
+    return dict(_all_selectors())
 
 
 def select_frames(evidence: Evidence, *, budget: int, method: str = "gcr", **options: object) -> Selection:
-    """Choose min(budget, N) distinct frames of the evidence, in chronological order.
+    """Select min(budget, N) distinct frames of the evidence, in chronological order.
 
-    method: a name of `selectors()`; options: that selector's own, each with a default.
+    method: a name of `selectors()`. options: those of that selector, each with a default.
     """
     selector = get_selector(method)
     check_options(method, options, selector.options)
@@ -87,38 +56,20 @@ def select_frames(evidence: Evidence, *, budget: int, method: str = "gcr", **opt
 
 
 def get_selector(method: str) -> Selector:
-    known = _all()
-    if method not in known:
-        raise UnknownName(f"there is no selector {method!r}; known are {', '.join(known)}")
-    return known[method]
-
-
-def check_budget(budget: int) -> int:
-    try:
-        whole = operator.index(budget)
-    except TypeError:
-        whole = 0
-    if whole < 1 or isinstance(budget, bool):
-        raise BudgetError(f"budget is {budget!r}; it must be a whole number of at least 1")
-    return whole
-
-
-def check_options(method: str, given: Mapping[str, object], known: Mapping[str, object]) -> None:
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        listing = ", ".join(f"{name} = {default!r}" for name, default in known.items()) or "none"
-        raise OptionError(f"{method} has no option {unknown[0]!r}; it knows {listing}")
+    """Look up a selector by name; an unknown one is an error that lists them all."""
+    available = _all_selectors()
+    if method not in available:
+        raise UnknownName(f"there is no selector {method!r}; known are {', '.join(available)}")
+    return available[method]
 
 
 @cache
-def _all() -> dict[str, Selector]:
+def _all_selectors() -> dict[str, Selector]:
     modules = [import_module(f"framesift.selection.{name}") for name in BUILT_IN]
-    found: dict[str, Selector] = {module.SELECTOR.name: module.SELECTOR for module in modules}
+    available: dict[str, Selector] = {module.SELECTOR.name: module.SELECTOR for module in modules}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        if entry.name not in found:
-            found[entry.name] = _from_function(entry.name, entry.load())
-    return found
-
-
-def _from_function(name: str, run: Callable[..., Selection]) -> Selector:
-    return Selector.of(name, run, (inspect.getdoc(run) or name).splitlines()[0])
+        if entry.name not in available:
+            run = entry.load()
+            summary = (inspect.getdoc(run) or entry.name).splitlines()[0]
+            available[entry.name] = Selector.of(entry.name, run, summary)
+    return available

@@ -1,46 +1,54 @@
-"""The Selection of a selector that gives its frames one role, and what may be added to it."""
+"""Building the Selection of a selector that gives all its frames one role, and adding to it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from framesift.selection.frame_access import Look
+from framesift.selection.frame_access import FrameAccess
 from framesift.types import Event, Evidence, Role, Selection, Slot
 
 
-def selection_of(
+def build_selection(
     evidence: Evidence,
     budget: int,
     method: str,
-    chosen: Iterable[int],
+    indices: Iterable[int],
     role: Role,
     options: Mapping[str, object],
     *,
-    look: Look | None = None,
+    access: FrameAccess | None = None,
 ) -> Selection:
-    """chosen: frame indices in the order they were picked, which the trace keeps. look: of a selector that used one."""
-    picked = [int(index) for index in chosen]
-    relevance = (lambda index: float(evidence.relevance[index])) if look is None else look.relevance
+    """Build the Selection and its trace from frame indices in the order they were picked.
+
+    access: for selectors that do not use every frame; the trace counts the frames it used.
+    """
+    picked = [int(index) for index in indices]
+    relevance = (lambda index: float(evidence.relevance[index])) if access is None else access.relevance
     slots = tuple(Slot(i, float(evidence.times_s[i]), role, relevance(i)) for i in picked)
     trace: dict[str, Any] = {
         "candidates": len(evidence),
         "duration_s": evidence.duration_s,
         "options": dict(options),
-        "looked_at": len(evidence) if look is None else look.looked_at,
+        "looked_at": len(evidence) if access is None else access.frames_used,
         "picked": picked,
     }
     if len(evidence) < budget:
-        trace["note"] = f"the video has {len(evidence)} candidates for a budget of {budget}: all are taken"
+        trace["note"] = all_selected_note(len(evidence), budget)
     return Selection(slots, method, budget, trace)
 
 
-def with_trace(selection: Selection, **detail: Any) -> Selection:
-    """The same selection, with more said of how it came about (JSON values only)."""
+def all_selected_note(candidates: int, budget: int) -> str:
+    """The trace's note for a budget above the number of candidates."""
+    return f"the video has {candidates} candidates for a budget of {budget}: all are selected"
+
+
+def add_to_trace(selection: Selection, **detail: Any) -> Selection:
+    """Return the selection with more entries (JSON values only) in its trace."""
     return replace(selection, trace={**selection.trace, **detail})
 
 
-def with_events(selection: Selection, events: Mapping[int, Event]) -> Selection:
-    """The same selection; the frames named in `events` are ground slots that carry their event."""
+def attach_events(selection: Selection, events: Mapping[int, Event]) -> Selection:
+    """Return the selection with the frames in `events` (frame index → event) as ground slots that carry their event."""
     slots = tuple(
         replace(slot, role="ground", event=events[slot.index]) if slot.index in events else slot
         for slot in selection.slots

@@ -1,55 +1,48 @@
-"""Small steps that several selectors share: spreading a budget, filling what is short, drawing by a seed."""
+"""Distributing a budget, filling a selection up, and seeded sampling without replacement."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from framesift.selection.ranking import Ranking
-from framesift.types.vectors import TIE, Array, settle
-
-
-def softmax(values: Array, temperature: float = 1.0) -> Array:
-    scaled = np.asarray(values, dtype=np.float64) / temperature
-    powers = np.exp(scaled - scaled.max())
-    out: Array = powers / powers.sum()
-    return out
+from framesift.selection.scores import Ranking
+from framesift.types.vectors import TIE_TOLERANCE, Array, merge_ties
 
 
 def largest_remainder(shares: Array, size: int) -> list[int]:
-    """Whole numbers that sum to `size` in the given shares (which sum to 1); ties go to the earlier."""
+    """Round `shares` (which sum to 1) of `size` to integers that sum to `size`; ties go to the earlier share."""
     exact = np.asarray(shares, dtype=np.float64) * size
-    # A share that is a whole number but for rounding counts as one.
-    whole = np.floor(exact + TIE).astype(int)
-    order = np.argsort(-settle(exact - whole), kind="stable")
-    whole[order[: size - int(whole.sum())]] += 1
-    counts: list[int] = whole.tolist()
-    return counts
+    # The tolerance keeps an integer that was missed by rounding alone from being rounded down.
+    counts = np.floor(exact + TIE_TOLERANCE).astype(int)
+    order = np.argsort(-merge_ties(exact - counts), kind="stable")
+    counts[order[: size - int(counts.sum())]] += 1
+    rounded: list[int] = counts.tolist()
+    return rounded
 
 
-def next_best(ranking: Ranking, chosen: Sequence[int], size: int) -> list[int]:
-    """`chosen`, then the best frames not among them until there are `size`."""
-    taken: Collection[int] = set(chosen)
+def fill_by_relevance(ranking: Ranking, selected: Sequence[int], size: int) -> list[int]:
+    """Grow `selected` to `size` frames with the best-ranked of the others."""
+    taken = set(selected)
     free = (index for index in ranking.order.tolist() if index not in taken)
-    return [*chosen, *(index for index, _ in zip(free, range(size - len(chosen)), strict=False))]
+    return [*selected, *(index for index, _ in zip(free, range(size - len(selected)), strict=False))]
 
 
-def gumbel(rng: np.random.Generator, count: int) -> Array:
-    """(count,) standard Gumbel numbers, from uniform ones: numpy keeps those the same from version to version."""
-    # 1 − u lies in (0, 1], and the smallest number above 0 keeps the inner logarithm from being 0.
-    spread: Array = -np.log(np.maximum(-np.log(1.0 - rng.random(count)), np.finfo(np.float64).tiny))
-    return spread
+def gumbel_noise(rng: np.random.Generator, count: int) -> Array:
+    """(count,) standard Gumbel samples, from uniform ones: NumPy keeps those the same across versions."""
+    # 1 − u lies in (0, 1]; the smallest positive float keeps the outer logarithm finite.
+    noise: Array = -np.log(np.maximum(-np.log(1.0 - rng.random(count)), np.finfo(np.float64).tiny))
+    return noise
 
 
-def draw(rng: np.random.Generator, weights: Array, size: int) -> list[int]:
-    """`size` distinct indices, each next one with a chance in proportion to its weight; zeros come last.
+def sample_by_weight(rng: np.random.Generator, weights: Array, size: int) -> list[int]:
+    """Sample `size` distinct indices, each with a probability in proportion to its weight; zero weights come last.
 
-    The largest of log weight + Gumbel noise are such a draw (Yellott, 1977).
+    The largest of log weight + Gumbel noise are such a sample (Yellott, 1977).
     """
     with np.errstate(divide="ignore"):
-        keys = np.log(np.asarray(weights, dtype=np.float64)) + gumbel(rng, len(weights))
+        keys = np.log(np.asarray(weights, dtype=np.float64)) + gumbel_noise(rng, len(weights))
     if size == len(keys):
         leading = np.arange(size)
-    else:  # only the leading keys need an order; those equal to the last of them come along
+    else:  # only the leading keys need sorting; those equal to the last of them are included
         leading = np.flatnonzero(keys >= np.partition(keys, len(keys) - size)[len(keys) - size])
     order: list[int] = leading[np.argsort(-keys[leading], kind="stable")][:size].tolist()
     return order

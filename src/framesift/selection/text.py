@@ -1,66 +1,67 @@
-"""Text: frames of the events whose words fit the question, blind to how well the pictures do.
+"""Text: frames of the events whose text matches the question best, whatever the frames' own relevance.
 
 Ground's text path alone, from Wei et al., "Ground, Cover, and Refine: Evidence-Centric Frame Selection for Long-Video
-Question Answering". What is left of GCR when only the subtitles may decide.
+Question Answering": GCR reduced to what the subtitles decide.
 """
 
 import numpy as np
 
-from framesift.selection.gcr.ground import event_frames, min_max
-from framesift.selection.ranking import Ranking
-from framesift.selection.registry import Selector
-from framesift.selection.result_builders import selection_of, with_events, with_trace
-from framesift.selection.sampling import next_best
+from framesift.selection.gcr.ground import event_frame_ranges
+from framesift.selection.result_builders import add_to_trace, attach_events, build_selection
+from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.scores import Ranking, min_max
+from framesift.selection.selector import Selector
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array
 
 
 def text(evidence: Evidence, budget: int) -> Selection:
-    """In order of how well their words fit the question, events take their best free frame, round after round.
+    """In order of text relevance, events take their best free frame, round after round.
 
     Input: relevance of frames and of events. Cost: O(N log N + E log E). Ties go to the earlier start, then to the
     earlier event. Frames outside all events come last, by relevance, and carry no text.
 
-    Differs: GCR gives text a part of the budget, one frame an event; here it gets all, so events have several turns.
+    Differs: GCR gives text a part of the budget, one frame per event; here it gets all of it, so an event can take
+    several frames.
     """
     ranking = Ranking(evidence.relevance)
     size = min(budget, len(evidence))
-    carried = take_turns(ranking, evidence.times_s, evidence.event_times_s, evidence.event_relevance, size=size)
-    chosen = next_best(ranking, list(carried), size)
-    selection = selection_of(evidence, budget, "text", chosen, "visual", {})
-    selection = with_events(selection, {index: evidence.events[e] for index, e in carried.items()})
-    return with_trace(selection, events=len(set(carried.values())), events_outside=evidence.events_outside)
+    event_of = assign_frames(ranking, evidence.times_s, evidence.event_times_s, evidence.event_relevance, size=size)
+    indices = fill_by_relevance(ranking, list(event_of), size)
+    selection = build_selection(evidence, budget, "text", indices, "visual", {})
+    selection = attach_events(selection, {index: evidence.events[e] for index, e in event_of.items()})
+    return add_to_trace(selection, events=len(set(event_of.values())), events_outside=evidence.events_outside)
 
 
-def take_turns(
+def assign_frames(
     ranking: Ranking, times_s: Array, event_times_s: Array, event_relevance: Array, *, size: int
 ) -> dict[int, int]:
     """Frame index → event index, in the order taken: at most `size`, fewer when the events hold no more frames."""
     start_s, end_s = event_times_s.T
-    lo, hi = event_frames(times_s, start_s, end_s)
+    lo, hi = event_frame_ranges(times_s, start_s, end_s)
     score = min_max(event_relevance)
-    waiting = np.lexsort((np.arange(len(score)), start_s, -score)).tolist()
-    carried: dict[int, int] = {}
+    pending = np.lexsort((np.arange(len(score)), start_s, -score)).tolist()
+    event_of: dict[int, int] = {}
     free = np.ones(len(times_s), dtype=bool)
-    while waiting and len(carried) < size:
-        again = []
-        for e in waiting:
-            if len(carried) == size:
+    while pending and len(event_of) < size:
+        next_round = []
+        for e in pending:
+            if len(event_of) == size:
                 break
             rank = np.where(free[lo[e] : hi[e]], ranking.rank[lo[e] : hi[e]], len(free))
             if rank.min() == len(free):
                 continue
             index = int(ranking.order[rank.min()])
-            carried[index], free[index] = e, False
-            again.append(e)
-        waiting = again
-    return carried
+            event_of[index], free[index] = e, False
+            next_round.append(e)
+        pending = next_round
+    return event_of
 
 
 SELECTOR = Selector.of(
     "text",
     text,
-    "frames of the events whose words fit the question",
+    "frames of the events whose text matches the question",
     paper="Wei et al., Ground, Cover, and Refine",
     needs=("events",),
 )

@@ -1,7 +1,7 @@
-"""TSPO: relevance judged by a small trained network that sees each frame among its neighbours.
+"""TSPO: relevance from a small trained network that encodes each frame in its temporal context.
 
 Tang et al., "TSPO: Temporal Sampling Policy Optimization for Long-form Video Language Understanding", AAAI 2026.
-The network lives in `encode.temporal`; this file has its two ways of choosing.
+`framesift.encoders.temporal` loads the network; this file has the two selection rules.
 """
 
 from typing import Protocol
@@ -10,19 +10,19 @@ import numpy as np
 
 from framesift.errors import InputError
 from framesift.selection.bin_max import best_of_bins
-from framesift.selection.ranking import Ranking
-from framesift.selection.registry import Selector
-from framesift.selection.result_builders import selection_of
+from framesift.selection.result_builders import build_selection
+from framesift.selection.scores import Ranking
+from framesift.selection.selector import Selector
 from framesift.selection.validation import check_choice
 from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array, settle, unit_rows
+from framesift.types.vectors import Array, merge_ties, unit_rows
 
-SCALE = 0.025
-WAYS = ("top", "bins")
+TEMPERATURE = 0.025
+RULES = ("top", "bins")
 
 
-class Network(Protocol):
-    """Frame vectors in, the same frames as seen among their neighbours out."""
+class TemporalEncoder(Protocol):
+    """A network that maps frame vectors to vectors in their temporal context."""
 
     name: str
 
@@ -30,37 +30,38 @@ class Network(Protocol):
         """(N, D) → (N, D), not normalised."""
 
 
-def tspo(evidence: Evidence, budget: int, *, network: Network | None = None, choose: str = "top") -> Selection:
-    """The largest (cosine of the network's vector with the question + the frame's own cosine) / 0.025.
+def tspo(evidence: Evidence, budget: int, *, network: TemporalEncoder | None = None, choose: str = "top") -> Selection:
+    """Select the largest (cosine of the network's vector with the question + the frame's own cosine) / 0.025.
 
-    Input: CLIP-L vectors of frames and question, and the trained network (`encode.temporal.load`). Cost: one pass of
-    the network, O(N·D²). choose: "top", the B largest of all; "bins", the largest in each of B equal bins (Video-MME).
+    Input: CLIP-L vectors of frames and question, and the trained network (`framesift.encoders.temporal.load`). Cost:
+    one pass of the network, O(N·D²). choose: "top", the B largest of all; "bins", the largest in each of B equal bins
+    (Video-MME).
 
-    Differs: nothing but ties, which go to the earlier frame; the frames' own cosine is `evidence.relevance`.
+    Differs: only in ties, which go to the earlier frame; the frames' own cosine is `evidence.relevance`.
     """
-    choose = check_choice("choose", choose, WAYS)
+    choose = check_choice("choose", choose, RULES)
     if network is None:
         raise InputError(
             "tspo needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors or .pt file, or "
             "use bin-max, which needs none"
         )
-    seen = np.asarray(network.embed(evidence.vectors.rows))
-    if seen.shape != evidence.vectors.rows.shape:
+    embedded = np.asarray(network.embed(evidence.vectors.rows))
+    if embedded.shape != evidence.vectors.rows.shape:
         raise InputError(
-            f"the network gave {seen.shape} for frames of {evidence.vectors.rows.shape}; expected the same"
+            f"the network gave {embedded.shape} for frames of {evidence.vectors.rows.shape}; expected the same"
         )
-    cosines = unit_rows(seen.astype(np.float64), "the network's vectors") @ evidence.query
-    ranking = Ranking(settle((cosines + evidence.relevance) / SCALE))
+    cosines = unit_rows(embedded.astype(np.float64), "the network's vectors") @ evidence.query
+    ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
     size = min(budget, len(evidence))
-    chosen = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)
+    indices = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)
     options = {"network": str(getattr(network, "name", type(network).__name__)), "choose": choose}
-    return selection_of(evidence, budget, "tspo", chosen, "visual", options)
+    return build_selection(evidence, budget, "tspo", indices, "visual", options)
 
 
 SELECTOR = Selector.of(
     "tspo",
     tspo,
-    "relevance judged by a trained network among neighbouring frames",
+    "relevance from a trained network with temporal context",
     paper="Tang et al., AAAI 2026",
     needs=("vectors", "network"),
 )

@@ -1,10 +1,10 @@
-"""Uniform: evenly spaced frames, by each of the field's conventions."""
+"""Uniform: evenly spaced frames, by each of the common conventions."""
 
 import numpy as np
 
-from framesift.errors import OptionError
-from framesift.selection.registry import Selector
-from framesift.selection.result_builders import selection_of, with_trace
+from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.selector import Selector
+from framesift.selection.validation import check_choice
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array
 
@@ -12,16 +12,15 @@ CONVENTIONS = ("centres", "ends", "interior")
 
 
 def uniform(evidence: Evidence, budget: int, *, convention: str = "centres") -> Selection:
-    """Evenly spaced frames.
+    """Select evenly spaced frames.
 
     convention: "centres", the middle of each of B equal bins; "ends", first and last frame included (lmms-eval's
     linspace); "interior", the inner points of B + 1 equal steps (VLMEvalKit).
     """
-    if convention not in CONVENTIONS:
-        raise OptionError(f"convention is {convention!r}; expected one of {', '.join(CONVENTIONS)}")
-    chosen = evenly_spaced(len(evidence), min(budget, len(evidence)), convention)
-    selection = selection_of(evidence, budget, "uniform", chosen, "context", {"convention": convention})
-    return with_trace(selection, looked_at=0)
+    convention = check_choice("convention", convention, CONVENTIONS)
+    indices = evenly_spaced(len(evidence), min(budget, len(evidence)), convention)
+    selection = build_selection(evidence, budget, "uniform", indices, "context", {"convention": convention})
+    return add_to_trace(selection, looked_at=0)
 
 
 def evenly_spaced(count: int, size: int, convention: str = "centres") -> Array:
@@ -36,4 +35,4 @@ def evenly_spaced(count: int, size: int, convention: str = "centres") -> Array:
     return (2 * place + 1) * count // (2 * size)
 
 
-SELECTOR = Selector("uniform", uniform, "evenly spaced frames, blind to the question", {"convention": "centres"})
+SELECTOR = Selector("uniform", uniform, "evenly spaced frames, independent of the question", {"convention": "centres"})

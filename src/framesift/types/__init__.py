@@ -1,4 +1,4 @@
-"""The records that flow through the rooms, each checked where it is made and never changed after."""
+"""The frozen records passed between the stages, each validated when it is created."""
 
 from framesift.types.answer import Answer
 from framesift.types.evidence import Evidence

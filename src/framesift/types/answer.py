@@ -1,4 +1,4 @@
-"""What a reader made of the evidence."""
+"""The answer of a reader."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,23 +8,23 @@ from framesift.types.question import option_letter
 
 @dataclass(frozen=True)
 class Answer:
-    """What a reader made of the evidence.
+    """The answer of a reader to one question.
 
     With options: `choice` (the option's position) and `text` (its words) when the reply names exactly one, else None
-    and `parsed` False. Without: `text` is the free answer. `raw`: the reply as it came, which is nobody's instruction.
+    and `parsed` False. Without: `text` is the free answer. `raw`: the unmodified reply, which is untrusted text.
     """
 
     text: str
     choice: int | None = None
     raw: str = ""
     parsed: bool = True
-    times_s: tuple[float, ...] = ()  # of the frames that were shown
+    times_s: tuple[float, ...] = ()  # of the frames given to the reader
     tokens: int | None = None  # prompt and reply together
     seconds: float | None = None
-    frames: tuple[int, ...] = ()  # the numbers of the frames that were shown, in the video, from 0
+    frames: tuple[int, ...] = ()  # numbers of those frames in the video, from 0
     reader: str = ""
     text_mode: str = ""
-    note: str = ""  # one sentence for the user: what was wrong with the reply, or how far to trust it
+    note: str = ""  # one sentence for the user: a problem with the reply, or a limit of the reader
 
     @property
     def letter(self) -> str | None:

@@ -1,4 +1,4 @@
-"""All a selector may look at for one question."""
+"""The input of a selector for one question."""
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field, replace
@@ -13,29 +13,29 @@ from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import (
     Array,
     UnitRows,
-    checked_query,
-    checked_scores,
-    checked_times,
-    row_products,
+    dot_products,
     unit_rows,
+    validate_query,
+    validate_scores,
+    validate_times,
 )
 from framesift.types.video import Event
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All a selector may look at for one question.
+    """The input of a selector for one question.
 
-    times_s (N,) seconds, ascending in [0, duration_s]; frames (N, D) image vectors; query (D,) the question's
-    text vector; events with event_features (E, D), their text vectors; visual_demand d_q in [0, 1]. Vectors
-    need not be normalised: they are here.
+    times_s (N,) seconds, ascending in [0, duration_s]; frames (N, D) image vectors; query (D,) the question's text
+    vector; events with event_features (E, D), their text vectors; visual_demand d_q in [0, 1]. Vectors are normalised
+    here.
 
-    From these come relevance (N,), the cosine of each frame with the query, and event_relevance (E,). Bring
-    `scores` or `event_scores` to put other numbers in their place. `prepared` and
-    `prepared_events` share what was computed from the same vectors for an earlier question (`VideoIndex.vectors`).
+    Derived from these: relevance (N,), the cosine of each frame with the query, and event_relevance (E,). `scores` and
+    `event_scores` replace them by other numbers. `prepared` and `prepared_events` reuse what was computed from the same
+    vectors for an earlier question (`VideoIndex.vectors`).
 
-    source: the frames themselves, for selectors that look at pictures, and objects, what those look for. Where there
-    are no arrays at all, `Evidence.from_source` serves selectors that ask for the scores of few frames.
+    source: access to decoded frames, and objects, the objects to detect in them, for selectors that need these. Without
+    any arrays, `Evidence.from_source` serves selectors that request the scores of few frames.
     """
 
     times_s: Array
@@ -55,8 +55,8 @@ class Evidence:
     relevance: Array = field(init=False)
     event_relevance: Array = field(init=False)
     event_times_s: Array = field(init=False)  # (E, 2) start and end
-    event_positions: tuple[int, ...] = field(init=False)  # where each event kept stood in the list that was given
-    events_outside: int = field(init=False)  # events dropped because they lie wholly outside the video
+    event_positions: tuple[int, ...] = field(init=False)  # of each remaining event in the list given
+    events_outside: int = field(init=False)  # number of events dropped because they lie outside the video
 
     def __post_init__(
         self,
@@ -69,15 +69,15 @@ class Evidence:
         vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
         set_field("vectors", vectors)
         set_field("frames", vectors.rows)
-        set_field("times_s", checked_times(self.times_s, self.duration_s, len(vectors)))
+        set_field("times_s", validate_times(self.times_s, self.duration_s, len(vectors)))
         set_field("duration_s", float(self.duration_s))
-        set_field("query", checked_query(self.query, vectors.dim))
+        set_field("query", validate_query(self.query, vectors.dim))
         self._check_demand()
         if scores is None:
             set_field("relevance", vectors.products(self.query[None])[:, 0])
         else:
-            set_field("relevance", checked_scores(scores, len(vectors), "scores"))
-        self._keep_events_inside(event_scores, prepared_events)
+            set_field("relevance", validate_scores(scores, len(vectors), "scores"))
+        self._clip_events(event_scores, prepared_events)
 
     @classmethod
     def from_source(
@@ -91,51 +91,51 @@ class Evidence:
         visual_demand: float = 0.5,
         objects: Objects | None = None,
     ) -> "Evidence":
-        """Evidence without vectors: nothing is scored until a selector asks for it."""
+        """Evidence without vectors: a frame is scored when a selector requests it."""
         evidence = object.__new__(cls)
-        times = checked_times(times_s, duration_s, np.size(times_s))
-        known = {"source": source, "times_s": times, "duration_s": float(duration_s), "events": events}
-        known |= {"event_features": None, "visual_demand": visual_demand, "objects": objects}
-        evidence.__dict__.update(known)
+        times = validate_times(times_s, duration_s, np.size(times_s))
+        fields = {"source": source, "times_s": times, "duration_s": float(duration_s), "events": events}
+        fields |= {"event_features": None, "visual_demand": visual_demand, "objects": objects}
+        evidence.__dict__.update(fields)
         evidence._check_demand()
-        evidence._keep_events_inside(event_scores, None)
+        evidence._clip_events(event_scores, None)
         return evidence
 
     @property
     def is_scored(self) -> bool:
-        """Whether the relevance of every frame is at hand."""
+        """Whether the relevance of every frame is available."""
         return "relevance" in self.__dict__
 
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+    if not TYPE_CHECKING:  # type checkers would accept any attribute name
 
         def __getattr__(self, name: str) -> Any:
             if name in ("frames", "query", "vectors", "relevance"):
                 raise InputError(
-                    f"this evidence has a source and no {name}: choose a selector that looks at few frames, such as "
-                    "focus, or bring the arrays"
+                    f"this evidence has a source and no {name}: use a selector that scores few frames, such as focus, "
+                    "or pass the arrays"
                 )
             raise AttributeError(f"Evidence has no attribute {name!r}")
 
     def _check_demand(self) -> None:
         if not 0.0 <= self.visual_demand <= 1.0:
-            raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (words) to 1 (pictures)")
+            raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (text) to 1 (visual)")
 
-    def _keep_events_inside(self, own_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
-        """Clip events to the video, drop those wholly outside, and keep their vectors and scores in step."""
+    def _clip_events(self, given_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
+        """Clip events to the video and drop those outside, with their vectors and scores."""
         events, features = tuple(self.events), self.event_features
         count = len(events)
         if prepared is not None and features is None:
             features = prepared.rows
-        if count and features is None and own_scores is None:
-            raise InputError(f"{count} events came without event_features; expected one text vector for each")
+        if count and features is None and given_scores is None:
+            raise InputError(f"{count} events have no event_features; expected one text vector for each")
         if features is not None and len(features) != count:
             raise InputError(f"event_features has {len(features)} rows for {count} events; expected one each")
         if features is not None and (prepared is None or features is not prepared.rows):
             features = unit_rows(features, "event_features", dim=self.vectors.dim) if count else None
-        if own_scores is not None:
-            scores = checked_scores(own_scores, count, "event_scores")
+        if given_scores is not None:
+            scores = validate_scores(given_scores, count, "event_scores")
         else:
-            scores = np.zeros(0) if features is None else row_products(features, self.query[None])[:, 0]
+            scores = np.zeros(0) if features is None else dot_products(features, self.query[None])[:, 0]
         times = np.array([(event.start_s, event.end_s) for event in events]).reshape(count, 2)
         inside = np.flatnonzero((times[:, 1] >= 0.0) & (times[:, 0] <= self.duration_s))
         if len(inside) < count:
@@ -159,5 +159,5 @@ class Evidence:
         return len(self.times_s)
 
     def __repr__(self) -> str:
-        size = f" × {self.vectors.dim}" if self.is_scored else " behind a source"
+        size = f" × {self.vectors.dim}" if self.is_scored else " from a source"
         return f"Evidence({len(self)} frames{size}, {len(self.events)} events, {self.duration_s:.1f} s)"

@@ -1,7 +1,7 @@
-"""What a selector may ask for beyond arrays: frames one by one, objects to look for, a detector that finds them.
+"""Inputs of a selector beyond arrays: frames on request, the objects to detect, and the detector.
 
-Protocols and small records only. Those who implement them live in other rooms: `encode.detect` finds objects,
-`naming` reads them from a question, `library.frames` decodes and scores the frames asked for.
+Protocols and records only. `framesift.encoders.detectors` implements Detector, `framesift.store.video_frames`
+implements FrameSource, and `framesift.text.object_names` extracts Objects from a question.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ RELATION_KINDS: tuple[RelationKind, ...] = get_args(RelationKind)
 
 
 class Relation(NamedTuple):
-    """How two objects of a question belong together."""
+    """A relation between two objects of a question."""
 
     first: str
     kind: RelationKind
@@ -27,7 +27,7 @@ class Relation(NamedTuple):
 
 @dataclass(frozen=True)
 class Objects:
-    """What a question says to look for: targets that answer it, cues that lead to them, how they belong together."""
+    """The objects a question names: targets that answer it, cues that lead to them, and relations between them."""
 
     targets: tuple[str, ...]
     cues: tuple[str, ...] = ()
@@ -35,13 +35,15 @@ class Objects:
 
     def __post_init__(self) -> None:
         if isinstance(self.targets, str) or isinstance(self.cues, str):
-            raise InputError("targets and cues are texts each; expected lists of phrases, as in ('red car',)")
+            raise InputError("targets or cues is a string; expected a list of phrases, as in ('red car',)")
         object.__setattr__(self, "targets", tuple(self.targets))
         object.__setattr__(self, "cues", tuple(self.cues))
         object.__setattr__(self, "relations", tuple(Relation(*relation) for relation in self.relations))
         for relation in self.relations:
             if relation.kind not in RELATION_KINDS:
-                raise InputError(f"a relation is {relation.kind!r}; expected one of {', '.join(RELATION_KINDS)}")
+                raise InputError(
+                    f"the kind of a relation is {relation.kind!r}; expected one of {', '.join(RELATION_KINDS)}"
+                )
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -51,7 +53,7 @@ class Objects:
 
 
 class Box(NamedTuple):
-    """An object found in a picture: one of the phrases looked for, how sure, and where (pixels)."""
+    """A detected object: its phrase, the confidence, and its place in the image (pixels)."""
 
     phrase: str
     score: float
@@ -62,16 +64,16 @@ class Box(NamedTuple):
 
 
 class Detector(Protocol):
-    """Finds what words describe in pictures."""
+    """An open-vocabulary object detector."""
 
     name: str
 
-    def detect(self, pictures: Sequence[Array], phrases: Sequence[str]) -> Sequence[Sequence[Box]]:
-        """For each uint8 RGB picture (height, width, 3) the boxes of any of the phrases."""
+    def detect(self, images: Sequence[Array], phrases: Sequence[str]) -> Sequence[Sequence[Box]]:
+        """For each uint8 RGB image (height, width, 3), the boxes of any of the phrases."""
 
 
 class FrameSource(Protocol):
-    """Candidates looked at one by one: what is costly for every frame is made here for those asked for."""
+    """Scores and decoded frames on request, for selectors that need them for few candidates."""
 
     def scores(self, indices: Sequence[int]) -> ArrayLike:
         """(K,) relevance of these candidates."""

@@ -1,4 +1,4 @@
-"""What was chosen and why, and what it was chosen from; it goes to JSON and comes back."""
+"""The selected frames, the decisions behind them and the data they were selected from, with JSON serialisation."""
 
 import json
 from collections import Counter
@@ -18,12 +18,12 @@ from framesift.types.video import Event
 Role = Literal["ground", "visual", "context", "refined"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SELECTION_SCHEMA = "framesift.selection/1"
-T = TypeVar("T")
+DataRecord = TypeVar("DataRecord")
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One selected frame: its place among the candidates, why it is there, and the words that go on it."""
+    """One selected frame: its index among the candidates, its role, and the event rendered on it, if any."""
 
     index: int
     time_s: float
@@ -38,10 +38,10 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What a selection was made from, for those who show or check it.
+    """The data a selection was made from, for reports and checks.
 
-    times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where a video was asked a
-    question, that question and the encoder's name.
+    times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where known, the question and
+    the encoder's name.
     """
 
     times_s: Array
@@ -57,7 +57,7 @@ class Basis:
         return cls(evidence.times_s, evidence.relevance, evidence.duration_s, events, question, encoder)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values only; `from_dict` gives the same Basis back."""
+        """JSON values only; `from_dict` restores the same Basis."""
         return {
             "question": None if self.question is None else asdict(self.question),
             "encoder": self.encoder,
@@ -73,17 +73,17 @@ class Basis:
             times_s=np.array(data["times_s"], dtype=np.float64),
             relevance=np.array(data["relevance"], dtype=np.float64),
             duration_s=float(data["duration_s"]),
-            events=tuple(_known(Event, event) for event in data["events"]),
-            question=None if data["question"] is None else _known(Question, data["question"]),
+            events=tuple(_from_fields(Event, event) for event in data["events"]),
+            question=None if data["question"] is None else _from_fields(Question, data["question"]),
             encoder=str(data["encoder"]),
         )
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen frames in chronological order, and in `trace` (JSON values only) what was decided and why.
+    """The selected frames in chronological order; `trace` (JSON values only) states what was decided and why.
 
-    `basis`: what it was made from; selections with equal frames, method, budget and trace are equal without it.
+    `basis`: the data it was made from, ignored in comparisons.
     """
 
     slots: tuple[Slot, ...]
@@ -97,7 +97,7 @@ class Selection:
 
     @property
     def indices(self) -> list[int]:
-        """Positions among the candidates, ascending."""
+        """Indices among the candidates, ascending."""
         return [slot.index for slot in self.slots]
 
     @property
@@ -116,13 +116,13 @@ class Selection:
     def __str__(self) -> str:
         lines = [repr(self)]
         for slot in self.slots:
-            words = printable(slot.event.text) if slot.event else ""
-            words = words if len(words) <= 60 else words[:59] + "…"
-            lines.append(f"{clock(slot.time_s):>12}  {slot.role:<8} {slot.relevance:>7.3f}  {words}".rstrip())
+            text = printable(slot.event.text) if slot.event else ""
+            text = text if len(text) <= 60 else text[:59] + "…"
+            lines.append(f"{clock(slot.time_s):>12}  {slot.role:<8} {slot.relevance:>7.3f}  {text}".rstrip())
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values only; `from_dict` gives the same Selection back."""
+        """JSON values only; `from_dict` restores the same Selection."""
         return {
             "schema": SELECTION_SCHEMA,
             "method": self.method,
@@ -134,17 +134,17 @@ class Selection:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Selection":
-        """Read what `to_dict` wrote, whatever else stands beside it; anything else is an InputError."""
+        """Restore what `to_dict` wrote, ignoring unknown keys; anything else is an InputError."""
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SELECTION_SCHEMA:
-            raise InputError(f"this is no selection of ours: schema is {schema!r}, expected {SELECTION_SCHEMA!r}")
+            raise InputError(f"this is not a selection: schema is {schema!r}; expected {SELECTION_SCHEMA!r}")
         try:
             slots = [dict(slot) for slot in data["slots"]]
             for slot in slots:
-                slot["event"] = None if slot.get("event") is None else _known(Event, slot["event"])
+                slot["event"] = None if slot.get("event") is None else _from_fields(Event, slot["event"])
             basis = None if data.get("basis") is None else Basis.from_dict(data["basis"])
-            made = tuple(_known(Slot, slot) for slot in slots)
-            return cls(made, data["method"], data["budget"], dict(data["trace"]), basis)
+            restored = tuple(_from_fields(Slot, slot) for slot in slots)
+            return cls(restored, data["method"], data["budget"], dict(data["trace"]), basis)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"this selection is damaged ({error}); expected what Selection.to_json writes") from None
 
@@ -160,7 +160,7 @@ class Selection:
         return cls.from_dict(data)
 
 
-def _known(record: type[T], data: Mapping[str, Any]) -> T:
-    """The record from those of the data's keys that it knows."""
+def _from_fields(record: type[DataRecord], data: Mapping[str, Any]) -> DataRecord:
+    """Build the record from those of the data's keys that are its fields."""
     names = {f.name for f in fields(record)}  # type: ignore[arg-type]  # every record is a dataclass
     return record(**{name: value for name, value in data.items() if name in names})

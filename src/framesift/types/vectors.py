@@ -1,8 +1,7 @@
-"""Rows of unit length, and their cosines: rough and quick over everything, exact where it decides.
+"""Unit vectors and their cosines: float32 for products over all frames, float64 where the result decides.
 
-Products over all frames run in float32 and are off by at most `UnitRows.rough_error`. Whatever
-could decide a selection is computed again in float64. Numbers closer than `TIE` count as equal,
-so that ties are ties on every machine, whatever order its BLAS adds in.
+A float32 product is off by at most `UnitRows.float32_error`. Whatever could decide a selection is computed again in
+float64. Numbers closer than `TIE_TOLERANCE` count as equal, so that ties do not depend on the machine's BLAS.
 """
 
 import math
@@ -16,10 +15,10 @@ from framesift.errors import InputError
 
 Array = NDArray[Any]
 
-# Far above the rounding of a float64 dot product (about 2^-50), far below any difference that means something.
-TIE = 2.0**-40
+# Far above the rounding of a float64 dot product (about 2^-50), far below any meaningful difference.
+TIE_TOLERANCE = 2.0**-40
 
-# Rows this close to length one are taken as they are: float32 rows normalised by anybody.
+# Rows this close to length 1 are used unchanged: float32 rows that were normalised already.
 UNIT_TOLERANCE = 1e-6
 
 # Rows cast to float64 at a time: about 2 MiB at 1152 dimensions, so that a block stays in cache.
@@ -27,10 +26,10 @@ BLOCK_ROWS = 256
 
 
 def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
-    """Check `values` (n, D) and scale its rows to length one.
+    """Validate `values` (n, D) and scale its rows to length 1.
 
-    Rows that already have it come back as they are, float32 or float64, without a copy; otherwise
-    all are normalised in float64. The same numbers in either type therefore give the same rows.
+    If all rows have length 1 already they are returned unchanged, float32 or float64, without a copy; otherwise all are
+    normalised in float64. The same numbers in either type therefore give the same rows.
     """
     rows = _as_floats(values, name)
     if rows.ndim != 2 or rows.shape[1] == 0:
@@ -39,21 +38,22 @@ def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
         raise InputError(f"{name} has {rows.shape[1]} dimensions; the frames have {dim}: use the same encoder for both")
     if not np.isfinite(rows).all():
         bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise InputError(f"{name}[{bad}] holds a value that is not finite; leave that row out or encode it again")
-    # Dividing by the largest entry first keeps very small and very large rows from under- or overflowing.
+        raise InputError(f"{name}[{bad}] has a value that is not finite; leave that row out or encode it again")
+    # Dividing by the largest entry first prevents under- and overflow.
     peak = np.abs(rows).max(axis=1).astype(np.float64)
     if not peak.all():
-        raise InputError(f"{name}[{int(np.flatnonzero(peak == 0)[0])}] is all zeros; a direction was expected")
-    length = _lengths(rows, peak)
-    if np.abs(length - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
+        raise InputError(
+            f"{name}[{int(np.flatnonzero(peak == 0)[0])}] is all zeros; expected a vector with a direction"
+        )
+    if np.abs(_norms(rows, peak) - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
         return rows
     scaled: Array = rows.astype(np.float64) / peak[:, None]
     scaled /= np.sqrt(np.einsum("nd,nd->n", scaled, scaled))[:, None]
     return scaled
 
 
-def row_products(rows: Array, others: Array) -> Array:
-    """(N, Q) float64: each of `rows` (N, D) times each of `others` (Q, D), without a float64 copy of all rows."""
+def dot_products(rows: Array, others: Array) -> Array:
+    """(N, Q) float64: dot products of `rows` (N, D) and `others` (Q, D), without a float64 copy of all rows."""
     columns = others.astype(np.float64).T
     if rows.dtype == np.float64:
         return rows @ columns
@@ -67,24 +67,24 @@ def row_products(rows: Array, others: Array) -> Array:
     return out
 
 
-def settle(values: ArrayLike) -> Array:
-    """Make numbers that lie within TIE of each other one and the same number (float64, same order)."""
+def merge_ties(values: ArrayLike) -> Array:
+    """Replace numbers within TIE_TOLERANCE of each other by one number (float64, same order)."""
     values = np.asarray(values, dtype=np.float64)
     if values.size < 2:
         return values
     order = np.argsort(values, kind="stable")
     ascending = values[order]
-    first_of_run = np.concatenate(([True], np.diff(ascending) > TIE))
-    settled = np.empty_like(values)
-    settled[order] = ascending[first_of_run][np.cumsum(first_of_run) - 1]
-    return settled
+    first_of_run = np.concatenate(([True], np.diff(ascending) > TIE_TOLERANCE))
+    merged = np.empty_like(values)
+    merged[order] = ascending[first_of_run][np.cumsum(first_of_run) - 1]
+    return merged
 
 
 class UnitRows:
-    """N unit vectors of one space. What depends on them alone is computed once and kept.
+    """N unit vectors of one embedding space, with cached derived arrays.
 
-    rows (N, D): float32 or float64, read-only. Pass the same UnitRows to several Evidence records to share
-    that work between questions on one video.
+    rows (N, D): float32 or float64, read-only. Pass the same UnitRows to several Evidence records to share the derived
+    arrays between questions on one video.
     """
 
     def __init__(self, values: ArrayLike, name: str = "frames") -> None:
@@ -103,74 +103,74 @@ class UnitRows:
         return int(self.rows.shape[1])
 
     def part(self, start: int, stop: int) -> "UnitRows":
-        """Some consecutive rows as UnitRows of their own: nothing is copied, nothing is checked again."""
+        """The rows start ≤ index < stop as UnitRows, without copying or validating them."""
         part = object.__new__(type(self))
         part.rows = self.rows[start:stop]
-        part.__dict__["rough"] = self.rough[start:stop]
+        part.__dict__["float32_rows"] = self.float32_rows[start:stop]
         return part
 
     @cached_property
-    def rough(self) -> Array:
-        """The rows in float32, for products over everything."""
+    def float32_rows(self) -> Array:
+        """The rows in float32, for products over all frames."""
         return np.ascontiguousarray(self.rows, dtype=np.float32)
 
     @property
-    def rough_error(self) -> float:
-        """How far a float32 product of two rows can be from the true one, in any order of summation.
+    def float32_error(self) -> float:
+        """The largest error of a float32 product of two rows, in any order of summation.
 
-        The textbook bound D·u/(1 − D·u) with u = 2^-24, and room for the rounding of the rows themselves.
+        The standard bound D·u/(1 − D·u) with u = 2^-24, plus a margin for the rounding of the rows themselves.
         """
         return 1.01 * (self.dim + 4) * 2.0**-24
 
     @cached_property
-    def steps(self) -> Array:
+    def step_distances(self) -> Array:
         """(N − 1,) float64: 1 − cosine between each row and the next."""
-        out = np.empty(max(len(self) - 1, 0))
-        for start in range(0, len(out), BLOCK_ROWS):
+        distances = np.empty(max(len(self) - 1, 0))
+        for start in range(0, len(distances), BLOCK_ROWS):
             block = self.rows[start : start + BLOCK_ROWS + 1].astype(np.float64)
-            out[start : start + len(block) - 1] = 1.0 - np.einsum("nd,nd->n", block[:-1], block[1:])
-        return out
+            distances[start : start + len(block) - 1] = 1.0 - np.einsum("nd,nd->n", block[:-1], block[1:])
+        return distances
 
     @cached_property
     def shots(self) -> "Shots":
-        """The rows in runs of look-alikes, for ruling out whole runs at once."""
+        """Runs of similar consecutive rows, for bounding the cosines of a whole run at once."""
         return Shots(self)
 
     def products(self, others: Array) -> Array:
-        """(N, Q) float64: every row times each of `others` (Q, D)."""
-        return row_products(self.rows, others)
+        """(N, Q) float64: dot products of every row with each of `others` (Q, D)."""
+        return dot_products(self.rows, others)
 
 
 class Shots:
-    """Consecutive rows that look alike, each run with its centre and how far its rows lie from it.
+    """Runs of similar consecutive rows, each with its centre and radius.
 
-    centres (M, D) float32 unit rows; reach (M,) the largest angle between a centre and a row of its run; of_row (N,)
-    the run of each row. By the triangle inequality no row of a run comes closer to a vector than the angle
-    between that vector and the centre, less the reach.
+    centres (M, D) float32 unit rows; radius (M,) the largest angle between a centre and a row of its run; shot_of_row
+    (N,) the run of each row. By the triangle inequality, the angle between a vector and any row of a run is at least
+    the angle between that vector and the centre, minus the radius.
     """
 
-    LONGEST = 16
+    MAX_LENGTH = 16
 
     def __init__(self, vectors: UnitRows) -> None:
-        steps = vectors.steps
-        cut = np.concatenate(([True], steps > steps.mean())) if len(steps) else np.ones(1, dtype=bool)
-        first = np.flatnonzero(cut)[np.cumsum(cut) - 1]
-        cut |= (np.arange(len(cut)) - first) % self.LONGEST == 0
-        self.of_row: Array = np.cumsum(cut) - 1
-        starts = np.flatnonzero(cut)
-        sums = np.add.reduceat(vectors.rough, starts, axis=0)
+        steps = vectors.step_distances
+        is_start = np.concatenate(([True], steps > steps.mean())) if len(steps) else np.ones(1, dtype=bool)
+        first = np.flatnonzero(is_start)[np.cumsum(is_start) - 1]
+        is_start |= (np.arange(len(is_start)) - first) % self.MAX_LENGTH == 0
+        self.shot_of_row: Array = np.cumsum(is_start) - 1
+        starts = np.flatnonzero(is_start)
+        sums = np.add.reduceat(vectors.float32_rows, starts, axis=0)
         lengths = np.sqrt(np.einsum("md,md->m", sums, sums))
-        # Rows that cancel out have no middle; their first row serves as well.
-        sums = np.where(lengths[:, None] > 1e-3, sums, vectors.rough[starts])
+        # Rows that cancel out have no mean direction; their first row is as good a centre.
+        sums = np.where(lengths[:, None] > 1e-3, sums, vectors.float32_rows[starts])
         self.centres: Array = sums / np.sqrt(np.einsum("md,md->m", sums, sums))[:, None]
-        cosines = np.einsum("nd,nd->n", vectors.rough, self.centres[self.of_row]) - vectors.rough_error
-        self.reach: Array = np.arccos(np.minimum.reduceat(cosines, starts).astype(np.float64).clip(-1.0, 1.0))
+        cosines = np.einsum("nd,nd->n", vectors.float32_rows, self.centres[self.shot_of_row]) - vectors.float32_error
+        self.radius: Array = np.arccos(np.minimum.reduceat(cosines, starts).astype(np.float64).clip(-1.0, 1.0))
 
-    def limits(self, cosines: Array) -> Array:
-        """(M,) the largest cosine any row of a run can have with a vector, from that of its centre (M,)."""
+    def max_cosines(self, cosines: Array) -> Array:
+        """(M,) upper bound on the cosine of any row of a run with a vector, from the cosines of the centres (M,)."""
         angles = np.arccos(cosines.astype(np.float64).clip(-1.0, 1.0))
-        limits: Array = np.cos(np.maximum(angles - self.reach, 0.0))
-        return limits
+        bounds: Array = np.cos(np.maximum(angles - self.radius, 0.0))
+        return bounds
 
 
 def _as_floats(values: ArrayLike, name: str) -> Array:
@@ -187,8 +187,8 @@ def _as_floats(values: ArrayLike, name: str) -> Array:
         raise InputError(f"{name} can't be read as an array of numbers; expected float32 or float64") from None
 
 
-def _lengths(rows: Array, peak: Array) -> Array:
-    """(n,) float64 lengths, in blocks so that no float64 copy of everything is made."""
+def _norms(rows: Array, peak: Array) -> Array:
+    """(n,) float64 norms, in blocks to avoid a float64 copy of all rows."""
     out = np.empty(len(rows))
     for start in range(0, len(rows), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
@@ -197,15 +197,15 @@ def _lengths(rows: Array, peak: Array) -> Array:
     return out
 
 
-def checked_times(values: ArrayLike, duration_s: float, count: int) -> Array:
-    """(N,) float64, ascending, inside [0, duration]; the last may overrun by one step and is clipped."""
+def validate_times(values: ArrayLike, duration_s: float, count: int) -> Array:
+    """Return times (N,) as float64, ascending in [0, duration]; the last may overrun by one step and is clipped."""
     try:
         times = np.array(values, dtype=np.float64)
         duration_s = float(duration_s)
     except (TypeError, ValueError):
         raise InputError("times_s and duration_s can't be read as numbers; expected seconds") from None
     if count == 0:
-        raise InputError("there is no frame to choose from; expected at least one candidate")
+        raise InputError("there is no candidate frame; expected at least one")
     if times.shape != (count,):
         raise InputError(f"times_s has shape {times.shape} for {count} frames; expected ({count},)")
     if not (math.isfinite(duration_s) and duration_s > 0):
@@ -215,19 +215,19 @@ def checked_times(values: ArrayLike, duration_s: float, count: int) -> Array:
     step = np.diff(times)
     if (step <= 0).any():
         k = int(np.flatnonzero(step <= 0)[0])
-        raise InputError(f"times_s[{k + 1}] = {times[k + 1]} does not come after {times[k]}; expected ascending times")
+        raise InputError(f"times_s[{k + 1}] = {times[k + 1]} is not after {times[k]}; expected ascending times")
     if times[-1] > duration_s:
         allowed = float(np.median(step)) if len(step) else 1.0
         if times[-1] - duration_s <= allowed and (count == 1 or duration_s > times[-2]):
             times[-1] = duration_s
     for k in (0, count - 1):
         if not 0 <= times[k] <= duration_s:
-            raise InputError(f"times_s[{k}] = {times[k]} lies outside the video; expected 0 to {duration_s} s")
+            raise InputError(f"times_s[{k}] = {times[k]} is outside the video; expected 0 to {duration_s} s")
     times.flags.writeable = False
     return times
 
 
-def checked_query(values: ArrayLike, dim: int) -> Array:
+def validate_query(values: ArrayLike, dim: int) -> Array:
     query = np.asarray(values)
     if query.ndim != 1:
         raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
@@ -235,7 +235,7 @@ def checked_query(values: ArrayLike, dim: int) -> Array:
     return unit
 
 
-def checked_scores(values: ArrayLike, count: int, name: str) -> Array:
+def validate_scores(values: ArrayLike, count: int, name: str) -> Array:
     try:
         scores = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

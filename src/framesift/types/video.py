@@ -1,10 +1,10 @@
-"""What is in a video: its facts, its candidates as vectors, its timestamped text."""
+"""Records of a video: its metadata, its timestamped text, and its candidate frames as vectors."""
 
 import math
 from dataclasses import dataclass, field
 
 from framesift.errors import InputError
-from framesift.types.vectors import Array, UnitRows, checked_times
+from framesift.types.vectors import Array, UnitRows, validate_times
 
 
 @dataclass(frozen=True)
@@ -15,12 +15,12 @@ class SubtitleTrack:
     codec: str
     language: str = ""
     title: str = ""
-    is_text: bool = True  # False: pictures of text, which can't be read without recognition
+    is_text: bool = True  # False: bitmap subtitles, which need OCR
 
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """What a file says of its video: as shown on screen, on the clock a player shows."""
+    """Metadata of a video file; sizes as displayed, times as a player shows them."""
 
     path: str
     duration_s: float
@@ -28,14 +28,14 @@ class VideoInfo:
     height: int = 0
     fps: float = 0.0
     codec: str = ""
-    start_s: float = 0.0  # the container's own start time, which is our zero
+    start_s: float = 0.0  # the container's start time, which counts as 0 here
     has_audio: bool = False
     subtitle_tracks: tuple[SubtitleTrack, ...] = ()
 
 
 @dataclass(frozen=True)
 class Event:
-    """A stretch of time and the words that belong to it."""
+    """A time interval and its text."""
 
     start_s: float
     end_s: float
@@ -44,18 +44,18 @@ class Event:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.start_s) and math.isfinite(self.end_s)):
-            raise InputError(f"event {self.text[:40]!r} runs from {self.start_s} to {self.end_s}; expected seconds")
+            raise InputError(f"event {self.text[:40]!r} has times {self.start_s} to {self.end_s}; expected seconds")
         if self.end_s < self.start_s:
             raise InputError(f"event {self.text[:40]!r} ends at {self.end_s} s, before its start at {self.start_s} s")
 
 
 @dataclass(frozen=True, eq=False)
 class VideoIndex:
-    """One video's candidates: decoded and encoded once, asked many questions.
+    """The candidate frames of one video, encoded once for any number of questions.
 
-    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of what made them. warnings: what was
-    uncertain or damaged in the video. build_seconds: what making the index took, None where several runs made it.
-    `vectors` holds the same rows with what is computed from them once and shared by every question.
+    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of the encoder that made them. warnings:
+    what was uncertain or damaged in the video. build_seconds: time spent building the index, None where several runs
+    built it. `vectors` holds the same rows with what is derived from them and shared by all questions.
     """
 
     info: VideoInfo
@@ -70,7 +70,7 @@ class VideoIndex:
         vectors = UnitRows(self.frames)
         object.__setattr__(self, "vectors", vectors)
         object.__setattr__(self, "frames", vectors.rows)
-        object.__setattr__(self, "times_s", checked_times(self.times_s, self.info.duration_s, len(vectors)))
+        object.__setattr__(self, "times_s", validate_times(self.times_s, self.info.duration_s, len(vectors)))
 
     def __len__(self) -> int:
         return len(self.times_s)

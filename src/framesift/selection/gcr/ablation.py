@@ -1,7 +1,7 @@
-"""GCR with Cover left out: what fills the budget in its place.
+"""GCR without Cover: how the rest of the budget is filled.
 
-The other two stages need nothing of their own: without Ground its slots fall to Cover's context, and without Refine
-Cover's selection stays as it is.
+The other two stages need no code of their own: without Ground, its slots go to Cover's context; without Refine,
+Cover's selection is final.
 """
 
 from collections.abc import Sequence
@@ -9,47 +9,53 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.selection.gcr.refine import Worth, change_inside, omitted_regions, representative, worth
-from framesift.selection.ranking import Ranking
-from framesift.selection.similarity_cache import Nearness
+from framesift.selection.gcr.refine import (
+    EvidenceValues,
+    Regions,
+    evidence_values,
+    mean_change_inside,
+    omitted_regions,
+    representative_frame,
+)
+from framesift.selection.scores import Ranking
+from framesift.selection.similarity_cache import SimilarityCache
 from framesift.selection.uniform import evenly_spaced
-from framesift.types.vectors import Array, UnitRows
+from framesift.types.vectors import UnitRows
 
 
 @dataclass(frozen=True)
-class Filling:
-    """Regions start ≤ index < stop (G,) between the anchors, their values, who came in, and the frames after them.
+class CoverlessFill:
+    """The regions between the anchors, their evidence values, and the frames that fill the budget.
 
-    entered: region → its representative, best first. spread: evenly spaced frames, ascending.
+    swapped_in: region → its representative frame, best region first. uniform: evenly spaced frames, ascending.
     """
 
-    start: Array
-    stop: Array
-    values: Worth
-    entered: dict[int, int]
-    spread: list[int]
+    regions: Regions
+    values: EvidenceValues
+    swapped_in: dict[int, int]
+    uniform: list[int]
 
 
 def fill_without_cover(
     ranking: Ranking, vectors: UnitRows, anchors: Sequence[int], *, size: int, top_mean: int = 2
-) -> Filling:
-    """Grow the anchors to `size` frames: regions in descending value send one each, evenly spaced frames do the rest.
+) -> CoverlessFill:
+    """Grow the anchors to `size` frames: one per region in descending value, then evenly spaced frames.
 
-    There is no context frame to replace, so neither Refine's gate nor its margin nor its quota has a say; values are
-    normalised over the regions alone. Ties go to the earlier region.
+    There is no context frame to replace, so Refine's gate, margin and quota do not apply; values are normalised over
+    the regions alone. Ties go to the earlier region.
     """
     count = len(vectors)
-    start, stop = omitted_regions(anchors, count)
+    regions = omitted_regions(anchors, count)
     if anchors:
-        near = Nearness(vectors, anchors, known=1)
-        values = worth(ranking, near, start, stop, np.zeros(0, dtype=int), top_mean=top_mean)
-    else:  # the whole video is one region, and there is nothing it could resemble
-        whole = [float(ranking.top_mean(start, stop, top_mean)[0]), 1.0]
-        raw = np.array([[*whole, float(change_inside(vectors.steps, start, stop)[0])]])
-        values = Worth(raw, np.zeros((1, 3)), np.zeros(1))
-    order = np.lexsort((start, -values.value))[: size - len(anchors)].tolist()
-    entered = {region: representative(vectors, int(start[region]), int(stop[region])) for region in order}
-    taken = {*anchors, *entered.values()}
+        cache = SimilarityCache(vectors, anchors, compare_first=1)
+        values = evidence_values(ranking, cache, regions, np.zeros(0, dtype=int), top_mean=top_mean)
+    else:  # the whole video is one region, and its novelty is 1
+        relevance = float(ranking.top_mean(regions.start, regions.stop, top_mean)[0])
+        change = float(mean_change_inside(vectors.step_distances, regions)[0])
+        values = EvidenceValues(np.array([[relevance, 1.0, change]]), np.zeros((1, 3)), np.zeros(1))
+    order = np.lexsort((regions.start, -values.value))[: size - len(anchors)].tolist()
+    swapped_in = {region: representative_frame(vectors, regions, region) for region in order}
+    taken = {*anchors, *swapped_in.values()}
     free = [index for index in range(count) if index not in taken]
     places = evenly_spaced(len(free), size - len(taken)).tolist()
-    return Filling(start, stop, values, entered, [free[place] for place in places])
+    return CoverlessFill(regions, values, swapped_in, [free[place] for place in places])

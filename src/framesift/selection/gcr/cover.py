@@ -1,76 +1,77 @@
 """Cover: visual anchors, then diverse context, until the budget is full.
 
-Arrays only. `gcr.py` does the wiring.
+Arrays only; `method.py` connects the stages.
 """
 
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from framesift.selection.ranking import Ranking
-from framesift.selection.similarity_cache import Nearness
-from framesift.types.vectors import TIE, Array, UnitRows
+from framesift.selection.scores import Ranking
+from framesift.selection.similarity_cache import SimilarityCache
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows
 
-# Leading candidates that are brought up to date together, those of them that get exact scores, and the members every
-# candidate is compared with at the start: the best of several tried with benchmarks/selection.py. They change the time,
-# never the result.
-SCOUTS = 256
-POOL = 48
-FIRST_KNOWN = 8
+# Leading candidates updated together, those of them that get exact scores, and the selected frames that every candidate
+# is compared with at the start: the best of several tried with benchmarks/selection.py. They change the time, never the
+# result.
+UPDATE_SIZE = 256
+POOL_SIZE = 48
+COMPARE_FIRST = 8
 
 
-def best_frames(
-    ranking: Ranking, times_s: Array, taken: Collection[int], *, size: int, gap_s: float = 0.0
-) -> list[int]:
+def top_frames(ranking: Ranking, times_s: Array, taken: Collection[int], *, size: int, gap_s: float = 0.0) -> list[int]:
     """The `size` most relevant frames not yet taken, at least `gap_s` seconds from one another.
 
-    Fewer come back when the gap leaves no more. Ties go to the earlier frame.
+    Fewer when the gap allows no more. Ties go to the earlier frame.
     """
-    chosen: list[int] = []
+    selected: list[int] = []
     for index in map(int, ranking.order):
-        if len(chosen) >= size:
+        if len(selected) >= size:
             break
         if index in taken:
             continue
-        if gap_s > 0 and any(abs(times_s[index] - times_s[other]) < gap_s - TIE for other in chosen):
+        if gap_s > 0 and any(abs(times_s[index] - times_s[other]) < gap_s - TIE_TOLERANCE for other in selected):
             continue
-        chosen.append(index)
-    return chosen
+        selected.append(index)
+    return selected
 
 
 def fill_by_mmr(
-    relevance: Array, vectors: UnitRows, chosen: Sequence[int], *, size: int, weight: float = 0.5
-) -> Nearness:
-    """Grow `chosen` to `size` frames, each relevant yet unlike the rest; the new ones follow in the order picked.
+    relevance: Array, vectors: UnitRows, selected: Sequence[int], *, size: int, weight: float = 0.5
+) -> SimilarityCache:
+    """Grow `selected` to `size` frames, each relevant yet unlike the rest; new frames follow in the order picked.
 
-    relevance (N,), settled. Each pick maximises weight·relevance − (1 − weight)·(largest cosine with those chosen);
-    ties go to the earlier frame. From an empty set the first pick is the most relevant frame.
+    relevance (N,) with near-ties merged. Each pick maximises weight·relevance − (1 − weight)·(largest cosine with the
+    selected frames); ties go to the earlier frame. From an empty set the first pick is the most relevant frame.
 
     A score never rises as the set grows. So a pool of leading candidates keeps exact scores, and all others keep an
-    old score as a bound. Once a bound reaches the pool's best, the leading bounds are brought up to date and the pool
-    is formed anew.
+    outdated score as an upper bound. Once a bound reaches the pool's best score, the leading bounds are updated and the
+    pool is formed anew.
     """
-    gain, toll = weight * relevance, 1.0 - weight
-    near = Nearness(vectors, list(chosen) or [int(gain.argmax())], known=FIRST_KNOWN)
-    bound = gain - toll * (near.rough - near.error)
-    bound[near.members] = -np.inf
-    while len(near.members) < size:
-        _lower_bounds(bound, gain, toll, near)
-        # Of candidates that are up to date, whoever could win or tie is at most twice the error below the highest.
-        sure = bound.max() - 2 * toll * near.error - TIE
-        pool = np.flatnonzero((bound >= min(sure, _nth_largest(bound, POOL))) & (bound > -np.inf))
+    gain, redundancy_weight = weight * relevance, 1.0 - weight
+    cache = SimilarityCache(vectors, list(selected) or [int(gain.argmax())], compare_first=COMPARE_FIRST)
+    bound = gain - redundancy_weight * (cache.approximate - cache.error)
+    bound[cache.selected] = -np.inf
+    while len(cache.selected) < size:
+        _update_bounds(bound, gain, redundancy_weight, cache)
+        # Of the updated candidates, one that could win or tie is at most twice the error below the highest.
+        threshold = bound.max() - 2 * redundancy_weight * cache.error - TIE_TOLERANCE
+        pool = np.flatnonzero((bound >= min(threshold, _nth_largest(bound, POOL_SIZE))) & (bound > -np.inf))
         bound[pool] = -np.inf
-        bound[pool] = _pick_from_pool(near, pool, gain[pool], toll, size=size, rest=float(bound.max()))
-    return near
+        outside = float(bound.max())
+        bound[pool] = _pick_from_pool(cache, pool, gain[pool], redundancy_weight, size=size, outside=outside)
+    return cache
 
 
-def _lower_bounds(bound: Array, gain: Array, toll: float, near: Nearness) -> None:
-    """Bring the leading candidates up to date, again and again, until the highest bound belongs to one that is."""
+def _update_bounds(bound: Array, gain: Array, redundancy_weight: float, cache: SimilarityCache) -> None:
+    """Update the leading candidates repeatedly, until the highest bound belongs to an updated one."""
     while True:
-        leaders = np.flatnonzero((bound >= _nth_largest(bound, SCOUTS)) & (near.known < len(near.members)))
-        near.update(leaders)
-        bound[leaders] = np.minimum(bound[leaders], gain[leaders] - toll * (near.rough[leaders] - near.error))
-        if near.known[bound.argmax()] == len(near.members):
+        outdated = cache.compared < len(cache.selected)
+        leaders = np.flatnonzero((bound >= _nth_largest(bound, UPDATE_SIZE)) & outdated)
+        cache.update(leaders)
+        updated = gain[leaders] - redundancy_weight * (cache.approximate[leaders] - cache.error)
+        bound[leaders] = np.minimum(bound[leaders], updated)
+        if cache.compared[bound.argmax()] == len(cache.selected):
             return
 
 
@@ -79,13 +80,15 @@ def _nth_largest(values: Array, n: int) -> float:
     return float(np.partition(values, place)[place])
 
 
-def _pick_from_pool(near: Nearness, pool: Array, gain: Array, toll: float, *, size: int, rest: float) -> Array:
-    """Add the pool's best to the set while it beats `rest`, the highest bound outside; the pool's scores after that."""
-    rows = near.vectors.rows[pool].astype(np.float64, copy=False)
-    score = gain - toll * near.exact(pool)
-    while len(near.members) < size and (top := score.max()) > rest + TIE:
-        winner = int(np.argmax(score >= top - TIE))
-        near.members.append(int(pool[winner]))
-        np.minimum(score, gain - toll * (rows @ rows[winner]), out=score)
+def _pick_from_pool(
+    cache: SimilarityCache, pool: Array, gain: Array, redundancy_weight: float, *, size: int, outside: float
+) -> Array:
+    """Add the pool's best to the set while it beats `outside`, the highest bound of the others; return its scores."""
+    rows = cache.vectors.rows[pool].astype(np.float64, copy=False)
+    score = gain - redundancy_weight * cache.exact(pool)
+    while len(cache.selected) < size and (top := score.max()) > outside + TIE_TOLERANCE:
+        winner = int(np.argmax(score >= top - TIE_TOLERANCE))
+        cache.selected.append(int(pool[winner]))
+        np.minimum(score, gain - redundancy_weight * (rows @ rows[winner]), out=score)
         score[winner] = -np.inf
     return score

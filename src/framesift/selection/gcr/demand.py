@@ -1,7 +1,7 @@
-"""Visual demand d_q: does a question ask for what is seen, or for what is said? Keyword rules on its stem alone.
+"""Visual demand d_q: whether a question asks about what is visible or about speech, by keyword rules on its stem.
 
-The paper keeps its rules in a supplement that is not public; these are ours, in two tables below.
-docs/concepts/method.md shows how well they separate LongVideoBench's questions.
+The paper's rules are in a supplement that is not public; these are ours, in the two tables below.
+docs/concepts/method.md reports how well they separate LongVideoBench's questions.
 """
 
 import re
@@ -31,13 +31,13 @@ VISUAL_CUES = (
     r"appear(?:s|ed|ing)?|visible|seen|shown|displayed|depicted",
     r"objects?|items?|logo|written|reads",
 )
-# A quotation is a line somebody speaks, unless these words around it say that it is to be read on the picture.
+# A quotation counts as speech, unless these words around it indicate that it is written in the frame.
 WRITTEN_BEFORE = (
     r"texts?|words?|letters?|written|writes|reads?|reading|logo|sign|label(?:led|ed)?|titled?|print(?:ed)?|numbers?|"
     r"characters?|names?|named"
 )
 WRITTEN_AFTER = r"(?:(?:is|are) )?(?:text|written|on (?:it|them))"
-HEARD_BEFORE = r"subtitles?|captions?|mention(?:s|ed|ing)?|phrase"
+SPOKEN_BEFORE = r"subtitles?|captions?|mention(?:s|ed|ing)?|phrase"
 QUOTED_LINE, QUOTED_WRITING = "a quoted line", "quoted writing"
 
 _TEXTUAL = re.compile("|".join(rf"\b(?:{cue})\b" for cue in TEXTUAL_CUES))
@@ -47,47 +47,49 @@ _QUOTATION = re.compile(
 )
 _WRITTEN_BEFORE = re.compile(rf"\b(?:{WRITTEN_BEFORE})\b")
 _WRITTEN_AFTER = re.compile(rf"\W*(?:{WRITTEN_AFTER})\b")
-_HEARD_BEFORE = re.compile(rf"\b(?:{HEARD_BEFORE})\b")
-_REACH = 60  # characters before a quotation in which its kind is looked for
+_SPOKEN_BEFORE = re.compile(rf"\b(?:{SPOKEN_BEFORE})\b")
+_REACH = 60  # characters before a quotation that determine its kind
 
 
 def visual_demand(stem: str, *, textual: float = 0.2, visual: float = 0.8, neutral: float = 0.5) -> VisualDemand:
-    """d_q of a question's stem: `textual` if only words about speech occur, `visual` if only words about sight do,
-    `neutral` for both or neither. The result is a float that carries its `kind` and the `cues` that decided it.
+    """d_q of a question's stem: `textual` if it has only textual cues, `visual` if only visual ones, else `neutral`.
+
+    The result is a float that carries its `kind` and the `cues` that determined it.
     """
-    heard, seen = find_cues(stem)
-    if heard and seen:
+    textual_cues, visual_cues = find_cues(stem)
+    if textual_cues and visual_cues:
         kind, value = "both", neutral
-    elif heard:
+    elif textual_cues:
         kind, value = "textual", textual
-    elif seen:
+    elif visual_cues:
         kind, value = "visual", visual
     else:
         kind, value = "neither", neutral
-    return VisualDemand(value, kind, [f"textual: {cue}" for cue in heard] + [f"visual: {cue}" for cue in seen])
+    cues = [f"textual: {cue}" for cue in textual_cues] + [f"visual: {cue}" for cue in visual_cues]
+    return VisualDemand(value, kind, cues)
 
 
 def find_cues(stem: str) -> tuple[list[str], list[str]]:
     """The textual and the visual cues of a stem, each once, in the order they occur."""
     text = stem.lower().replace("’s", "'s")
-    heard: dict[str, None] = {}
-    seen: dict[str, None] = {}
+    textual: dict[str, None] = {}
+    visual: dict[str, None] = {}
     for quotation in _QUOTATION.finditer(text):
         before = text[max(0, quotation.start() - _REACH) : quotation.start()]
         written = _WRITTEN_BEFORE.search(before) or _WRITTEN_AFTER.match(text, quotation.end())
-        if written and not _HEARD_BEFORE.search(before):
-            seen[QUOTED_WRITING] = None
+        if written and not _SPOKEN_BEFORE.search(before):
+            visual[QUOTED_WRITING] = None
         else:
-            heard[QUOTED_LINE] = None
-    # What is quoted is somebody else's words: they say nothing of what the question wants.
+            textual[QUOTED_LINE] = None
+    # Quoted words are not the question's own, so they are no cues.
     own_words = _QUOTATION.sub(" … ", text)
-    heard |= dict.fromkeys(match.group() for match in _TEXTUAL.finditer(own_words))
-    seen |= dict.fromkeys(match.group() for match in _VISUAL.finditer(own_words))
-    return list(heard), list(seen)
+    textual |= dict.fromkeys(match.group() for match in _TEXTUAL.finditer(own_words))
+    visual |= dict.fromkeys(match.group() for match in _VISUAL.finditer(own_words))
+    return list(textual), list(visual)
 
 
 def resolve_demand(demand: float | str | Callable[[str], float], stem: str) -> float:
-    """d_q by the keyword rules ("rules"), as a constant, or from a function of the stem."""
+    """d_q by the keyword rules ("rules"), a constant, or a function of the stem."""
     if demand == "rules":
         return visual_demand(stem)
     if callable(demand):
