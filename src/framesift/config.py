@@ -16,7 +16,8 @@ from framesift.rendering.exhibit import check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.store.events import AUTO, NONE
-from framesift.store.indexing import MODES, Fps, Mode, check_sampling
+from framesift.store.indexing import check_sampling
+from framesift.video.frames import MODES, Fps, Mode
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder

@@ -11,7 +11,7 @@ from typing import Any
 import av
 import numpy as np
 
-from framesift.video.colour import Painter
+from framesift.video.colour import FrameConverter
 
 BITS = 10
 WIDTH, HEIGHT = 160, 96
@@ -118,8 +118,8 @@ def decode_all(path: Path, aspect: Fraction | None = None) -> list[tuple[Fractio
     """Every frame by a plain, complete decode: (presentation time as stored, picture)."""
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
-        painter = Painter(aspect)
-        return [(frame.pts * stream.time_base, painter.paint(frame)) for frame in container.decode(stream)]
+        converter = FrameConverter(aspect)
+        return [(frame.pts * stream.time_base, converter.convert(frame)) for frame in container.decode(stream)]
 
 
 def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:

@@ -8,7 +8,7 @@ import av
 import numpy as np
 import pytest
 
-from framesift.video.audio import RATE, open_sound
+from framesift.video.audio import RATE, open_audio
 from helpers.sample_data import SAMPLE_DATA
 
 FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
@@ -46,7 +46,7 @@ def write_sound(path, samples, *, start_s=0.0, codec="pcm_s16le", pictures_s=0.0
 def voice(name="beckett.wav"):
     """A recording inside moonshine-voice's wheel, as 16 kHz samples."""
     place = importlib.util.find_spec("moonshine_voice").submodule_search_locations[0]
-    with open_sound(Path(place, "assets", name)) as sound:
+    with open_audio(Path(place, "assets", name)) as sound:
         return np.concatenate([block.samples for block in sound.blocks(30.0)])
 
 
@@ -63,5 +63,5 @@ def music(seconds):
 
 
 def blocks_of(path, block_s=30.0):
-    with open_sound(path) as sound:
+    with open_audio(path) as sound:
         return list(sound.blocks(block_s))

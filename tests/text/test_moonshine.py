@@ -11,7 +11,7 @@ import pytest
 from framesift.errors import FramesiftError, InputError
 from framesift.text import moonshine
 from framesift.text.speech import recognise
-from framesift.video.audio import RATE, Block, open_sound
+from framesift.video.audio import RATE, AudioBlock, open_audio
 from helpers.sounds import FILM, music, needs_moonshine, noise, write_sound
 
 
@@ -78,7 +78,7 @@ def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
 
 @needs_moonshine
 def test_recognition_does_not_depend_on_earlier_blocks(beckett):
-    block = Block(0.0, beckett.astype(np.float32))
+    block = AudioBlock(0.0, beckett.astype(np.float32))
     with closing(moonshine.Moonshine(moonshine.model_folder())) as engine:
         first, second, third = (list(engine.words(block)) for _ in range(3))
     assert first and first == second == third
@@ -110,7 +110,7 @@ def test_moonshine_rejects_languages_other_than_english(tmp_path):
 @needs_moonshine
 @pytest.mark.skipif(not FILM.exists(), reason="the sample film is missing: " + FILM.name)
 def test_words_of_a_film_are_recognised_near_their_subtitles(tmp_path):
-    with open_sound(FILM) as sound:
+    with open_audio(FILM) as sound:
         first = next(sound.blocks(60.0)).samples
     events = recognise(write_sound(tmp_path / "film.wav", first), engine="moonshine")
     passions = next(event for event in events if "passions" in event.text.lower())

@@ -9,11 +9,11 @@ import pytest
 
 from framesift.errors import InputError
 from framesift.text.speech import recognise
-from framesift.video.audio import RATE, open_sound, quietest
+from framesift.video.audio import RATE, open_audio, quietest_cut
 from helpers.sounds import blocks_of, noise, write_sound
 
 
-def test_blocks_hold_every_sample_once_and_follow_each_other(tmp_path):
+def test_blocks_contain_every_sample_once_in_order(tmp_path):
     samples = noise(25)
     blocks = blocks_of(write_sound(tmp_path / "a.wav", samples), 10.0)
     assert np.allclose(np.concatenate([block.samples for block in blocks]), samples, atol=1e-3)
@@ -21,25 +21,25 @@ def test_blocks_hold_every_sample_once_and_follow_each_other(tmp_path):
     assert [a.end_s for a in blocks[:-1]] == pytest.approx([b.start_s for b in blocks[1:]])
 
 
-def test_a_block_is_cut_where_it_is_quiet():
+def test_block_is_cut_at_the_quietest_point():
     samples = noise(9)
     samples[7 * RATE : 8 * RATE] = 0
-    assert 7 * RATE < quietest(samples) < 8 * RATE
+    assert 7 * RATE < quietest_cut(samples) < 8 * RATE
 
 
-def test_sound_that_starts_late_has_late_times(tmp_path):
+def test_late_audio_has_late_times(tmp_path):
     path = write_sound(tmp_path / "late.mkv", noise(2), start_s=5.0, pictures_s=8.0)
     assert blocks_of(path)[0].start_s == pytest.approx(5.0, abs=0.05)
 
 
-def test_the_containers_own_start_is_zero(tmp_path):
+def test_container_start_is_zero(tmp_path):
     path = write_sound(tmp_path / "offset.ts", noise(2), start_s=100.0, pictures_s=0.0, codec="mp2")
     with av.open(str(path)) as container:
         assert container.start_time > 50_000_000
     assert blocks_of(path)[0].start_s == pytest.approx(0.0, abs=0.05)
 
 
-def test_a_hole_in_the_sound_starts_a_new_block_at_its_time(tmp_path):
+def test_gap_starts_a_new_block(tmp_path):
     path = write_sound(tmp_path / "hole.mkv", noise(4), hole=(2.0, 10.0))
     assert [block.start_s for block in blocks_of(path)] == pytest.approx([0.0, 12.0], abs=0.1)
 
@@ -60,7 +60,7 @@ def test_any_rate_and_layout_becomes_16_khz_mono(tmp_path):
 def test_memory_does_not_grow_with_length(tmp_path):
     path = write_sound(tmp_path / "long.wav", np.zeros(600 * RATE, np.float32))
     tracemalloc.start()
-    with open_sound(path) as sound:
+    with open_audio(path) as sound:
         for _ in sound.blocks(30.0):
             pass
     _, peak = tracemalloc.get_traced_memory()
@@ -68,17 +68,17 @@ def test_memory_does_not_grow_with_length(tmp_path):
     assert peak < 10_000_000  # the whole would be 38 MB
 
 
-def test_a_file_without_sound_is_an_error_that_says_so(tmp_path):
+def test_file_without_audio_is_refused(tmp_path):
     with av.open(str(tmp_path / "mute.mp4"), "w") as out:
         stream = out.add_stream("mpeg4", rate=5)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         out.mux(stream.encode(av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), "rgb24")))
         out.mux(stream.encode(None))
-    with pytest.raises(InputError, match="has no sound"):
+    with pytest.raises(InputError, match="has no audio stream"):
         recognise(tmp_path / "mute.mp4")
 
 
-def test_a_file_that_is_no_media_is_an_error(tmp_path):
+def test_file_that_is_not_media_is_refused(tmp_path):
     (tmp_path / "notes.mp4").write_text("not a video")
     with pytest.raises(InputError, match="can't be opened"):
         recognise(tmp_path / "notes.mp4")

@@ -7,7 +7,7 @@ import av
 import numpy as np
 import pytest
 
-from framesift.video.colour import Painter
+from framesift.video.colour import FrameConverter
 from framesift.video.frames import fetch, frame_numbers, probe, sample
 from helpers.footage import grid
 from helpers.sample_data import SAMPLE_DATA
@@ -15,7 +15,7 @@ from helpers.sample_data import SAMPLE_DATA
 CLIPS = sorted(path for path in (SAMPLE_DATA / "clips").glob("*") if path.suffix in {".mp4", ".mkv"})
 FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
 
-pytestmark = pytest.mark.skipif(not CLIPS, reason="the clips are not at hand")
+pytestmark = pytest.mark.skipif(not CLIPS, reason="the sample clips are not installed")
 
 
 def by_name(path):
@@ -24,16 +24,16 @@ def by_name(path):
 
 @pytest.mark.parametrize("fps", [1.0, 5.0])
 @pytest.mark.parametrize("path", CLIPS, ids=by_name)
-def test_pictures_and_times_are_those_of_a_full_decode(path, fps):
+def test_frames_and_times_match_a_full_decode(path, fps):
     run = sample(path, fps)
     with av.open(str(path)) as container:
         stream = container.streams.best("video")
-        painter = Painter(stream.sample_aspect_ratio)
-        frames = [(frame.pts * stream.time_base, painter.paint(frame)) for frame in container.decode(stream)]
+        converter = FrameConverter(stream.sample_aspect_ratio)
+        frames = [(frame.pts * stream.time_base, converter.convert(frame)) for frame in container.decode(stream)]
     expected = grid([time for time, _ in frames], Fraction(run.info.duration_s).limit_denominator(10**6), Fraction(fps))
     got = list(run)
     assert [time for time, _ in got] == pytest.approx([float(frames[n][0]) for n in expected], abs=1e-9)
-    assert all(np.array_equal(picture, frames[n][1]) for (_, picture), n in zip(got, expected, strict=True))
+    assert all(np.array_equal(image, frames[n][1]) for (_, image), n in zip(got, expected, strict=True))
 
 
 @pytest.mark.parametrize("path", CLIPS, ids=by_name)
@@ -57,13 +57,13 @@ def test_embedded_subtitles_are_listed():
     ]
 
 
-def test_a_phone_clip_stands_upright():
+def test_phone_clip_is_upright():
     info = probe(SAMPLE_DATA / "clips" / "issue-134-rotate.mp4")
     assert (info.width, info.height) == (544, 1280)
 
 
-@pytest.mark.skipif(not FILM.exists(), reason="the film is not at hand")
-def test_frames_far_into_a_film_are_found_by_seeking():
+@pytest.mark.skipif(not FILM.exists(), reason="the test video is not installed")
+def test_late_frames_are_fetched_by_seeking():
     times = [600.0, 33.5, 700.125]
     got = list(fetch(FILM, times, short_side=96))
     assert [time for time, _ in got] == pytest.approx(sorted(times))

@@ -26,8 +26,8 @@ from framesift.batch.journal import (
 from framesift.batch.listing import VideoEntry, list_videos
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.base import identify
-from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Store
+from framesift.video.frames import Fps, Mode
 
 VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 

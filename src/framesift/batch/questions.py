@@ -14,7 +14,7 @@ from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.config import PipelineConfig
 from framesift.store.events import AUTO, NONE
-from framesift.store.indexing import Fps, Mode
+from framesift.video.frames import Fps, Mode
 
 if TYPE_CHECKING:
     from framesift.text.object_names import ObjectNamer

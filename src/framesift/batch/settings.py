@@ -10,8 +10,8 @@ from framesift.config import PipelineConfig
 from framesift.readers.address import public_address
 from framesift.readers.base import Reader
 from framesift.store.events import NONE
-from framesift.store.indexing import Fps, Mode
 from framesift.store.store import Key
+from framesift.video.frames import Fps, Mode
 
 
 @dataclass(frozen=True)

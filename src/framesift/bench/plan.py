@@ -28,8 +28,8 @@ from framesift.selection.registry import check_budget, check_options, get_select
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
-    from framesift.store.indexing import Fps, Mode
     from framesift.text.object_names import ObjectNamer
+    from framesift.video.frames import Fps, Mode
 
 EVENTS = ("subtitles", "speech", "none")
 WITHOUT = "without"

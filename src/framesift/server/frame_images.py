@@ -19,7 +19,7 @@ from PIL import Image
 from framesift._utils.files import write_bytes
 from framesift.errors import FramesiftError, InputError
 from framesift.server.files import LibraryVideo
-from framesift.video.colour import Painter
+from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video
 from framesift.video.decoding import decode_packet
 from framesift.video.frames import fetch
@@ -203,11 +203,11 @@ def _decode_keyframe(path: Path, time_s: float) -> Image.Image:
             video.container.seek(start + int(time_s / video.tick), stream=video.stream)
         except av.error.FFmpegError:
             log.info("%s is not seekable; its first frame is its thumbnail", path)
-        painter = Painter(video.stream.sample_aspect_ratio, MAX_SIDE)
+        converter = FrameConverter(video.stream.sample_aspect_ratio, MAX_SIDE)
         try:
             for packet in video.container.demux(video.stream):
                 for frame in decode_packet(video, packet):
-                    return Image.fromarray(painter.paint(frame))
+                    return Image.fromarray(converter.convert(frame))
         except (av.error.FFmpegError, ValueError):
             log.info("%s has no decodable frame near %.0f s", path, time_s)
     raise InputError(f"{path.name!r} has no decodable frame for its thumbnail")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,7 @@ from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Key, Store, whole_path
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
-from framesift.video.frames import Sampling, sample
-
-Fps = float | Literal["auto"]
-Mode = Literal["exact", "fast", "keyframes"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
 
 # Candidates per part: what is lost at most when a run is stopped. Batches end with their part, so that the vectors do
 # not depend on where a run was stopped.

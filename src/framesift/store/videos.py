@@ -10,8 +10,9 @@ from typing import Any
 from framesift.encoders.base import identify
 from framesift.errors import FramesiftError, InputError
 from framesift.progress import Progress, ignore_progress
-from framesift.store.indexing import Fps, Mode, index
+from framesift.store.indexing import index
 from framesift.store.store import Store
+from framesift.video.frames import Fps, Mode
 
 VIDEO_ENDINGS: tuple[str, ...] = (
     *(".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf", ".ogv", ".ts"),

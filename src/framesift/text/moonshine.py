@@ -20,7 +20,7 @@ from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, MissingExtra
 from framesift.text.word_timing import Word, without_repetitions
 from framesift.types.vectors import Array
-from framesift.video.audio import FRAME_S, RATE, SILENCE, Block, loudness
+from framesift.video.audio import FRAME_S, RATE, SILENCE, AudioBlock, loudness
 
 INSTALL = "pip install 'framesift[speech]'"
 MODEL = "tiny-en"
@@ -54,7 +54,7 @@ class Moonshine:
         self._folder = folder
         self._next_process = self._start_process()
 
-    def words(self, block: Block) -> Iterator[list[Word]]:
+    def words(self, block: AudioBlock) -> Iterator[list[Word]]:
         level = loudness(block.samples)
         samples = np.clip(block.samples * _gain(level), -1.0, 1.0).astype("<f4")
         for line, start_s, duration_s in self._transcribe(samples):

@@ -18,7 +18,7 @@ from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
 from framesift.text.word_timing import MAX_COMPRESSION, Word, is_hallucination, split_sentences, without_loops
 from framesift.types import Event
-from framesift.video.audio import SILENCE, Block, loudness, open_sound
+from framesift.video.audio import SILENCE, AudioBlock, loudness, open_audio
 
 ENGLISH = ("en", "eng", "english")
 
@@ -64,7 +64,7 @@ class SpeechEngine(Protocol):
 
     block_s: float
 
-    def words(self, block: Block) -> Iterator[list[Word]]:
+    def words(self, block: AudioBlock) -> Iterator[list[Word]]:
         """Yield the words of each utterance, with times in the video."""
 
     def close(self) -> None: ...
@@ -83,7 +83,7 @@ def recognise(
     name. language: a code such as "en"; by default Whisper detects it. progress is called with the seconds done and in
     total. Silence, and text hallucinated on silence or music, give no event.
     """
-    with open_sound(path, language=language) as sound:
+    with open_audio(path, language=language) as sound:
         name = engine_name(engine)
         _check_language(name, language)
         recognised: list[Event] = []
@@ -214,7 +214,7 @@ class _Whisper:
         except (RuntimeError, ValueError) as error:
             raise InputError(f"the Whisper weights in {self.folder} can't be loaded: {error}") from error
 
-    def words(self, block: Block) -> Iterator[list[Word]]:
+    def words(self, block: AudioBlock) -> Iterator[list[Word]]:
         segments, info = self._model.transcribe(
             block.samples,
             language=self.language,

@@ -23,7 +23,7 @@ from framesift.text.subtitles.repairs import to_events
 from framesift.text.subtitles.substation import packet_lines
 from framesift.text.subtitles.webvtt import webvtt_lines
 from framesift.types import Event
-from framesift.video.container import MICROSECOND, open_container, read_only
+from framesift.video.container import MICROSECOND, discard_other_streams, open_container
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def read_track(
         with open_container(path) as container:
             stream = _find_stream(path, list(container.streams.subtitles), index, language)
             name = _describe(stream)  # streams are invalid once the container is closed
-            read_only(container, stream)
+            discard_other_streams(container, stream)
             cues = list(_read_cues(container, stream))
     except (av.error.FFmpegError, OSError) as error:
         raise InputError(f"{path}: its text tracks can't be read ({error.strerror}); the file may be damaged") from None

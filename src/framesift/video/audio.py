@@ -1,4 +1,4 @@
-"""The sound of a file in blocks of 16 kHz mono, each with its time on the video's clock.
+"""Audio in blocks of 16 kHz mono, each with its presentation time.
 
 PyAV reads any container and resamples as it decodes. One block is held at a time: memory does not grow with length.
 """
@@ -18,23 +18,23 @@ from av.stream import Disposition
 
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.container import MICROSECOND, StrPath, open_container, read_only
+from framesift.video.container import MICROSECOND, StrPath, discard_other_streams, open_container
 
-RATE = 16_000  # samples per second: what every speech engine here was trained on
-FRAME_S = 0.03  # one step of the loudness curve, about the length of a speech sound
+RATE = 16_000  # samples per second: what the speech engines were trained on
+FRAME_S = 0.03  # one step of the loudness curve, about the length of a phoneme
 FRAME = int(RATE * FRAME_S)
-SILENCE = 10 ** (-60 / 20)  # of full scale: below it there is nothing to hear, and engines invent
-# A hole in the sound's times that is longer than this starts a new block; shorter ones are rounding.
-HOLE_S = 0.1
-# How much of a block's end is searched for the quietest place to cut.
-SEARCH_SHARE = 1 / 3
+SILENCE = 10 ** (-60 / 20)  # of full scale: below it speech engines hallucinate
+# A gap between timestamps longer than this starts a new block; shorter ones are rounding.
+GAP_S = 0.1
+# The share of a block, at its end, that is searched for the quietest point to cut.
+CUT_SEARCH_SHARE = 1 / 3
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Block:
-    """A stretch of sound. samples (n,) float32 in [-1, 1]; start_s on the clock a player shows."""
+class AudioBlock:
+    """Consecutive samples (n,) float32 in [-1, 1]; start_s is their presentation time."""
 
     start_s: float
     samples: Array
@@ -45,23 +45,23 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Sound:
-    """An opened file's audio stream: iterate over `blocks`."""
+class AudioTrack:
+    """The audio stream of an open file: iterate over `blocks`."""
 
     path: str
     container: av.container.InputContainer
     stream: av.AudioStream
     duration_s: float
 
-    def blocks(self, block_s: float) -> Iterator[Block]:
-        """Blocks of at most `block_s` seconds, cut where it is quiet so that few words are split."""
+    def blocks(self, block_s: float) -> Iterator[AudioBlock]:
+        """Yield blocks of at most `block_s` seconds, cut at quiet points so that few words are split."""
         most = int(block_s * RATE)
         start_s = 0.0
         pieces: list[Array] = []
         held = 0
         for at_s, samples in self._pieces():
-            if held and abs(at_s - (start_s + held / RATE)) > HOLE_S:
-                yield Block(start_s, np.concatenate(pieces))
+            if held and abs(at_s - (start_s + held / RATE)) > GAP_S:
+                yield AudioBlock(start_s, np.concatenate(pieces))
                 pieces, held = [], 0
             if not held:
                 start_s = at_s
@@ -69,19 +69,19 @@ class Sound:
             held += len(samples)
             while held >= most:
                 joined = np.concatenate(pieces)
-                cut = quietest(joined[:most])
-                yield Block(start_s, joined[:cut])
+                cut = quietest_cut(joined[:most])
+                yield AudioBlock(start_s, joined[:cut])
                 start_s += cut / RATE
                 pieces, held = [joined[cut:].copy()], len(joined) - cut
         if held:
-            yield Block(start_s, np.concatenate(pieces))
+            yield AudioBlock(start_s, np.concatenate(pieces))
 
     def _pieces(self) -> Iterator[tuple[float, Array]]:
-        """(time, samples) as they are decoded. Each run of sound without a hole keeps its own resampler."""
+        """Yield (time, samples) as decoded. Each run without a gap has its own resampler."""
         zero = Fraction(self.container.start_time or 0) * MICROSECOND
         resampler: av.AudioResampler | None = None
-        next_s: float | None = None  # where the coming frame should start
-        out_s = 0.0  # where the coming samples start
+        next_s: float | None = None  # expected start of the next frame
+        out_s = 0.0  # start of the next resampled samples
         damaged = 0
         for packet in self.container.demux(self.stream):
             try:
@@ -93,7 +93,7 @@ class Sound:
                 at_s = next_s or 0.0
                 if frame.pts is not None and frame.time_base is not None:
                     at_s = float(frame.pts * frame.time_base - zero)
-                if resampler is None or next_s is None or abs(at_s - next_s) > HOLE_S:
+                if resampler is None or next_s is None or abs(at_s - next_s) > GAP_S:
                     if resampler is not None:
                         yield from _timed(out_s, resampler.resample(None))
                     resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
@@ -105,7 +105,7 @@ class Sound:
         if resampler is not None:
             yield from _timed(out_s, resampler.resample(None))
         if damaged:
-            log.warning("%s: %d packets of its sound can't be decoded and were left out", self.path, damaged)
+            log.warning("%s: %d audio packets can't be decoded and were skipped", self.path, damaged)
 
 
 def _timed(start_s: float, frames: list[av.AudioFrame]) -> Iterator[tuple[float, Array]]:
@@ -117,20 +117,18 @@ def _timed(start_s: float, frames: list[av.AudioFrame]) -> Iterator[tuple[float,
 
 
 @contextmanager
-def open_sound(path: StrPath, *, language: str | None = None) -> Iterator[Sound]:
-    """Open the audio stream a player would play: one in `language` if the file says so, else the best one."""
+def open_audio(path: StrPath, *, language: str | None = None) -> Iterator[AudioTrack]:
+    """Open the audio stream a player would choose: one tagged `language` if there is one, else the default."""
     name = os.fspath(path)
     with open_container(path) as container:
         stream = _choose_stream(container, language)
         if stream is None:
-            raise InputError(
-                f"{name!r} has no sound; speech needs a file with an audio stream: bring subtitles instead"
-            )
-        read_only(container, stream)
+            raise InputError(f"{name!r} has no audio stream; speech recognition needs one: provide subtitles instead")
+        discard_other_streams(container, stream)
         length_s = float(container.duration * MICROSECOND) if container.duration else 0.0
         if not length_s and stream.duration and stream.time_base:
             length_s = float(stream.duration * stream.time_base)
-        yield Sound(name, container, stream, length_s)
+        yield AudioTrack(name, container, stream, length_s)
 
 
 def _choose_stream(container: av.container.InputContainer, language: str | None) -> av.AudioStream | None:
@@ -145,15 +143,15 @@ def _choose_stream(container: av.container.InputContainer, language: str | None)
 
 
 def loudness(samples: Array) -> Array:
-    """Root mean square of each FRAME_S step, (n // FRAME,); the rest of a step is left out."""
+    """Root mean square of each step of FRAME_S, (n // FRAME,); an incomplete last step is dropped."""
     whole = samples[: len(samples) // FRAME * FRAME].reshape(-1, FRAME)
     level: Array = np.sqrt(np.mean(np.square(whole, dtype=np.float32), axis=1))
     return level
 
 
-def quietest(samples: Array) -> int:
-    """The sample in the last third at which to cut: the middle of its quietest quarter of a second."""
-    first = int(len(samples) * (1 - SEARCH_SHARE)) // FRAME
+def quietest_cut(samples: Array) -> int:
+    """The sample at which to cut: the middle of the quietest quarter of a second in the last third."""
+    first = int(len(samples) * (1 - CUT_SEARCH_SHARE)) // FRAME
     level = loudness(samples)[first:]
     width = round(0.25 / FRAME_S)
     if len(level) <= width:

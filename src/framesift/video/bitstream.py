@@ -1,85 +1,88 @@
-"""What a packet is, read from its first bits: which pictures nobody refers to, and where decoding can start.
+"""Packet types from the bitstream: which frames are not references, and where decoding can start.
 
-Only H.264 and HEVC are looked into; what is not known for sure is taken to be needed.
+Only H.264 and HEVC headers are parsed; anything uncertain counts as a reference.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Where a key picture resets the decoder, so that what follows it in presentation order needs nothing before it.
-FRESH_AT_KEYS = frozenset({"vp8", "vp9", "av1", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "prores", "dnxhd"})
+# Codecs whose keyframes reset the decoder: later frames in presentation order need nothing before them.
+CLOSED_AT_KEYFRAMES = frozenset({"vp8", "vp9", "av1", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "prores", "dnxhd"})
 
-_H264_SLICES = range(1, 6)
+_H264_SLICE_TYPES = range(1, 6)
 _H264_IDR = 5
-_HEVC_PICTURES = range(32)
-_HEVC_NEVER_REFERRED_TO = frozenset(range(0, 16, 2))  # the _N types: in their own temporal layer nothing needs them
-_HEVC_FRESH = range(16, 22)  # BLA, IDR and CRA
-_HEVC_CRA = 21  # the one of them that others stored after it may see past
+_HEVC_FRAME_TYPES = range(32)
+_HEVC_UNREFERENCED = frozenset(range(0, 16, 2))  # the _N types: not referenced within their temporal layer
+_HEVC_RANDOM_ACCESS = range(16, 22)  # BLA, IDR and CRA
+_HEVC_CRA = 21  # frames stored after a CRA may reference frames before it
 
 
-class Kind(NamedTuple):
-    """What a packet's picture is to the others.
+class PacketKind(NamedTuple):
+    """How a packet's frame relates to the others.
 
-    referred_to: others may need this one. fresh: a key picture at which decoding can start. reset: one at which the
-    decoder forgets what came before by itself. whole: a key picture that needs no other. layer: HEVC's temporal layer.
+    is_reference: other frames may need it. is_random_access: a keyframe at which decoding can start. resets_decoder:
+    one after which the decoder drops its earlier references. is_intra: a keyframe that needs no other frame. layer:
+    HEVC's temporal layer.
     """
 
-    referred_to: bool = True
-    fresh: bool = False
-    reset: bool = False
-    whole: bool = False
+    is_reference: bool = True
+    is_random_access: bool = False
+    resets_decoder: bool = False
+    is_intra: bool = False
     layer: int = 0
 
 
-class Reader:
-    """Tells the kind of a codec's packets."""
+class PacketParser:
+    """Classifies the packets of one stream."""
 
     def __init__(self, codec: str, extradata: bytes | None) -> None:
         self._codec = codec
         setup = extradata or b""
         place = {"h264": 4, "hevc": 21}.get(codec)
-        # avcC and hvcC begin with a 1 and hold the width of each unit's length; a bare stream has start codes instead.
+        # avcC and hvcC start with 1 and hold the size of the length prefix; Annex B streams have start codes instead.
         self._prefix = (setup[place] & 3) + 1 if place is not None and len(setup) > place and setup[0] == 1 else 0
 
-    def kind(self, data: memoryview, is_key: bool) -> Kind:
-        """What the packet `data` holds; is_key: the container calls it a key picture."""
+    def kind(self, data: memoryview, is_key: bool) -> PacketKind:
+        """Classify a packet; is_key: the container marks it as a keyframe."""
         if self._codec == "h264":
             return self._h264(data, is_key)
         if self._codec == "hevc":
             return self._hevc(data, is_key)
-        known = is_key and self._codec in FRESH_AT_KEYS
-        return Kind(fresh=known, reset=known, whole=is_key)
+        known = is_key and self._codec in CLOSED_AT_KEYFRAMES
+        return PacketKind(is_random_access=known, resets_decoder=known, is_intra=is_key)
 
-    def _h264(self, data: memoryview, is_key: bool) -> Kind:
-        referred_to, intra = False, True
+    def _h264(self, data: memoryview, is_key: bool) -> PacketKind:
+        is_reference, intra = False, True
         kinds = set()
         for start in self._units(data):
             unit = data[start]
             kind = unit & 31
-            if kind not in _H264_SLICES:
+            if kind not in _H264_SLICE_TYPES:
                 continue
             kinds.add(kind)
-            referred_to |= unit & 0x60 != 0
-            # A key picture made of P slices is the start of a gradual refresh: not yet whole, so no place to start.
+            is_reference |= unit & 0x60 != 0
+            # A keyframe made of P slices starts a gradual refresh: not yet complete, so decoding can't start there.
             if is_key and kind != _H264_IDR:
                 intra &= _h264_slice_type(data[start + 1 : start + 12]) in {2, 4}
-        fresh = is_key and bool(kinds) and intra
-        return Kind(referred_to or not kinds, fresh, fresh and kinds == {_H264_IDR}, fresh)
+        is_random_access = is_key and bool(kinds) and intra
+        return PacketKind(
+            is_reference or not kinds, is_random_access, is_random_access and kinds == {_H264_IDR}, is_random_access
+        )
 
-    def _hevc(self, data: memoryview, is_key: bool) -> Kind:
+    def _hevc(self, data: memoryview, is_key: bool) -> PacketKind:
         kinds = set()
         layer = 0
         for start in self._units(data):
             kind = data[start] >> 1 & 63
-            if kind in _HEVC_PICTURES and start + 1 < len(data):
+            if kind in _HEVC_FRAME_TYPES and start + 1 < len(data):
                 kinds.add(kind)
                 layer = (data[start + 1] & 7) - 1
-        referred_to = not kinds or not kinds <= _HEVC_NEVER_REFERRED_TO
-        fresh = is_key and bool(kinds) and all(kind in _HEVC_FRESH for kind in kinds)
-        return Kind(referred_to, fresh, fresh and _HEVC_CRA not in kinds, fresh, layer)
+        is_reference = not kinds or not kinds <= _HEVC_UNREFERENCED
+        starts = is_key and bool(kinds) and all(kind in _HEVC_RANDOM_ACCESS for kind in kinds)
+        return PacketKind(is_reference, starts, starts and _HEVC_CRA not in kinds, starts, layer)
 
     def _units(self, data: memoryview) -> Iterator[int]:
-        """Where each unit of the packet begins, after its length or start code."""
+        """Yield the offset of each NAL unit, after its length prefix or start code."""
         size = len(data)
         at = 0
         if self._prefix:
@@ -96,7 +99,7 @@ class Reader:
 
 
 def _h264_slice_type(head: memoryview) -> int:
-    """The second Exp-Golomb number of a slice's header, folded to 0–4 (2: I); -1 when the bits run out."""
+    """The second Exp-Golomb number of a slice header, modulo 5 (2: I slice); -1 if the data ends too early."""
     bits = "".join(f"{byte:08b}" for byte in head)
     at = 0
     value = -1

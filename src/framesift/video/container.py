@@ -1,7 +1,7 @@
-"""Opening a video file that nobody vouches for: which files are read, and which stream in them is meant.
+"""Opening untrusted video files: the formats accepted, and the choice of the video stream.
 
 PyAV is used because it is maintained, brings FFmpeg's libraries in its wheel, and gives packets as well as
-pictures, which is what makes exact times and skipped work possible.
+frames, which exact times and selective decoding rely on.
 """
 
 import os
@@ -24,35 +24,35 @@ StrPath = str | os.PathLike[str]
 if TYPE_CHECKING:
     VideoPacket = av.Packet[av.VideoStream]
 else:
-    VideoPacket = av.Packet  # which takes no brackets when it runs
+    VideoPacket = av.Packet  # not subscriptable at runtime
 
 MICROSECOND = Fraction(1, 1_000_000)  # the unit of a container's start time and duration
 
-# Formats whose whole content is in the one file. Playlists (hls, concat, dash …) name other files and are not among
-# them, nor are numbered pictures. Sound files are, so that the message can say what is missing.
+# Formats that are complete in one file. Playlists (hls, concat, dash …) and image sequences refer to other files and
+# are excluded. Audio formats are included so that the error can say what is missing.
 FORMATS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,live_flv,asf,ogg,rm,ivf,gif,apng,h264,hevc,"
     "vvc,av1,obu,m4v,h263,mjpeg,vc1,mxf,nut,wtv,dv,yuv4mpegpipe,amv,nsv,nuv,mp3,wav,flac,aac,aiff,ac3,w64"
 )
 EXPECTED = "expected a video such as MP4, MKV, WebM, MOV, AVI or MPEG-TS"
 
-# Each thread holds pictures of its own, so large pictures get fewer. Two to a core keep the cores busy while the
-# oldest picture is waited for.
+# Each thread holds its own frames, so large frames get fewer threads. Two per core keep the cores busy while the
+# decoder waits for the oldest frame.
 MOST_THREADS = 16
 MOST_THREADS_LARGE = 8
 LARGE_PIXELS = 2048 * 1152
 
-# A picture that claims to be larger than 16K is not decoded.
+# Frames declared larger than 16K are not decoded.
 MOST_PIXELS = 16384 * 8704
 
-_PICTURE_FILES = (b"\xff\xd8\xff", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"\0\0\1\0")
-_PICTURE_BRANDS = (b"avif", b"heic", b"heix", b"mif1")
-_NO_VIDEO = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
+_IMAGE_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"\0\0\1\0")
+_IMAGE_BRANDS = (b"avif", b"heic", b"heix", b"mif1")
+_NOT_VIDEO = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A container and the one video stream in it that is meant."""
+class OpenedVideo:
+    """An open container and its chosen video stream."""
 
     path: str
     container: av.container.InputContainer
@@ -60,7 +60,7 @@ class Opened:
 
     @property
     def codec(self) -> str:
-        """The codec's own name ("av1"), whichever decoder reads it."""
+        """The codec's canonical name ("av1"), independent of the decoder."""
         return self.stream.codec_context.codec.canonical_name
 
     @property
@@ -70,57 +70,57 @@ class Opened:
 
     @property
     def jumps(self) -> bool:
-        """Whether times in this format may start anew in the middle, as in recordings from the air."""
+        """Whether timestamps in this format may be discontinuous, as in broadcast recordings."""
         return self.container.format.name in {"mpegts", "mpeg"}
 
 
 def open_container(path: StrPath) -> av.container.InputContainer:
-    """Open a file that is not to be trusted: it can name no other file, and nothing but an InputError comes of it."""
+    """Open an untrusted file: it can't refer to other files, and any failure is an InputError."""
     name = check_file(path)
     try:
         return av.open(
-            # The prefix keeps a colon in the file's name from being read as a protocol.
+            # The prefix keeps a colon in the name from being parsed as a protocol.
             f"file:{Path(name).absolute()}",
             "r",
             container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
             metadata_errors="replace",
         )
     except (av.error.FFmpegError, ValueError, OSError) as error:
-        raise InputError(_why_not_opened(name, error)) from None
+        raise InputError(_open_error(name, error)) from None
 
 
-def read_only(container: av.container.InputContainer, stream: Stream) -> None:
-    """Pass over the packets of all other streams."""
+def discard_other_streams(container: av.container.InputContainer, stream: Stream) -> None:
+    """Discard the packets of all other streams."""
     for other in container.streams:
         if other.index != stream.index:
             other.discard = Discard.all
 
 
 @contextmanager
-def open_video(path: StrPath, *, threads: int | None = None) -> Iterator[Opened]:
-    """Open `path` and choose its video stream; anything that can't be used is an InputError."""
+def open_video(path: StrPath, *, threads: int | None = None) -> Iterator[OpenedVideo]:
+    """Open `path` and choose its video stream; an unusable file raises InputError."""
     name = os.fspath(path)
     with open_container(path) as container:
         stream = _choose_stream(container, name)
-        read_only(container, stream)
+        discard_other_streams(container, stream)
         stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
         stream.thread_type = "AUTO"
         stream.codec_context.thread_count = threads or _thread_count(stream.width * stream.height)
-        yield Opened(name, container, stream)
+        yield OpenedVideo(name, container, stream)
 
 
 def check_file(path: StrPath) -> str:
-    """The path as text, once it is known to be a file with something in it."""
+    """Return the path as text after checking that it is a readable, non-empty file."""
     name = os.fspath(path)
     file = Path(name)
     if "\0" in name or not file.exists():
         raise InputError(f"{name!r} does not exist; expected the path of a video file")
     if file.is_dir():
-        raise InputError(f"{name!r} is a folder; expected a video file: name one that is in it")
+        raise InputError(f"{name!r} is a directory; expected a video file: name one inside it")
     if not file.is_file():
-        raise InputError(f"{name!r} is no ordinary file; {EXPECTED}: save it to a file first")
+        raise InputError(f"{name!r} is not a regular file; {EXPECTED}: save it to a file first")
     if not os.access(file, os.R_OK):
-        raise InputError(f"{name!r} may not be read; expected a video file: change its permissions")
+        raise InputError(f"{name!r} is not readable; expected a video file: change its permissions")
     if file.stat().st_size == 0:
         raise InputError(f"{name!r} is empty; {EXPECTED}: copy or download it again")
     return name
@@ -129,42 +129,42 @@ def check_file(path: StrPath) -> str:
 def _thread_count(pixels: int) -> int:
     try:
         cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # not on macOS and Windows
         cores = os.cpu_count() or 1
     return min(2 * cores, MOST_THREADS_LARGE if pixels > LARGE_PIXELS else MOST_THREADS)
 
 
 def _choose_stream(container: av.container.InputContainer, name: str) -> av.video.stream.VideoStream:
-    """The stream a player would show: a default one before others, then FFmpeg's own choice, never cover art."""
-    if container.format.name.endswith("_pipe") or _is_picture(name):
-        raise InputError(f"{name!r} is a still picture; {EXPECTED}")
-    usable = [s for s in container.streams.video if not s.disposition & _NO_VIDEO and s.codec_context is not None]
+    """The stream a player would show: default streams first, then FFmpeg's choice, never cover art."""
+    if container.format.name.endswith("_pipe") or _is_image(name):
+        raise InputError(f"{name!r} is a still image; {EXPECTED}")
+    usable = [s for s in container.streams.video if not s.disposition & _NOT_VIDEO and s.codec_context is not None]
     if not usable:
         if container.streams.video:
-            raise InputError(f"{name!r} has no video but a cover picture or one that can't be decoded; {EXPECTED}")
-        what = "sound but no pictures" if container.streams.audio else "no pictures"
+            raise InputError(f"{name!r} has only a cover image or a video stream that can't be decoded; {EXPECTED}")
+        what = "audio but no video stream" if container.streams.audio else "no video stream"
         raise InputError(f"{name!r} has {what}; {EXPECTED}")
     default = [s for s in usable if s.disposition & Disposition.default] or usable
     best = container.streams.best("video")
     return next((s for s in default if best is not None and s.index == best.index), default[0])
 
 
-def _why_not_opened(name: str, error: Exception) -> str:
-    if _is_picture(name):
-        return f"{name!r} is a still picture; {EXPECTED}"
+def _open_error(name: str, error: Exception) -> str:
+    if _is_image(name):
+        return f"{name!r} is a still image; {EXPECTED}"
     if isinstance(error, PermissionError):
-        return f"{name!r} may not be read; expected a video file: change its permissions"
+        return f"{name!r} is not readable; expected a video file: change its permissions"
     return (
-        f"{name!r} can't be opened as a video; {EXPECTED}: if it should be one, it is damaged or cut off "
-        "(get it again), or in a format not read here (convert it to MP4)"
+        f"{name!r} can't be opened as a video; {EXPECTED}: if it should be one, it is damaged or truncated "
+        "(download it again), or in an unsupported format (convert it to MP4)"
     )
 
 
-def _is_picture(name: str) -> bool:
+def _is_image(name: str) -> bool:
     try:
         with open(name, "rb") as file:
             head = file.read(16)
     except OSError:
         return False
     webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
-    return head.startswith(_PICTURE_FILES) or webp or (head[4:8] == b"ftyp" and head[8:12] in _PICTURE_BRANDS)
+    return head.startswith(_IMAGE_SIGNATURES) or webp or (head[4:8] == b"ftyp" and head[8:12] in _IMAGE_BRANDS)

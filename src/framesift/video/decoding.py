@@ -1,7 +1,7 @@
-"""Decoding no more than a list of wanted pictures takes.
+"""Selective decoding: as few packets as a list of wanted frames needs.
 
-Packets with pictures that are neither wanted nor referred to are never sent to the decoder, nor are those after the
-last wanted picture before the next place to start. What is decoded is, byte for byte, what a full decode gives.
+Packets of frames that are neither wanted nor referenced are not sent to the decoder, nor are those between the last
+wanted frame and the next random access point. The frames are byte for byte those of a full decode.
 """
 
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ import numpy as np
 
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.container import Opened, VideoPacket
-from framesift.video.timeline import Timeline, stretches
+from framesift.video.container import OpenedVideo, VideoPacket
+from framesift.video.timeline import Timeline, packet_ranges
 
-# Stretches of packets longer than this are passed over by seeking, shorter ones by reading on.
+# Gaps of more packets than this are skipped by seeking, shorter ones by reading on.
 SEEK_OVER = 500
-# Formats with an index, where seeking arrives at the packet that was meant.
+# Formats with an index, in which seeking is exact.
 INDEXED = frozenset({"mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"})
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Which pictures to give: packets of `timeline`, in order of presentation; keys_only: all are key pictures."""
+class DecodePlan:
+    """The frames to decode: packets of `timeline` in presentation order. keys_only: all of them are keyframes."""
 
     timeline: Timeline
     wanted: list[int]
@@ -33,39 +33,39 @@ class Plan:
 
     @property
     def by_count(self) -> bool:
-        """Pictures are told by how many came before, for want of times."""
+        """Whether frames are identified by counting, because the packets have no presentation times."""
         return self.timeline.in_order and not self.keys_only
 
     def packets(self) -> tuple[Array, set[int]]:
-        """(P,) bool: send this packet; and the packets before which the decoder must be emptied."""
+        """(P,) bool: send this packet; and the packets before which the decoder must be flushed."""
         timeline = self.timeline
         send = np.zeros(len(timeline.ticks), dtype=bool)
         flushes: set[int] = set()
         if self.keys_only:
             flushes = {packet for packet in self.wanted if not timeline.is_closed[packet]}
         elif self.wanted:
-            for stretch in stretches(timeline, self.wanted):
-                part = slice(stretch.first, stretch.last + 1)
+            for span in packet_ranges(timeline, self.wanted):
+                part = slice(span.first, span.last + 1)
                 send[part] = timeline.is_needed[part] | timeline.in_order
-                if stretch.flush:
-                    flushes.add(stretch.first)
+                if span.flush:
+                    flushes.add(span.first)
         send[self.wanted] = True
         return send, flushes
 
 
-class Found(NamedTuple):
-    """The picture for `wanted`; `packet` differs from it where that one could not be decoded. None: none will do."""
+class DecodedFrame(NamedTuple):
+    """The frame for the packet `wanted`; `packet` differs if a replacement was used and is None if there is none."""
 
     wanted: int
     packet: int | None
     frame: av.VideoFrame | None
 
 
-def find_pictures(video: Opened, plan: Plan) -> Iterator[Found]:
-    """Decode the wanted pictures, one at a time, by ascending time.
+def decode_wanted(video: OpenedVideo, plan: DecodePlan) -> Iterator[DecodedFrame]:
+    """Decode the wanted frames, one at a time, by ascending time.
 
-    A wanted picture that can't be decoded is replaced by the last one before it, unless that was given already: it is
-    what a viewer sees then. At the very start, by the first that can be decoded.
+    A frame that can't be decoded is replaced by the previous one, which is what a viewer sees, unless that was
+    already yielded; at the start of the video, by the first decodable frame.
     """
     timeline = plan.timeline
     rank = np.full(len(timeline.ticks), -1)
@@ -77,41 +77,41 @@ def find_pictures(video: Opened, plan: Plan) -> Iterator[Found]:
     for packet, frame in _decoded(video, plan):
         if wanted is None:
             return
-        # Pictures out of order or without a place on the timeline are no candidates.
+        # Frames out of order or not on the timeline are ignored.
         if rank[packet] <= (rank[before[0]] if before else -1):
             continue
         while wanted is not None and rank[wanted] < rank[packet]:
             stand_in = before or ((packet, frame) if given < 0 else None)
             if stand_in and rank[stand_in[0]] > given:
                 given = int(rank[stand_in[0]])
-                yield Found(wanted, *stand_in)
+                yield DecodedFrame(wanted, *stand_in)
             else:
-                yield Found(wanted, None, None)
+                yield DecodedFrame(wanted, None, None)
             wanted = next(queue, None)
         if wanted == packet:
             if rank[packet] > given:
                 given = int(rank[packet])
-                yield Found(wanted, packet, frame)
+                yield DecodedFrame(wanted, packet, frame)
             wanted = next(queue, None)
         before = packet, frame
     while wanted is not None:
         if before and rank[before[0]] > given:
             given = int(rank[before[0]])
-            yield Found(wanted, *before)
+            yield DecodedFrame(wanted, *before)
         else:
-            yield Found(wanted, None, None)
+            yield DecodedFrame(wanted, None, None)
         wanted = next(queue, None)
 
 
-def _decoded(video: Opened, plan: Plan) -> Iterator[tuple[int, av.VideoFrame]]:
-    """Every picture the decoder gives, with the packet it came in."""
+def _decoded(video: OpenedVideo, plan: DecodePlan) -> Iterator[tuple[int, av.VideoFrame]]:
+    """Yield every frame the decoder returns, with the index of its packet."""
     decoder = video.stream.codec_context
     send, flushes = plan.packets()
     shown = plan.timeline.shown
     count = 0
     for index, packet in _packets_to_send(video, plan.timeline, send, flushes):
         if packet is not None:
-            # The decoder hands this number on to the picture, whatever the file's own times are like.
+            # The decoder copies this index to the frame; the timestamps of the file may be unreliable.
             packet.pts, packet.dts = index, None
         for frame in decode_packet(video, packet):
             if plan.by_count:
@@ -124,8 +124,8 @@ def _decoded(video: Opened, plan: Plan) -> Iterator[tuple[int, av.VideoFrame]]:
             decoder.flush_buffers()
 
 
-def decode_packet(video: Opened, packet: VideoPacket | None) -> list[av.VideoFrame]:
-    """What comes out when `packet` goes in (None: all that is left); nothing when it is damaged."""
+def decode_packet(video: OpenedVideo, packet: VideoPacket | None) -> list[av.VideoFrame]:
+    """Decode one packet (None: flush); a damaged one gives no frames."""
     try:
         return video.stream.codec_context.decode(packet)
     except (av.error.FFmpegError, ValueError):
@@ -133,9 +133,9 @@ def decode_packet(video: Opened, packet: VideoPacket | None) -> list[av.VideoFra
 
 
 def _packets_to_send(
-    video: Opened, timeline: Timeline, send: Array, flushes: set[int]
+    video: OpenedVideo, timeline: Timeline, send: Array, flushes: set[int]
 ) -> Iterator[tuple[int, VideoPacket | None]]:
-    """The packets to send, with their numbers; a None among them, and at the end, empties the decoder."""
+    """Yield the packets to send with their indices; None flushes the decoder, also at the end."""
     can_seek = video.container.format.name in INDEXED
     stream = _numbered(video, 0)
     at = 0
@@ -154,8 +154,8 @@ def _packets_to_send(
     yield len(send), None
 
 
-def _numbered(video: Opened, start: int) -> Iterator[tuple[int, VideoPacket]]:
-    """The stored packets from number `start` on; a file that breaks off just ends."""
+def _numbered(video: OpenedVideo, start: int) -> Iterator[tuple[int, VideoPacket]]:
+    """Yield the stored packets, counted from `start`; a truncated file ends early."""
     try:
         for packet in video.container.demux(video.stream):
             if packet.size:
@@ -165,8 +165,8 @@ def _numbered(video: Opened, start: int) -> Iterator[tuple[int, VideoPacket]]:
         return
 
 
-def _from(video: Opened, timeline: Timeline, target: int) -> Iterator[tuple[int, VideoPacket]]:
-    """Seek to `target` or before it; where one arrives is checked against the list, not believed."""
+def _from(video: OpenedVideo, timeline: Timeline, target: int) -> Iterator[tuple[int, VideoPacket]]:
+    """Yield packets from `target` or one before it; the position after seeking is checked against the timeline."""
     for goal in (int(timeline.raw[target]), int(timeline.raw.min())):
         try:
             video.container.seek(goal, stream=video.stream)
@@ -184,4 +184,4 @@ def _from(video: Opened, timeline: Timeline, target: int) -> Iterator[tuple[int,
             for number, packet in stream:
                 yield place + number, packet
             return
-    raise InputError(f"{video.path!r} can't be sought through; it is damaged: remux it, or get it again")
+    raise InputError(f"{video.path!r} can't be seeked in; it is damaged: remux it or download it again")

@@ -1,7 +1,6 @@
-"""Video in: what a file holds, pictures on a regular grid of times, and pictures at given times.
+"""Probing a video, sampling frames on a regular grid, fetching frames by time.
 
-The packets are listed first, which costs next to nothing, so it is known beforehand which pictures are wanted, and the
-decoder is spared those that are neither wanted nor needed by one that is.
+The packets are scanned first, which is cheap, so that only the wanted frames and those they reference are decoded.
 """
 
 import itertools
@@ -20,34 +19,35 @@ from av.subtitles.stream import SubtitleStream
 from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
-from framesift.video.colour import Painter, square_pixels, turn_of
-from framesift.video.container import MICROSECOND, Opened, StrPath, check_file, open_video
-from framesift.video.decoding import INDEXED, Plan, decode_packet, find_pictures
+from framesift.video.colour import FrameConverter, read_orientation, square_pixel_size
+from framesift.video.container import MICROSECOND, OpenedVideo, StrPath, check_file, open_video
+from framesift.video.decoding import INDEXED, DecodePlan, decode_packet, decode_wanted
 from framesift.video.timeline import Timeline, container_start, finest_rate, on_grid, read_timeline, usual_step
 
 Mode = Literal["exact", "fast", "keyframes"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+Fps = float | Literal["auto"]
 
-# A clip with fewer candidates than this at 1 FPS is sampled more finely when the rate is left open.
+# With fps="auto", a clip with fewer candidates than this at 1 FPS is sampled at a higher rate.
 ENOUGH_CANDIDATES = 64
-# How far before its instant a picture of `fast` may lie.
+# How far before its grid instant a frame of mode "fast" may be.
 FAST_REACH_S = Fraction(1, 2)
-# Above this a rate is a slip of the pen.
-FASTEST = 1000
+# A higher rate is taken for a mistake.
+MAX_FPS = 1000
 
 _TEXT_SUBTITLES = frozenset(
     {"subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text", "ttml", "microdvd", "eia_608"}
 )
-# The container's duration may count sound that outlasts the pictures; a larger difference is worth a word.
+# The container's duration may include audio beyond the last frame; a larger difference is a warning.
 _DURATION_SLACK_S = 2.0
 _PROBED_PACKETS = 300
-_FAR_S = 10**8  # later than any video's end
+_FAR_S = 10**8  # beyond the end of any video
 
 log = logging.getLogger(__name__)
 
 
 def probe(path: StrPath) -> VideoInfo:
-    """What the file's video is, as a player shows it. Decodes one picture; with an index, reads little."""
+    """Describe the video as a player shows it. Decodes one frame; reads little of files with an index."""
     with open_video(path, threads=1) as video:
         bounds = _quick_bounds(video)
     if bounds is None:
@@ -59,47 +59,44 @@ def probe(path: StrPath) -> VideoInfo:
 
 def sample(
     path: StrPath,
-    fps: float | Literal["auto"] = 1.0,
+    fps: Fps = 1.0,
     mode: Mode = "exact",
     *,
     short_side: int | None = None,
     after_s: float | None = None,
 ) -> "Sampling":
-    """The candidates: at every instant k/fps the picture on screen, with its true time, none twice.
+    """Sample the candidates: the frame on screen at every instant k/fps, with its true time, without duplicates.
 
-    fps: "auto" takes 1, and doubles it until there are 64 candidates or every picture is one.
-    mode: "exact" gives just those pictures. "fast" gives, for each, the nearest one at or before it that other
-    pictures are built on, at most half a second away, so that none of the others is decoded. "keyframes" looks at key
-    pictures only.
-    short_side: shrink to that many pixels. after_s: only candidates later than this, the same an undivided run gives.
+    fps: "auto" starts at 1 and doubles it until there are 64 candidates or every frame is one.
+    mode: "exact" gives those frames. "fast" replaces each by the nearest reference frame at or before it, at most half
+    a second away, so that no other frame is decoded. "keyframes" considers keyframes only.
+    short_side: shrink to that many pixels. after_s: only the candidates later than this.
     """
     return Sampling(path, fps, mode, short_side=short_side, after_s=after_s)
 
 
 class Sampling:
-    """An iterator of (time_s, picture (H, W, 3) uint8 RGB), one at a time, by ascending time.
+    """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time.
 
-    info; fps, the rate used; expected, about how many will come; warnings, sentences that grow while iterating.
+    info; fps: the rate used; expected: about how many candidates there are; warnings: extended while iterating.
     """
 
-    def __init__(
-        self, path: StrPath, fps: float | Literal["auto"], mode: Mode, *, short_side: int | None, after_s: float | None
-    ) -> None:
+    def __init__(self, path: StrPath, fps: Fps, mode: Mode, *, short_side: int | None, after_s: float | None) -> None:
         _check_options(mode, short_side, after_s)
         rate = None if fps == "auto" else _checked_rate(fps)
         timeline = read_timeline(path)
         with open_video(path, threads=1) as video:
             self.info: VideoInfo = _describe(video, (timeline.origin, timeline.end))
-            self.warnings: list[str] = _doubts(video, timeline)
+            self.warnings: list[str] = _warnings(video, timeline)
         chosen = _auto_rate(timeline, mode) if rate is None else rate
         self.fps: float = float(chosen)
         wanted = _candidates(timeline, mode, chosen)
         if after_s is not None:
             wanted = [packet for packet in wanted if timeline.time_s(packet) > after_s]
         self.expected: int = len(wanted)
-        log.info("sample: %d of %d pictures at %.6g FPS, %s", len(wanted), len(timeline), self.fps, mode)
-        plan = Plan(timeline, wanted, keys_only=mode == "keyframes")
-        # A function of its own, not a method: a cycle would keep the file open until the collector comes by.
+        log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), self.fps, mode)
+        plan = DecodePlan(timeline, wanted, keys_only=mode == "keyframes")
+        # Not a method: a reference cycle would keep the file open until the next garbage collection.
         self._candidates = _sampled(self.info.path, plan, short_side, self.warnings)
 
     def __iter__(self) -> Self:
@@ -109,7 +106,7 @@ class Sampling:
         return next(self._candidates)
 
     def close(self) -> None:
-        """Close the file; no more candidates come."""
+        """Close the file and end the iteration."""
         self._candidates.close()
 
     def __enter__(self) -> Self:
@@ -122,35 +119,35 @@ class Sampling:
 
 
 def fetch(path: StrPath, times_s: Sequence[float], *, short_side: int | None = None) -> Iterator[tuple[float, Array]]:
-    """The pictures at exactly these times, by ascending time, each once, in one pass.
+    """Fetch the frames at exactly these times, by ascending time, without duplicates, in one pass.
 
-    A time at which no picture begins is an InputError that names the nearest.
+    A time that is not a frame's presentation time raises InputError with the nearest one.
     """
     _check_options("exact", short_side, None)
     timeline = read_timeline(path)
     positions = sorted({timeline.find(float(time_s)) for time_s in times_s})
-    plan = Plan(timeline, [int(timeline.shown[k]) for k in positions])
+    plan = DecodePlan(timeline, [int(timeline.shown[k]) for k in positions])
     return _fetched(check_file(path), plan, short_side)
 
 
 def frame_numbers(path: StrPath, times_s: Sequence[float]) -> list[int]:
-    """The number, from 0 and in order of presentation, of the frame at each of these times; nothing is decoded."""
+    """The index from 0, in presentation order, of the frame at each of these times, without decoding."""
     timeline = read_timeline(path)
     return [timeline.find(float(time_s)) for time_s in times_s]
 
 
 def _candidates(timeline: Timeline, mode: Mode, fps: Fraction) -> list[int]:
-    """The packets whose pictures are candidates, by time."""
+    """The packets of the candidates, by presentation time."""
     shown: list[int] = timeline.shown.tolist()
     if mode == "keyframes":
         keys = [packet for packet in shown if timeline.is_key[packet]] or shown[:1]
-        return [keys[cell.position] for cell in on_grid(timeline, keys, fps)]
-    cells = on_grid(timeline, shown, fps)
+        return [keys[entry.position] for entry in on_grid(timeline, keys, fps)]
+    on_screen = on_grid(timeline, shown, fps)
     if mode == "exact" or timeline.in_order:
-        return [shown[cell.position] for cell in cells]
+        return [shown[entry.position] for entry in on_screen]
     nearest = np.maximum.accumulate(np.where(timeline.is_needed[timeline.shown], np.arange(len(shown)), -1)).tolist()
     chosen: dict[int, None] = {}
-    for position, instant in cells:
+    for position, instant in on_screen:
         other = nearest[position]
         if other < 0 or instant - (int(timeline.ticks[shown[other]]) - timeline.origin) * timeline.tick > FAST_REACH_S:
             other = position
@@ -159,7 +156,7 @@ def _candidates(timeline: Timeline, mode: Mode, fps: Fraction) -> list[int]:
 
 
 def _auto_rate(timeline: Timeline, mode: Mode) -> Fraction:
-    """1, 2, 4, 8 … per second, up to the source's own rate, until there are enough candidates."""
+    """1, 2, 4, 8 … per second, up to the source's frame rate, until there are enough candidates."""
     finest = max(finest_rate(timeline), Fraction(1))
     enough = ENOUGH_CANDIDATES
     rate = Fraction(1)
@@ -171,44 +168,44 @@ def _auto_rate(timeline: Timeline, mode: Mode) -> Fraction:
 
 
 def _sampled(
-    path: str, plan: Plan, short_side: int | None, warnings: list[str]
+    path: str, plan: DecodePlan, short_side: int | None, warnings: list[str]
 ) -> Generator[tuple[float, Array], None, None]:
-    missed = given = 0
+    missed = decoded = 0
     with open_video(path) as video:
-        painter = Painter(video.stream.sample_aspect_ratio, short_side)
-        for found in find_pictures(video, plan):
-            missed += found.packet != found.wanted
-            if found.packet is not None and found.frame is not None:
-                given += 1
-                yield plan.timeline.time_s(found.packet), painter.paint(found.frame)
-    if plan.wanted and not given:
-        raise InputError(f"{path!r}: not one of its pictures can be decoded; the file is damaged: get it again")
+        converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
+        for result in decode_wanted(video, plan):
+            missed += result.packet != result.wanted
+            if result.packet is not None and result.frame is not None:
+                decoded += 1
+                yield plan.timeline.time_s(result.packet), converter.convert(result.frame)
+    if plan.wanted and not decoded:
+        raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
     if missed:
         warnings.append(
             f"{missed} of {len(plan.wanted)} candidates ({missed / len(plan.wanted):.0%}) could not be decoded and "
-            "were left out or replaced by the picture before: the file is damaged there"
+            "were skipped or replaced by the previous frame: the file is damaged there"
         )
 
 
-def _fetched(path: str, plan: Plan, short_side: int | None) -> Iterator[tuple[float, Array]]:
+def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tuple[float, Array]]:
     with open_video(path) as video:
-        painter = Painter(video.stream.sample_aspect_ratio, short_side)
-        for found in find_pictures(video, plan):
-            time_s = plan.timeline.time_s(found.wanted)
-            if found.packet != found.wanted or found.frame is None:
-                raise InputError(f"{path!r}: the picture at {time_s:.3f} s can't be decoded; the file is damaged there")
-            yield time_s, painter.paint(found.frame)
+        converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
+        for result in decode_wanted(video, plan):
+            time_s = plan.timeline.time_s(result.wanted)
+            if result.packet != result.wanted or result.frame is None:
+                raise InputError(f"{path!r}: the frame at {time_s:.3f} s can't be decoded; the file is damaged there")
+            yield time_s, converter.convert(result.frame)
 
 
-def _describe(video: Opened, bounds: tuple[Fraction, int]) -> VideoInfo:
-    """The stream as shown. Reads on from where the container stands, until one picture is decoded."""
+def _describe(video: OpenedVideo, bounds: tuple[Fraction, int]) -> VideoInfo:
+    """Describe the stream as shown. Reads from the container's position until one frame is decoded."""
     stream = video.stream
     width, height = stream.width, stream.height
     quarters = 0
-    frame = _first_picture(video)
+    frame = _first_frame(video)
     if frame is not None:
-        width, height, quarters = frame.width, frame.height, turn_of(frame).quarters
-    width, height = square_pixels(width, height, stream.sample_aspect_ratio)
+        width, height, quarters = frame.width, frame.height, read_orientation(frame).quarters
+    width, height = square_pixel_size(width, height, stream.sample_aspect_ratio)
     if quarters % 2:
         width, height = height, width
     origin, end = bounds
@@ -237,7 +234,7 @@ def _subtitle_track(stream: SubtitleStream) -> SubtitleTrack:
     )
 
 
-def _first_picture(video: Opened) -> av.VideoFrame | None:
+def _first_frame(video: OpenedVideo) -> av.VideoFrame | None:
     try:
         packets = itertools.islice(video.container.demux(video.stream), _PROBED_PACKETS)
         return next((frame for packet in packets for frame in decode_packet(video, packet)), None)
@@ -245,8 +242,8 @@ def _first_picture(video: Opened) -> av.VideoFrame | None:
         return None
 
 
-def _quick_bounds(video: Opened) -> tuple[Fraction, int] | None:
-    """The ticks of 0:00 and of the end, from the last packets alone; None where they must be counted."""
+def _quick_bounds(video: OpenedVideo) -> tuple[Fraction, int] | None:
+    """The ticks of 0:00 and of the end from the last packets alone; None if a full scan is needed."""
     first = video.stream.start_time
     if first is None or video.container.format.name not in INDEXED:
         return None
@@ -262,9 +259,9 @@ def _quick_bounds(video: Opened) -> tuple[Fraction, int] | None:
     return (container_start(video, first), max(ends)) if ends else None
 
 
-def _doubts(video: Opened, timeline: Timeline) -> list[str]:
-    """What the file says of itself that its packets do not bear out."""
-    doubts = []
+def _warnings(video: OpenedVideo, timeline: Timeline) -> list[str]:
+    """Warnings about metadata that the packets contradict."""
+    warnings = []
     seconds = float(timeline.duration)
     claimed = None
     if video.stream.duration:
@@ -272,19 +269,19 @@ def _doubts(video: Opened, timeline: Timeline) -> list[str]:
     elif video.container.duration and not video.container.streams.audio:
         claimed = float(video.container.duration * MICROSECOND)
     if claimed is not None and claimed - seconds > max(_DURATION_SLACK_S, 0.01 * seconds):
-        doubts.append(
-            f"the file says its video lasts {claimed:.1f} s, but its pictures end at {seconds:.1f} s: "
+        warnings.append(
+            f"the metadata gives a duration of {claimed:.1f} s, but the last frame ends at {seconds:.1f} s: "
             f"{claimed - seconds:.1f} s are missing"
         )
     elif claimed is not None and seconds - claimed > max(_DURATION_SLACK_S, 0.01 * seconds):
-        doubts.append(f"the file says its video lasts {claimed:.1f} s, but its pictures go on to {seconds:.1f} s")
+        warnings.append(f"the metadata gives a duration of {claimed:.1f} s, but the last frame ends at {seconds:.1f} s")
     if timeline.is_cut:
-        doubts.append(f"reading broke off at {seconds:.1f} s: the file is damaged there; what comes before is used")
+        warnings.append(f"reading failed at {seconds:.1f} s: the file is damaged there; only the part before is used")
     if timeline.jumps:
-        doubts.append(
-            f"the clock of the file jumps {timeline.jumps} times; time was counted on from picture to picture"
+        warnings.append(
+            f"the timestamps are discontinuous {timeline.jumps} times; time continues from frame to frame there"
         )
-    return doubts
+    return warnings
 
 
 def _check_options(mode: str, short_side: int | None, after_s: float | None) -> None:
@@ -297,11 +294,11 @@ def _check_options(mode: str, short_side: int | None, after_s: float | None) -> 
 
 
 def _checked_rate(fps: float | str) -> Fraction:
-    """The rate as the fraction that was meant: 0.1 is one in ten seconds, and 29.97 is 2997/100."""
+    """The rate as the intended fraction: 0.1 is 1/10, and 29.97 is 2997/100."""
     try:
         rate = Fraction(fps).limit_denominator(100_000)
     except (TypeError, ValueError, OverflowError):
-        raise OptionError(f'fps is {fps!r}; expected "auto" or a positive number of pictures per second') from None
-    if not 0 < rate <= FASTEST:
-        raise OptionError(f'fps is {fps!r}; expected "auto" or a positive number up to {FASTEST}')
+        raise OptionError(f'fps is {fps!r}; expected "auto" or a positive number of frames per second') from None
+    if not 0 < rate <= MAX_FPS:
+        raise OptionError(f'fps is {fps!r}; expected "auto" or a positive number up to {MAX_FPS}')
     return rate

@@ -1,6 +1,7 @@
 """From stored frames to what a viewer sees: colours, shape, orientation, size."""
 
 from fractions import Fraction
+from itertools import product
 
 import av
 import numpy as np
@@ -8,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.video.colour import Painter, shrunk, square_pixels
+from framesift.video.colour import HLG, PQ, WHITE, FrameConverter, shrunk_size, square_pixel_size
 from framesift.video.frames import fetch, probe, sample
-from framesift.video.hdr import HLG, PQ, WHITE
 from helpers.footage import Clip, numbered, read_number
 
 LOSSLESS = {"qp": "0", "preset": "ultrafast"}
@@ -39,26 +39,23 @@ def flat_frame(yuv, size=(64, 48), bits=8):
     return frame
 
 
-@pytest.mark.parametrize("bits", [8, 10])
-@pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("standard", WEIGHTS)
-@pytest.mark.parametrize("rgb", COLOURS)
-def test_colours_follow_the_standard_the_frame_names(rgb, standard, full, bits):
-    frame = flat_frame(to_yuv(rgb, standard, full), bits=bits)
-    frame.colorspace, frame.color_range = WEIGHTS[standard][2], 2 if full else 1
-    picture = Painter(None).paint(frame)
-    assert np.abs(picture.astype(int) - rgb).max() <= 3
+def test_colours_follow_the_declared_standard():
+    for rgb, standard, full, bits in product(COLOURS, WEIGHTS, (False, True), (8, 10)):
+        frame = flat_frame(to_yuv(rgb, standard, full), bits=bits)
+        frame.colorspace, frame.color_range = WEIGHTS[standard][2], 2 if full else 1
+        image = FrameConverter(None).convert(frame)
+        assert np.abs(image.astype(int) - rgb).max() <= 3, (rgb, standard, full, bits)
 
 
 @pytest.mark.parametrize(("size", "standard"), [((1280, 720), "709"), ((640, 480), "601")])
-def test_unnamed_colours_go_by_the_height(size, standard):
+def test_undeclared_standard_follows_from_the_height(size, standard):
     frame = flat_frame(to_yuv(COLOURS[0], standard, False), size=size)
     frame.colorspace, frame.color_range = 2, 0
-    assert np.abs(Painter(None).paint(frame).astype(int) - COLOURS[0]).max() <= 3
+    assert np.abs(FrameConverter(None).convert(frame).astype(int) - COLOURS[0]).max() <= 3
 
 
 def grey_of(nits, transfer):
-    """The picture of a grey of that luminance, coded by BT.2100's equations in ten bits."""
+    """The image of a grey of that luminance, coded by BT.2100's equations in ten bits."""
     if transfer == PQ:
         power = (nits / 10_000) ** (2610 / 16384)
         code = ((3424 / 4096 + 2413 / 128 * power) / (1 + 2392 / 128 * power)) ** (2523 / 32)
@@ -67,27 +64,27 @@ def grey_of(nits, transfer):
         code = (3 * scene) ** 0.5 if scene <= 1 / 12 else 0.17883277 * np.log(12 * scene - 0.28466892) + 0.55991073
     frame = flat_frame([16 + 219 * code, 128, 128], bits=10)
     frame.colorspace, frame.color_range, frame.color_trc, frame.color_primaries = 9, 1, transfer, 9
-    return Painter(None).paint(frame)
+    return FrameConverter(None).convert(frame)
 
 
 @pytest.mark.parametrize("transfer", [PQ, HLG])
 @pytest.mark.parametrize("nits", [1, 10, 40, 100, 150])
-def test_high_dynamic_range_shows_ordinary_light_as_ordinary_pictures_do(transfer, nits):
+def test_hdr_maps_ordinary_light_like_standard_range(transfer, nits):
     light = nits / WHITE
     expected = 255 * (1.055 * light ** (1 / 2.4) - 0.055)
-    picture = grey_of(nits, transfer)
-    assert picture.dtype == np.uint8
-    assert np.abs(picture.astype(float) - expected).max() <= 3
+    image = grey_of(nits, transfer)
+    assert image.dtype == np.uint8
+    assert np.abs(image.astype(float) - expected).max() <= 3
 
 
 @pytest.mark.parametrize("transfer", [PQ, HLG])
-def test_highlights_stay_apart_below_full_white(transfer):
+def test_highlights_remain_distinct_below_white(transfer):
     shades = [int(grey_of(nits, transfer).mean()) for nits in (160, 203, 260, 330)]
     assert shades == sorted(set(shades)) and shades[-1] <= 255
 
 
 @pytest.mark.parametrize("transfer", [PQ, HLG])
-def test_a_high_dynamic_range_file_comes_out_as_a_picture(tmp_path, transfer):
+def test_hdr_file_decodes_to_an_image(tmp_path, transfer):
     clip = Clip(
         "libx265",
         {"x265-params": "log-level=none", "preset": "ultrafast"},
@@ -95,41 +92,41 @@ def test_a_high_dynamic_range_file_comes_out_as_a_picture(tmp_path, transfer):
         pix_fmt="yuv420p10le",
         colours={"colorspace": 9, "color_trc": transfer, "color_primaries": 9, "color_range": 1},
     )
-    picture = next(sample(clip.write(tmp_path / "hdr.mp4"), short_side=48))[1]
-    assert picture.shape == (48, 80, 3) and picture.std() > 30 and read_number(picture) == 0
+    image = next(sample(clip.write(tmp_path / "hdr.mp4"), short_side=48))[1]
+    assert image.shape == (48, 80, 3) and image.std() > 30 and read_number(image) == 0
 
 
-def test_full_range_survives_the_file(tmp_path):
+def test_full_range_is_preserved(tmp_path):
     grey = np.full((96, 160, 3), 250, np.uint8)
     clip = Clip(options=LOSSLESS, ticks=range(5), pix_fmt="yuvj420p", pictures=[grey], colours={"color_range": 2})
-    picture = next(sample(clip.write(tmp_path / "full.mp4")))[1]
-    assert np.abs(picture.astype(int) - 250).max() <= 3
+    image = next(sample(clip.write(tmp_path / "full.mp4")))[1]
+    assert np.abs(image.astype(int) - 250).max() <= 3
 
 
 @pytest.mark.parametrize("size", [(161, 97), (35, 201)])
-def test_odd_sizes_are_kept(tmp_path, size):
+def test_odd_sizes_are_preserved(tmp_path, size):
     path = Clip("ffv1", ticks=range(3), size=size, pix_fmt="yuv444p").write(tmp_path / "odd.mkv")
-    picture = next(sample(path))[1]
-    assert picture.shape == (size[1], size[0], 3)
-    assert np.abs(picture.astype(int) - numbered(0, *size)).mean() < 3
+    image = next(sample(path))[1]
+    assert image.shape == (size[1], size[0], 3)
+    assert np.abs(image.astype(int) - numbered(0, *size)).mean() < 3
 
 
 @pytest.mark.parametrize("degrees", [0, 90, 180, 270])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_pictures_stand_upright(tmp_path, degrees, mirrored):
+def test_rotated_and_mirrored_frames_are_upright(tmp_path, degrees, mirrored):
     stored = numbered(5)
     clip = Clip(options=LOSSLESS, ticks=range(5), pictures=[stored], rotation=degrees, mirrored=mirrored)
     path = clip.write(tmp_path / "turned.mp4")
-    picture = next(sample(path))[1]
+    image = next(sample(path))[1]
     # A positive angle turns counter-clockwise, and mirroring comes first.
     expected = np.rot90(stored[:, ::-1] if mirrored else stored, round(_angle(path, mirrored) / 90) % 4)
     info = probe(path)
-    assert picture.shape == expected.shape == (info.height, info.width, 3)
-    assert np.abs(picture.astype(int) - expected).mean() < 8
+    assert image.shape == expected.shape == (info.height, info.width, 3)
+    assert np.abs(image.astype(int) - expected).mean() < 8
 
 
 def _angle(path, mirrored):
-    """FFmpeg's reading of the matrix, for what it is worth when mirrored: the turn of the mirrored picture."""
+    """FFmpeg's reading of the matrix, for what it is worth when mirrored: the orientation of the mirrored image."""
     with av.open(str(path)) as container:
         rotation = next(container.decode(video=0)).rotation
     return rotation + 180 if mirrored else rotation
@@ -141,21 +138,21 @@ def _angle(path, mirrored):
 def test_anamorphic_pixels_become_square(tmp_path, aspect, shown):
     path = Clip(options=LOSSLESS, ticks=range(5), aspect=aspect).write(tmp_path / "wide.mp4")
     info = probe(path)
-    picture = next(sample(path))[1]
-    assert (info.width, info.height) == shown == picture.shape[1::-1]
-    assert read_number(picture) == 0
+    image = next(sample(path))[1]
+    assert (info.width, info.height) == shown == image.shape[1::-1]
+    assert read_number(image) == 0
 
 
-def test_an_absurd_pixel_shape_is_ignored():
-    assert square_pixels(640, 480, Fraction(1, 60_000)) == (640, 480)
+def test_extreme_pixel_aspect_is_ignored():
+    assert square_pixel_size(640, 480, Fraction(1, 60_000)) == (640, 480)
 
 
-def test_shrinking_keeps_shape_and_averages(tmp_path):
+def test_shrinking_keeps_the_aspect_and_averages(tmp_path):
     checks = np.kron(np.indices((48, 80)).sum(0) % 2 * 255, np.ones((2, 2)))[..., None].repeat(3, 2).astype(np.uint8)
     path = Clip(options=LOSSLESS, ticks=range(3), pictures=[checks]).write(tmp_path / "checks.mp4")
-    picture = next(sample(path, short_side=12))[1]
-    assert picture.shape == (12, 20, 3)
-    assert abs(picture[2:-2, 2:-2].astype(int) - 128).max() < 12  # no moiré of black and white
+    image = next(sample(path, short_side=12))[1]
+    assert image.shape == (12, 20, 3)
+    assert abs(image[2:-2, 2:-2].astype(int) - 128).max() < 12  # no moiré of black and white
 
 
 def test_fetch_shrinks_as_sample_does(tmp_path):
@@ -166,13 +163,13 @@ def test_fetch_shrinks_as_sample_does(tmp_path):
 
 @given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 3000))
 def test_shrinking_never_enlarges(width, height, side):
-    w, h = shrunk(width, height, side)
+    w, h = shrunk_size(width, height, side)
     assert 1 <= w <= width and 1 <= h <= height
     assert min(w, h) == min(width, height, side)
 
 
 @given(st.integers(16, 4000), st.integers(16, 4000), st.fractions(Fraction(1, 4), 4, max_denominator=100))
 def test_square_pixels_lose_no_detail(width, height, aspect):
-    w, h = square_pixels(width, height, aspect)
+    w, h = square_pixel_size(width, height, aspect)
     assert w >= width and h >= height
     assert w / h == pytest.approx(width * aspect / height, rel=0.05)
