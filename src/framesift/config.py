@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
-from framesift.rendering.exhibit import check_exhibit_options
+from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.store.events import AUTO, NONE
@@ -56,6 +57,17 @@ def parse_visual_demand(value: Any) -> VisualDemandSetting:
     return demand
 
 
+def parse_scales(value: Any) -> Scales:
+    """(count, scale) pairs: given as such, as text like 4:1/2,8:1/4, or by the name q-frame."""
+    if value == "q-frame":
+        return Q_FRAME_SCALES
+    try:
+        pairs = [pair.split(":") for pair in value.split(",")] if isinstance(value, str) else value
+        return tuple((int(count), float(Fraction(scale))) for count, scale in pairs)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise OptionError(f"scales is {value!r}; expected pairs like 4:1/2,8:1/4") from None
+
+
 @dataclass(frozen=True)
 class PipelineConfig:
     """Every setting of the pipeline, checked when it is made.
@@ -66,7 +78,7 @@ class PipelineConfig:
 
     # The index
     encoder: "str | Encoder" = setting("auto", "auto, siglip, offline, …, or a checkpoint's folder")
-    fps: Fps = setting("auto", "candidates per second, or auto", type=parse_fps, metavar="RATE")
+    fps: Fps = setting("auto", "candidates per second, or auto", metavar="RATE")
     mode: Mode = setting("exact", "how candidates are decoded", choices=MODES)
     device: str = setting("auto", "auto, cpu, cuda or mps")
     store: str | os.PathLike[str] | None = setting(
@@ -85,7 +97,6 @@ class PipelineConfig:
     visual_demand: VisualDemandSetting = setting(
         "rules",
         "0 (text) to 1 (frames), or rules: from the question's words",
-        type=parse_visual_demand,
         metavar="SHARE",
     )
     event_encoder: str | None = setting(
@@ -97,8 +108,10 @@ class PipelineConfig:
     # The exhibit
     overlay: Overlay = setting("aligned", "text on the frames", choices=OVERLAYS)
     size: int | None = setting(None, "shorter side of the frames (default: the video's)", type=int, metavar="PIXELS")
-    scales: Scales = field(
-        default=(), metadata={"help": "(count, scale) pairs that shrink frames by rank of relevance"}
+    scales: Scales = setting(
+        (),
+        "shrink frames by rank of relevance, as 4:1/2,8:1/4,32:1/8, which q-frame stands for",
+        metavar="PAIRS",
     )
     # The reader
     reader: "str | Reader | None" = setting(
@@ -114,7 +127,7 @@ class PipelineConfig:
         set_field = object.__setattr__
         set_field(self, "fps", parse_fps(self.fps))
         set_field(self, "visual_demand", parse_visual_demand(self.visual_demand))
-        set_field(self, "scales", tuple((count, scale) for count, scale in self.scales))
+        set_field(self, "scales", parse_scales(self.scales))
         set_field(self, "options", dict(self.options))
         set_field(self, "reader_options", dict(self.reader_options))
         check_sampling(self.fps, self.mode)

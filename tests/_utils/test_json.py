@@ -32,7 +32,7 @@ def test_nan_raises_value_error():
 
 
 def test_print_json_escapes_what_the_output_encoding_lacks(monkeypatch):
-    from framesift.cli.common import print_json
+    from framesift.cli.output import print_json
 
     value = {"text": "Käse 🧀 сыр"}
     raw = io.BytesIO()

@@ -149,7 +149,7 @@ def test_compare_writes_one_report_and_a_line_per_method(kept, place, capsys):
         (["-q", "x", "--budget", "0"], "budget"),
         (["-q", "x", "--format", "xml"], "keyframe_indices"),
         (["-q", "x", "--subtitles", "nowhere.srt"], "nowhere.srt"),
-        (["-q", "x", "--visual-demand", "much"], "--visual-demand"),
+        (["-q", "x", "--visual-demand", "much"], "visual_demand"),
         (["-q", "x", "--size", "0"], "size"),
         (["-q", "x", "--out", "taken"], "--force"),
     ],
@@ -167,3 +167,16 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, 
 def test_compare_wants_two_methods(kept, capsys):
     assert main(["compare", str(kept / "clip.mp4"), "-q", "x", "--methods", "gcr"]) == 2
     assert "two or more" in capsys.readouterr().err
+
+
+def test_flags_come_before_the_settings_of_a_file(select, tmp_path, capsys):
+    (tmp_path / "settings.json").write_text('{"budget": 3, "method": "uniform"}')
+    assert select("-q", "x", "--config", str(tmp_path / "settings.json"), "--budget", "2", "--json") == 0
+    selection = json.loads(capsys.readouterr().out)
+    assert (selection["method"], selection["budget"]) == ("uniform", 2)
+
+
+def test_an_unknown_setting_of_a_file_is_one_sentence(select, tmp_path, capsys):
+    (tmp_path / "settings.json").write_text('{"buget": 3}')
+    assert select("-q", "x", "--config", str(tmp_path / "settings.json")) == 2
+    assert "there is no setting 'buget'" in capsys.readouterr().err

@@ -47,21 +47,20 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, bench, corpus, library, serve
-    from framesift.cli import select as evidence
-    from framesift.cli.common import Run
+    from framesift.cli import ask, bench, corpus, library, select, serve
+    from framesift.cli.settings import RunCommand
 
     parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+    def add(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         command.add_argument("--json", action="store_true", help="print the result as JSON")
         command.set_defaults(run=run)
         return command
 
-    evidence.add_commands(add)
+    select.add_commands(add)
     ask.add_commands(add)
     library.add_commands(add)
     bench.add_commands(add)

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.common import Add, add_relevance_options, add_store, print_json
+from framesift.cli.output import print_json
+from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def spelled_out(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def add_commands(add: Add) -> None:
+def add_commands(add: AddCommand) -> None:
     bench = add("bench", _bench, "run benchmarks, and make their tables")
     parts = bench.add_subparsers(title="what", required=True, metavar="DATASET|run|report|evidence|selftest")
 
@@ -105,12 +106,12 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
         command.add_argument("--mode", choices=("exact", "fast", "keyframes"))
         command.add_argument("--events", choices=("subtitles", "speech", "none"), help="where the text comes from")
     command.add_argument("--encoder", help="auto, siglip, offline, …, or a checkpoint's folder")
-    add_relevance_options(command)
+    add_settings(command, "visual_demand", "event_encoder", "namer")
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
     _add_data(command)
-    add_store(command)
+    add_settings(command, "store")
 
 
 def _bench(_: argparse.Namespace) -> int:
@@ -214,7 +215,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
                     dataset,
                     plan,
                     args.out,
-                    store=args.store,
+                    store=getattr(args, "store", None),
                     device=args.device,
                     shard=shard,
                     command=command_line(args),

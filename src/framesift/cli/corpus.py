@@ -3,25 +3,37 @@
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, printable
-from framesift.cli.ask import add_reader, reader_options
-from framesift.cli.common import Add, Run, add_index_options, add_relevance_options, add_store, print_json
+from framesift.cli.output import print_json
 from framesift.cli.progress import RunDisplay
-from framesift.cli.question_options import options_of
+from framesift.cli.settings import (
+    INDEX_SETTINGS,
+    READER_SETTINGS,
+    SELECTION_SETTINGS,
+    AddCommand,
+    RunCommand,
+    add_method_options,
+    add_reader,
+    add_settings,
+    config_from,
+)
+from framesift.errors import OptionError
 
 if TYPE_CHECKING:
     from framesift.batch.executors.base import Limits
     from framesift.batch.runner import RunSummary
+    from framesift.config import PipelineConfig
 
 
-def add_commands(add: Add) -> None:
+def add_commands(add: AddCommand) -> None:
     corpus = add("corpus", _no_command, "index, ask and search many videos, on this machine or on a Ray cluster")
     commands = corpus.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def add_one(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+    def add_one(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         command.set_defaults(run=run)
         return command
@@ -35,7 +47,7 @@ def add_commands(add: Add) -> None:
     index.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
     add_engine(index)
     add_limits(index)
-    add_index_options(index)
+    add_settings(index, *INDEX_SETTINGS)
 
     select = add_one("select", _select, "select frames for every question of a file, each on the video it names")
     _add_questions(select)
@@ -53,24 +65,20 @@ def add_commands(add: Add) -> None:
     search.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
     search.add_argument("--encoder", default="auto", help="the one the videos were indexed with (default: auto)")
     search.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_store(search)
+    add_settings(search, "store")
 
 
 def _add_questions(command: argparse.ArgumentParser) -> None:
     questions = "JSON, JSONL or CSV with question, video and, where there are any, options, answer, subtitles, id"
     command.add_argument("--questions", required=True, metavar="FILE", help=questions)
     command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to append to")
-    command.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
-    command.add_argument("--budget", type=int, default=32, help="how many frames (default: 32)")
-    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the method")
-    command.add_argument("--seed", type=int, help="of the method's random draws")
+    add_settings(command, *SELECTION_SETTINGS, *INDEX_SETTINGS)
+    add_method_options(command)
     command.add_argument(
         "--subtitles", choices=("auto", "none"), default="auto", help="search for subtitles (default: auto)"
     )
-    add_relevance_options(command)
     add_engine(command)
     add_limits(command)
-    add_index_options(command)
 
 
 def add_engine(command: argparse.ArgumentParser) -> None:
@@ -107,11 +115,7 @@ def _index(args: argparse.Namespace) -> int:
             engine=args.engine,
             workers=args.workers,
             address=args.address,
-            store=args.store,
-            encoder=args.encoder,
-            fps=args.fps,
-            mode=args.mode,
-            device=args.device,
+            **_values(config_from(args), INDEX_SETTINGS),
             events=not args.no_events,
             manifest=args.manifest,
             limits=limits_of(args),
@@ -140,14 +144,14 @@ def _select(args: argparse.Namespace) -> int:
 def _ask(args: argparse.Namespace) -> int:
     from framesift import corpus
 
+    config = config_from(args)
+    if config.reader is None:
+        raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
     with RunDisplay(as_json=args.json, unit=" tasks") as display:
         summary = corpus.ask(
             args.questions,
             **_arguments(args),
-            reader=args.reader,
-            text_mode=args.text_mode,
-            concurrency=args.concurrency,
-            reader_options=reader_options(args),
+            **_values(config, (*READER_SETTINGS, "reader_options")),
             begin=display.begin,
             watch=display,
         )
@@ -157,15 +161,19 @@ def _ask(args: argparse.Namespace) -> int:
 def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     from framesift.readers.address import scrub_arguments
 
-    names = ["results", "method", "budget", "encoder", "fps", "mode", "device", "subtitles", "store"]
-    names += ["engine", "workers", "address", "event_encoder", "namer"]
+    config = config_from(args)
+    names = (*INDEX_SETTINGS, "method", "budget", "subtitles", "event_encoder", "namer", "visual_demand")
     return {
-        **{name: getattr(args, name) for name in names},
-        "visual_demand": "rules" if args.visual_demand is None else args.visual_demand,
-        "options": options_of(args, [args.method])[args.method],
+        **{name: getattr(args, name) for name in ("results", "engine", "workers", "address")},
+        **_values(config, names),
+        "options": config.method_options,
         "limits": limits_of(args),
         "command": shlex.join(["framesift", *scrub_arguments(args.argv)]),
     }
+
+
+def _values(config: "PipelineConfig", names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in names}
 
 
 def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunSummary") -> int:
@@ -182,7 +190,8 @@ def _search(args: argparse.Namespace) -> int:
     from framesift.batch.search import search
     from framesift.batch.search_report import write_report
 
-    hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=args.store, window_s=args.window)
+    store = config_from(args).store
+    hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None
     if args.json:
         print_json({"hits": [hit.to_dict() for hit in hits], "report": None if report is None else str(report)})

@@ -2,22 +2,28 @@
 
 import argparse
 import sys
+import time
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, printable
-from framesift.cli.common import Add, Bar, add_event_options, add_index_options, add_store, events_of, print_json
+from framesift.cli.output import ProgressBar, print_json
+from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
+from framesift.errors import FramesiftError
+
+if TYPE_CHECKING:
+    from framesift.pipeline import Pipeline
 
 
-def add_commands(add: Add) -> None:
+def add_commands(add: AddCommand) -> None:
     index = add("index", _index, "decode and encode videos once, so that every later command is quick")
     index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
-    add_index_options(index)
+    add_settings(index, *INDEX_SETTINGS)
 
     events = add("events", _events, "show the timestamped text of a video, and where it came from")
     events.add_argument("video", metavar="VIDEO")
-    add_event_options(events)
-    add_store(events)
+    add_settings(events, *TEXT_SETTINGS, "store")
 
     library = add("library", _library, "list the indexes that are kept, or remove some")
     library.add_argument(
@@ -25,14 +31,14 @@ def add_commands(add: Add) -> None:
     )
     library.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: unused for so long, as in 30d")
     library.add_argument("--max-size", type=_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB")
-    add_store(library)
+    add_settings(library, "store")
 
     add("selectors", _selectors, "list the ways to choose frames, with their options")
     pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
     known = "siglip, siglip-base, siglip2, clip, qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b, or a hub name"
     pull.add_argument("model", help=known)
     doctor = add("doctor", _doctor, "tell what is installed, what is missing, and which encoder would be used")
-    add_store(doctor)
+    add_settings(doctor, "store")
 
 
 def _age(text: str) -> float:
@@ -52,28 +58,21 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
 
 
 def _index(args: argparse.Namespace) -> int:
-    from framesift.store.videos import find_videos, index_videos
+    from framesift.encoders.base import choose_encoder, identify
+    from framesift.pipeline import Pipeline
+    from framesift.store.videos import find_videos
 
     paths = find_videos(args.videos)
-    bar = Bar(show=not args.json)
+    pipeline = Pipeline(config_from(args))
+    encoder = str(pipeline.config.encoder)
+    identify(encoder)  # an encoder that can't be used is one sentence, not one per video
     rows = []
-    for row in index_videos(
-        paths,
-        encoder=args.encoder,
-        fps=args.fps,
-        mode=args.mode,
-        store=args.store,
-        device=args.device,
-        progress=bar,
-    ):
-        bar.close()
-        rows.append(row)
+    for path in paths:
+        rows.append(_index_one(path, pipeline, show=not args.json))
         if not args.json:
-            _print_index_row(row)
+            _print_index_row(rows[-1])
     failed = sum(1 for row in rows if row["error"])
-    if args.encoder == "auto" and failed < len(rows) and not args.json:
-        from framesift.encoders.base import choose_encoder
-
+    if encoder == "auto" and failed < len(rows) and not args.json:
         print(f"note: encoder {choose_encoder()[1]}", file=sys.stderr)
     if args.json:
         print_json(rows)
@@ -84,17 +83,43 @@ def _index(args: argparse.Namespace) -> int:
     return 2 if len(rows) == 1 else 1
 
 
+def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> dict[str, Any]:
+    """Index a video; the row that describes it, or the error: one that fails does not stop the others."""
+    started = time.perf_counter()
+    row: dict[str, Any] = {"path": str(path), "error": None}
+    with ProgressBar(path.name, show=show) as bar:
+        was_built = False
+
+        def progress(stage: str, done: float, total: float) -> None:
+            nonlocal was_built
+            was_built = True
+            bar(stage, done, total)
+
+        try:
+            index = pipeline.index(path, progress=progress)
+            row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
+            row |= {"cached": not was_built, "warnings": list(index.warnings)}
+        except FramesiftError as error:
+            row["error"] = str(error)
+    return row | {"seconds": round(time.perf_counter() - started, 3)}
+
+
 def _print_index_row(row: dict[str, Any]) -> None:
     if row["error"]:
         print(f"framesift: {printable(row['error'])}", file=sys.stderr)
         return
-    how = "kept from before" if row["cached"] else f"{row['seconds']:.1f} s"
+    how = "already in the store" if row["cached"] else f"{row['seconds']:.1f} s"
     made = f"{row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}"
     print(f"{printable(row['path'])}: {made}")
+    for warning in row["warnings"]:
+        print(f"note: {printable(warning)}", file=sys.stderr)
 
 
 def _events(args: argparse.Namespace) -> int:
-    found = events_of(args)
+    from framesift.pipeline import Pipeline
+
+    with ProgressBar(show=not args.json, unit=" s") as bar:
+        found = Pipeline(config_from(args)).find_events(args.video, progress=bar)
     if args.json:
         print_json(
             {
@@ -126,7 +151,7 @@ def _library(args: argparse.Namespace) -> int:
     from framesift.store.maintenance import describe, prune
     from framesift.store.store import Store
 
-    store = Store(args.store)
+    store = Store(config_from(args).store)
     if (args.older_than or args.max_size) and not args.prune:
         print("framesift: --older-than and --max-size go with --prune", file=sys.stderr)
         return 2
@@ -161,7 +186,7 @@ def _pull(args: argparse.Namespace) -> int:
 def _doctor(args: argparse.Namespace) -> int:
     from framesift.store.maintenance import examine
 
-    report = examine(args.store)
+    report = examine(config_from(args).store)
     if args.json:
         print_json(report)
         return 0

@@ -1,4 +1,4 @@
-"""The commands that put a question to a video: select, compare, demo."""
+"""The commands that select frames: select, compare, demo."""
 
 import argparse
 import itertools
@@ -7,34 +7,41 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.common import Add, Bar, print_json
-from framesift.cli.question_options import (
-    add_choice,
-    add_question,
-    asked_of,
-    demand_of,
-    exhibit_of,
-    look,
-    options_of,
-    out_of,
-    print_question,
+from framesift._utils.files import write_text
+from framesift._utils.json import dump_json
+from framesift._utils.text import clock, printable
+from framesift.cli.output import ProgressBar, print_json
+from framesift.cli.settings import (
+    EXHIBIT_SETTINGS,
+    INDEX_SETTINGS,
+    SELECTION_SETTINGS,
+    TEXT_SETTINGS,
+    AddCommand,
+    add_config_file,
+    add_method_options,
+    add_settings,
+    config_from,
+    method_options,
 )
 from framesift.errors import OptionError
-from framesift.text.questions import QuestionRow
+from framesift.text.questions import QuestionRow, parse_question, read_questions
+from framesift.types import Question
+from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
+    from framesift.pipeline import Pipeline, PreparedVideo
     from framesift.rendering.exhibit import Exhibit
 
 DEMO_FOLDER = "framesift-demo"
 NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions; other formats are one per exhibit
 
 
-def add_commands(add: Add) -> None:
-    demo = add("demo", _demo, "make a sample video, put a question to it, and show the report")
+def add_commands(add: AddCommand) -> None:
+    demo = add("demo", _demo, "make a sample video, select frames for a question, and show the report")
     demo.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
     demo.add_argument("--budget", type=int, default=16, help="how many frames (default: 16)")
     demo.add_argument("--out", metavar="DIR", default=DEMO_FOLDER, help=f"folder to write (default: {DEMO_FOLDER})")
@@ -46,22 +53,37 @@ def add_commands(add: Add) -> None:
     compare = add("compare", _compare, "put several methods' frames for a question into one report")
     add_question(compare)
     compare.add_argument("--methods", default="gcr,uniform,topk,mmr", help="names with commas between them")
-    add_choice(compare)
+    _add_settings(compare, *(name for name in SELECTION_SETTINGS if name != "method"))
+
+
+def add_question(command: argparse.ArgumentParser) -> None:
+    command.add_argument("video", metavar="VIDEO")
+    command.add_argument("-q", "--question", metavar="TEXT", help='may hold its options: "Why …? A) this B) that"')
+    command.add_argument("-o", "--option", action="append", default=[], metavar="TEXT", help="an answer; repeatable")
 
 
 def add_exhibit_options(command: argparse.ArgumentParser) -> None:
-    several = "a JSON, CSV or text file of questions, in place of -q: an exhibit for each"
-    command.add_argument("--questions", metavar="FILE", help=several)
-    command.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
-    add_choice(command)
-    hand_over = "also write keyframe_indices, frame_idx, openai or jsonl, for other tools; repeatable"
-    command.add_argument("--format", action="append", default=[], metavar="NAME", help=hand_over)
+    questions = "a JSON, CSV or text file of questions, in place of -q: an exhibit for each"
+    command.add_argument("--questions", metavar="FILE", help=questions)
+    _add_settings(command, *SELECTION_SETTINGS)
+    formats = "also write keyframe_indices, frame_idx, openai or jsonl, for other tools; repeatable"
+    command.add_argument("--format", action="append", default=[], metavar="NAME", help=formats)
     command.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
 
 
+def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
+    add_settings(command, *selection, *TEXT_SETTINGS, *INDEX_SETTINGS, *EXHIBIT_SETTINGS)
+    add_method_options(command)
+    add_config_file(command)
+    command.add_argument("--out", metavar="DIR", help="folder to write (default: VIDEO-evidence, a free name)")
+    command.add_argument("--force", action="store_true", help="replace an exhibit that is there")
+    command.add_argument("--zip", action="store_true", help="write DIR.zip in place of a folder")
+    command.add_argument("--with-video", action="store_true", help="put the video beside the report, which plays it")
+
+
 @dataclass(frozen=True)
-class Shown:
-    """One question's exhibit, and where it was written: `saved` and `report`, nothing if it was not."""
+class SavedExhibit:
+    """One question's exhibit, and where it was written: `saved` and `report`, empty if it was not."""
 
     asked: QuestionRow
     exhibit: "Exhibit"
@@ -72,46 +94,75 @@ class Shown:
 
 
 def _select(args: argparse.Namespace) -> int:
-    told = [shown.to_dict() for shown in exhibits_of(args)]
+    from framesift.pipeline import Pipeline
+
+    results = [exhibit.to_dict() for exhibit in make_exhibits(args, Pipeline(config_from(args)))]
     if args.json:
-        print_json(told if args.questions else told[0])
+        print_json(results if args.questions else results[0])
     return 0
 
 
-def exhibits_of(args: argparse.Namespace) -> Iterator[Shown]:
-    """Index, events, selection, exhibit: one question after the other, each shown and written before the next."""
-    from framesift.pipeline import select_many
+def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[SavedExhibit]:
+    """The exhibit of each question, printed and written before the next is made."""
     from framesift.rendering.export_formats import check_formats
 
-    asked = asked_of(args)
+    asked = questions_from(args)
     check_formats(args.format)
-    options = options_of(args, [args.method])[args.method]
-    out = out_of(args)
+    out = _out_folder(args)
     _check_out(args, out)
-    index, found = look(args)
-    selections = select_many(
-        index,
-        [one.question for one in asked],
-        events=found.events,
-        budget=args.budget,
-        method=args.method,
-        event_encoder=args.event_encoder,
-        visual_demand=demand_of(args.visual_demand),
-        namer=args.namer,
-        store=args.store,
-        **options,
-    )
-    lists = _Lists(out, args.format) if args.questions and not args.no_exhibit else None
-    for place, (one, selection) in enumerate(zip(asked, selections, strict=True), 1):
-        made = exhibit_of(args, selection, found)
+    video = prepare(args, pipeline)
+    selections = pipeline.select(video, [row.question for row in asked])
+    lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None
+    for number, (row, selection) in enumerate(zip(asked, selections, strict=True), 1):
+        exhibit = pipeline.exhibit(video, selection)
         if not args.json:
-            print_question(one.question)
-            print(made.selection, end="\n\n")
-        folder = out if not args.questions else out / _folder_name(place, one)
-        saved = {} if args.no_exhibit else _save(args, one, made, folder)
+            _print_question(row.question)
+            print(exhibit.selection, end="\n\n")
+        folder = out / _folder_name(number, row) if args.questions else out
+        saved = {} if args.no_exhibit else _save(args, row, exhibit, folder)
         if lists is not None:
-            lists.add(made, one, folder)
-        yield Shown(one, made, saved)
+            lists.add(exhibit, row, folder)
+        yield SavedExhibit(row, exhibit, saved)
+
+
+def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
+    """The question of -q and -o, or those of the file of --questions."""
+    file = getattr(args, "questions", None)
+    if file is not None:
+        if args.question is not None or args.option:
+            raise OptionError("both --questions and -q/-o were given; expected one or the other")
+        return read_questions(file)
+    if args.question is None:
+        raise OptionError(
+            "there is no question; expected -q TEXT" + (" or --questions FILE" if "questions" in args else "")
+        )
+    return [QuestionRow(parse_question(args.question, args.option))]
+
+
+def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
+    """The video with its index and events; progress, sources and warnings go to the error output."""
+    with ProgressBar(Path(args.video).name, show=not args.json) as bar:
+        video = pipeline.prepare(args.video, progress=bar)
+    if not args.json:
+        facts = f"{clock(video.index.info.duration_s)}, {len(video.index)} candidates, encoder {video.index.encoder}"
+        sources = ", ".join(f"{source.events} from {source.name}" for source in video.text.sources)
+        print(f"{printable(video.path.name)}: {facts}", file=sys.stderr)
+        print(f"events: {printable(sources) or 'none found; frames carry no text'}", file=sys.stderr)
+        for warning in video.warnings:
+            print(f"note: {printable(warning)}", file=sys.stderr)
+    return video
+
+
+def _out_folder(args: argparse.Namespace) -> Path:
+    """The folder of --out, or a free name in the working directory."""
+    if args.out is not None:
+        return Path(args.out)
+    base = f"{Path(args.video).stem}-evidence"
+    name, number = base, 1
+    while not args.force and (Path(name).exists() or Path(f"{name}.zip").exists()):
+        number += 1
+        name = f"{base}-{number}"
+    return Path(name)
 
 
 def _check_out(args: argparse.Namespace, out: Path) -> None:
@@ -120,32 +171,31 @@ def _check_out(args: argparse.Namespace, out: Path) -> None:
     if args.no_exhibit:
         return
     if args.questions:
-        check_free(out, force=args.force, marker=_Lists.MARK)
+        check_free(out, force=args.force, marker=_QuestionLists.MARK)
     else:
         check_free(out, force=args.force, as_zip=args.zip)
 
 
-def _save(args: argparse.Namespace, one: QuestionRow, made: "Exhibit", folder: Path) -> dict[str, str]:
+def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder: Path) -> dict[str, str]:
     """Write one question's exhibit; where it is."""
-    bar = Bar(show=not args.json, unit=" pictures")
-    saved = made.save(
-        folder,
-        force=args.force,
-        as_zip=args.zip,
-        with_video=args.with_video,
-        formats=[name for name in args.format if not (args.questions and name in NUMBER_FORMATS)],
-        row=one.row,
-        progress=bar,
-    )
-    bar.close()
+    with ProgressBar(show=not args.json) as bar:
+        saved = exhibit.save(
+            folder,
+            force=args.force,
+            as_zip=args.zip,
+            with_video=args.with_video,
+            formats=[name for name in args.format if not (args.questions and name in NUMBER_FORMATS)],
+            row=row.row,
+            progress=bar,
+        )
     report = saved if args.zip else saved / "report.html"
     if not args.json:
         print(f"Report: {report}\n")
     return {"saved": str(saved), "report": str(report)}
 
 
-class _Lists:
-    """The files that tell of all questions of a run, rewritten after each: what is done, and native frame numbers."""
+class _QuestionLists:
+    """The files that list all questions of a run, rewritten after each: exhibits, and native frame numbers."""
 
     MARK = "exhibits.json"
 
@@ -154,87 +204,79 @@ class _Lists:
         self.rows: dict[str, list[dict[str, Any]]] = {"exhibits": []}
         self.rows |= {name: [] for name in NUMBER_FORMATS if name in formats}
 
-    def add(self, made: "Exhibit", one: QuestionRow, folder: Path) -> None:
-        from framesift._utils.json import dump_json
+    def add(self, exhibit: "Exhibit", row: QuestionRow, folder: Path) -> None:
         from framesift.rendering.export_formats import numbers_row
 
-        times = made.selection.times_s
-        self.rows["exhibits"].append({"question": one.question.text, "folder": folder.name, "times_s": times})
+        times = exhibit.selection.times_s
+        self.rows["exhibits"].append({"question": row.question.text, "folder": folder.name, "times_s": times})
         for name in self.rows.keys() - {"exhibits"}:
-            self.rows[name].append(numbers_row(made, one.row, name))
+            self.rows[name].append(numbers_row(exhibit, row.row, name))
         for name, rows in self.rows.items():
-            temporary = self.out / f".{name}.json"
-            temporary.write_text(dump_json(rows), encoding="utf-8")
-            temporary.replace(self.out / f"{name}.json")
+            write_text(self.out / f"{name}.json", dump_json(rows))
 
 
-def _folder_name(place: int, one: QuestionRow) -> str:
-    """003-why-was-the-start-put-off: sorts as in the file, tells what was asked."""
-    words = re.sub(r"[^a-z0-9]+", "-", (one.id or one.question.text).lower()).strip("-")[:48].strip("-")
-    return f"{place:03d}-{words}" if words else f"{place:03d}"
+def _folder_name(number: int, row: QuestionRow) -> str:
+    """003-why-was-the-start-put-off: sorts as in the file and names the question."""
+    words = re.sub(r"[^a-z0-9]+", "-", (row.id or row.question.text).lower()).strip("-")[:48].strip("-")
+    return f"{number:03d}-{words}" if words else f"{number:03d}"
+
+
+def _print_question(question: Question) -> None:
+    print(f"Question: {printable(question.text)}")
+    for position, option in question.choices.items():
+        print(f"  {option_letter(position)}. {printable(option)}")
+    print()
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from framesift.pipeline import select
+    from framesift.pipeline import Pipeline
     from framesift.rendering.export import check_free, save_comparison
 
     methods = list(dict.fromkeys(name.strip() for name in args.methods.split(",") if name.strip()))
     if len(methods) < 2:
         raise OptionError(f"--methods is {args.methods!r}; expected two or more names with commas between them")
-    question = asked_of(args)[0].question
-    options = options_of(args, methods)
-    out = out_of(args)
+    question = questions_from(args)[0].question
+    options = method_options(args.set, methods)
+    config = config_from(args, method=methods[0], options=options[methods[0]])
+    out = _out_folder(args)
     check_free(out, force=args.force, as_zip=args.zip)
-    index, found = look(args)
+    video = prepare(args, Pipeline(config))
     exhibits = []
     for method in methods:
-        selection = select(
-            index,
-            question,
-            events=found.events,
-            budget=args.budget,
-            method=method,
-            event_encoder=args.event_encoder,
-            visual_demand=demand_of(args.visual_demand),
-            namer=args.namer,
-            store=args.store,
-            **options[method],
+        pipeline = Pipeline(replace(config, method=method, options=options[method]))
+        exhibits.append(pipeline.exhibit(video, pipeline.select(video, question)))
+    with ProgressBar(show=not args.json) as bar:
+        saved = save_comparison(
+            exhibits,
+            out,
+            force=args.force,
+            as_zip=args.zip,
+            with_video=args.with_video,
+            progress=bar,
         )
-        exhibits.append(exhibit_of(args, selection, found))
-    bar = Bar(show=not args.json, unit=" pictures")
-    saved = save_comparison(
-        exhibits,
-        out,
-        force=args.force,
-        as_zip=args.zip,
-        with_video=args.with_video,
-        progress=bar,
-    )
-    bar.close()
     report = saved if args.zip else saved / "report.html"
     if args.json:
-        told = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-        print_json({"selections": told, "saved": str(saved), "report": str(report)})
+        selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
+        print_json({"selections": selections, "saved": str(saved), "report": str(report)})
         return 0
-    print_question(question)
+    _print_question(question)
     _print_comparison(exhibits)
     print(f"\nReport: {report}")
     return 0
 
 
 def _demo(args: argparse.Namespace) -> int:
-    """What `framesift select` does, on a video made on the spot; then the one reader that needs no model."""
+    """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
     from framesift.cli import main
     from framesift.selection.registry import check_budget, get_selector
     from framesift.store.sample_video import QUESTION, sample_video
 
     check_budget(args.budget)
     get_selector(args.method)
-    bar = Bar(show=not args.json)
     if not args.json:
-        print("The sample video is made once and kept; so is its index.", file=sys.stderr)
-    video = sample_video(progress=bar)
-    bar.close()
+        print("The sample video is made once and stored; so is its index.", file=sys.stderr)
+    with ProgressBar(show=not args.json) as bar:
+        video = sample_video(progress=bar)
     command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
     command += [part for option in QUESTION.options for part in ("--option", option)]
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
@@ -247,9 +289,9 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
-    """A line per method: frames chosen and looked at, relevance, largest gap, words, and those the first has too."""
+    """A line per method: frames chosen and scored, relevance, largest gap, text, and those the first has too."""
     first = set(exhibits[0].selection.indices)
-    head = f"{'frames':>6} {'looked at':>10} {'relevance':>10} {'largest gap':>12} {'with text':>10}"
+    head = f"{'frames':>6} {'scored':>10} {'relevance':>10} {'largest gap':>12} {'with text':>10}"
     print(f"{'method':<16} {head}  as {exhibits[0].selection.method}")
     for exhibit in exhibits:
         selection = exhibit.selection
@@ -257,6 +299,6 @@ def _print_comparison(exhibits: list["Exhibit"]) -> None:
         gap = max(after - before for before, after in itertools.pairwise(bounds))
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)
-        looked_at = selection.trace.get("looked_at", "")
-        line = f"{len(selection):>6} {looked_at:>10} {mean:>10.3f} {gap:>10.1f} s {texts:>10}"
+        scored = selection.trace.get("looked_at", "")
+        line = f"{len(selection):>6} {scored:>10} {mean:>10.3f} {gap:>10.1f} s {texts:>10}"
         print(f"{selection.method:<16} {line}  {len(first & set(selection.indices))}")

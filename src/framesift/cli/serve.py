@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from framesift._utils.text import readable
-from framesift.cli.common import Add, add_index_options, print_json
+from framesift.cli.output import print_json
+from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
@@ -23,14 +24,10 @@ if TYPE_CHECKING:
 AUTO = "auto"
 TOKEN_BYTES = 24
 SHORT_TOKEN = 16  # characters; a shorter token is warned about
-PIPELINE_SETTINGS = (
-    *("encoder", "fps", "mode", "device", "store"),
-    *("language", "speech", "screen_text", "event_encoder"),
-)
 BYTES_PER_UNIT = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
-def add_commands(add: Add) -> None:
+def add_commands(add: AddCommand) -> None:
     serve = add("serve", _serve, "start a local web page for asking questions about videos")
     serve.add_argument("folder", nargs="?", metavar="FOLDER", help="directory of videos to list besides the uploads")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
@@ -40,14 +37,11 @@ def add_commands(add: Add) -> None:
     allowed = "host name under which the page may be opened; repeatable"
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
     reader = "reader offered on the page: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable"
-    serve.add_argument("--reader", action="append", default=[], metavar="READER", help=reader)
+    serve.add_argument("--reader", dest="readers", action="append", default=[], metavar="READER", help=reader)
     serve.add_argument("--uploads", metavar="DIR", help="directory for uploads (default: in the store)")
     serve.add_argument("--max-upload", type=_size, default=8e9, metavar="SIZE", help="such as 2GB (default: 8GB)")
-    serve.add_argument("--language", metavar="CODE", help="preferred language of subtitles and speech, such as en")
-    serve.add_argument("--speech", metavar="ENGINE", default="auto", help="auto (default), none, moonshine, whisper:…")
-    serve.add_argument("--screen-text", action="store_true", help="also read text on the screen")
-    serve.add_argument("--event-encoder", metavar="NAME", help="minilm: compare text with a sentence encoder")
-    add_index_options(serve)
+    text = [name for name in TEXT_SETTINGS if name != "subtitles"]
+    add_settings(serve, *text, "event_encoder", *INDEX_SETTINGS)
 
 
 def _size(text: str) -> float:
@@ -116,18 +110,18 @@ def _check_models(args: argparse.Namespace) -> None:
     from framesift.readers.base import get_reader
     from framesift.text.speech import engine_name
 
-    identify(args.encoder)
-    if args.event_encoder is not None:
-        get_text_encoder(args.event_encoder)
-    if args.speech not in ("auto", "none"):
-        engine_name(args.speech)
-    for reader in args.reader:
+    config = config_from(args)
+    identify(str(config.encoder))
+    if config.event_encoder is not None:
+        get_text_encoder(config.event_encoder)
+    if config.speech not in ("auto", "none"):
+        engine_name(config.speech)
+    for reader in args.readers:
         if reader.startswith(("http://", "https://")):
             get_reader(reader)
 
 
 def _make_config(args: argparse.Namespace, port: int, token: str) -> "ServerConfig":
-    from framesift.config import PipelineConfig
     from framesift.server.config import ServerConfig
 
     return ServerConfig(
@@ -137,9 +131,9 @@ def _make_config(args: argparse.Namespace, port: int, token: str) -> "ServerConf
         port=port,
         token=token,
         allowed_hosts=tuple(args.allow_host),
-        readers=tuple(args.reader),
+        readers=tuple(args.readers),
         upload_bytes=int(args.max_upload),
-        pipeline=PipelineConfig(**{name: getattr(args, name) for name in PIPELINE_SETTINGS}),
+        pipeline=config_from(args),
     )
 
 

@@ -1,5 +1,6 @@
 """Looking after the library: what is kept, what can go, and what this installation can do."""
 
+import os
 import platform
 import sys
 import time
@@ -72,7 +73,7 @@ def _is_orphan(entry: Entry) -> bool:
     return bool(path) and "://" not in path and not Path(path).exists()
 
 
-def examine(store: str | None = None) -> dict[str, Any]:
+def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """What is installed, what is missing and how to get it, and which encoder "auto" would use and why."""
     from framesift.encoders.base import choose_encoder, encoders
 
