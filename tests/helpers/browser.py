@@ -1,4 +1,4 @@
-"""A headless Chromium that opens pages from disk and writes down what they asked for and complained about."""
+"""A headless Chromium that opens pages from disk and records their requests and console messages."""
 
 import os
 import shutil
@@ -15,21 +15,21 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @contextmanager
 def open_browser() -> Iterator[Any]:
-    """The system's own Chromium; the test is skipped where there is none."""
+    """Start the Chromium of the system; skip the test if there is none."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright comes with framesift[dev]")
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    if executable is None:
         pytest.skip(f"no Chromium on this machine (looked for {', '.join(NAMES)})")
     # Chromium's sandbox refuses to run as root.
     as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=as_root)
+        browser = playwright.chromium.launch(executable_path=executable, args=as_root)
         yield browser
         browser.close()
 
 
 def settles(page: Any, true: Callable[[], bool], seconds: float) -> bool:
-    """Whether it becomes true in time, by the clock. Playwright's own waiting needs eval, which the pages forbid."""
+    """Whether the condition becomes true in time. Playwright's own waiting needs eval, which the pages forbid."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -40,7 +40,7 @@ def settles(page: Any, true: Callable[[], bool], seconds: float) -> bool:
 
 
 class Opened:
-    """One page: `requests` lists what it fetched besides its own pictures, `complaints` its console and errors."""
+    """One page: `requests` lists what it fetched except data URLs, `complaints` its console messages and errors."""
 
     def __init__(self, browser: Any, file: Path, **context: Any) -> None:
         self.context = browser.new_context(**context)
@@ -48,12 +48,12 @@ class Opened:
         self.page.set_default_timeout(5000)
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.page.on("request", lambda request: self._note(request.url))
+        self.page.on("request", lambda request: self._record(request.url))
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(file.as_uri())
 
-    def _note(self, url: str) -> None:
+    def _record(self, url: str) -> None:
         if not url.startswith("data:"):
             self.requests.append(url)
 

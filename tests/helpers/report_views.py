@@ -1,4 +1,4 @@
-"""Views of made-up videos for the report: as many frames, events and methods as a test wants."""
+"""Synthetic views for the report, with any number of frames, events and methods."""
 
 import base64
 import io
@@ -10,7 +10,7 @@ from PIL import Image
 
 ROLES = ("ground", "visual", "context", "refined")
 
-HOSTILE = (
+UNTRUSTED = (
     "</script><script>window.broken = 1</script>",
     "<!-- <script> --!><img src=x onerror='window.broken=2'>",
     "\"' onmouseover=window.broken=3 x='",
@@ -23,13 +23,13 @@ HOSTILE = (
 )
 
 
-def picture(k: int, width: int = 96, height: int = 54) -> str:
-    """A small picture unlike that of any other k."""
+def image_url(k: int, width: int = 96, height: int = 54) -> str:
+    """A small image, different for each k."""
     image = Image.new("RGB", (width, height), ((37 * k) % 256, (91 * k + 40) % 256, (153 * k + 80) % 256))
     image.putpixel((k % width, k // width), (255, 255, 255))
-    kept = io.BytesIO()
-    image.save(kept, "PNG")
-    return "data:image/png;base64," + base64.b64encode(kept.getvalue()).decode()
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def clock(time_s: float) -> str:
@@ -37,14 +37,14 @@ def clock(time_s: float) -> str:
 
 
 def make_lane(
-    method: str, frames: int, duration_s: float, *, shift: float, tall: bool, first_picture: int
+    method: str, frames: int, duration_s: float, *, shift: float, tall: bool, first_image: int
 ) -> dict[str, Any]:
     size = (54, 96) if tall else (96, 54)
-    made = []
+    rows = []
     for k in range(frames):
         time_s = round((k + 0.5 + shift) / (frames + 1) * duration_s, 3)
         role = ROLES[k % 4]
-        made.append(
+        rows.append(
             {
                 "id": f"{method}-{k + 1}",
                 "number": k + 1,
@@ -53,8 +53,8 @@ def make_lane(
                 "role": role,
                 "relevance": 0.1 + 0.001 * k,
                 "frame": round(time_s * 24),
-                "text": f"Words of frame {k + 1}." if role == "ground" else "",
-                "picture": picture(first_picture + k, *size),
+                "text": f"Text of frame {k + 1}." if role == "ground" else "",
+                "picture": image_url(first_image + k, *size),
                 "width": size[0],
                 "height": size[1],
                 "alt": f"The video at {clock(time_s)}",
@@ -67,11 +67,11 @@ def make_lane(
     swaps = []
     if frames > 3:
         swaps.append(
-            {"out_s": 0.1 * duration_s, "in_s": made[3]["time_s"], "margin": 0.12, "note": "It was worth more."}
+            {"out_s": 0.1 * duration_s, "in_s": rows[3]["time_s"], "margin": 0.12, "note": "Its value is higher."}
         )
-    edges = [0.0, *(frame["time_s"] for frame in made), duration_s]
+    edges = [0.0, *(frame["time_s"] for frame in rows), duration_s]
     omitted = [
-        {"start_s": a + 0.5, "end_s": b - 0.5, "note": f"Stretch {k + 1} had nothing new."}
+        {"start_s": a + 0.5, "end_s": b - 0.5, "note": f"Segment {k + 1} has nothing new."}
         for k, (a, b) in enumerate(itertools.pairwise(edges))
         if b - a > 2
     ]
@@ -80,7 +80,7 @@ def make_lane(
         "budget": frames,
         "summary": f"Selection({method}: {frames} frames)",
         "notes": ["Refine ran."],
-        "frames": made,
+        "frames": rows,
         "omitted": omitted,
         "swaps": swaps,
     }
@@ -96,7 +96,7 @@ def make_view(
     tall: bool = False,
     question: str = "Why does Tom leave?",
 ) -> dict[str, Any]:
-    """A view as `render_report` takes it. The methods' frames differ in time, but for what a test changes."""
+    """A view for `render_report`. The methods select frames at different times."""
     times_s = [k * duration_s / max(1, candidates) for k in range(candidates)]
     return {
         "video": {
@@ -120,7 +120,7 @@ def make_view(
             for k in range(events)
         ],
         "lanes": [
-            make_lane(method, frames, duration_s, shift=0.2 * k, tall=tall, first_picture=1 + k * frames)
+            make_lane(method, frames, duration_s, shift=0.2 * k, tall=tall, first_image=1 + k * frames)
             for k, method in enumerate(methods)
         ],
         "settings": [["encoder", "offline"], ["budget", str(frames)], ["framesift", "0.1.0"]],
@@ -128,23 +128,23 @@ def make_view(
     }
 
 
-def make_hostile_view() -> dict[str, Any]:
-    """Every string a user or a file could have put there is one of HOSTILE."""
-    view = make_view(frames=len(HOSTILE), methods=("gcr", "mmr"), events=len(HOSTILE))
-    view["video"]["name"] = HOSTILE[0]
-    view["question"] = " ".join(HOSTILE)
-    view["options"] = list(enumerate(HOSTILE))
-    view["settings"] = [[text, text] for text in HOSTILE]
-    view["json"] = HOSTILE[6]
-    for event, text in zip(view["events"], HOSTILE, strict=True):
+def make_untrusted_view() -> dict[str, Any]:
+    """A view in which every string from a user or a file is one of UNTRUSTED."""
+    view = make_view(frames=len(UNTRUSTED), methods=("gcr", "mmr"), events=len(UNTRUSTED))
+    view["video"]["name"] = UNTRUSTED[0]
+    view["question"] = " ".join(UNTRUSTED)
+    view["options"] = list(enumerate(UNTRUSTED))
+    view["settings"] = [[text, text] for text in UNTRUSTED]
+    view["json"] = UNTRUSTED[6]
+    for event, text in zip(view["events"], UNTRUSTED, strict=True):
         event["text"] = text
-    for lane, method in zip(view["lanes"], (HOSTILE[0], HOSTILE[8]), strict=True):
+    for lane, method in zip(view["lanes"], (UNTRUSTED[0], UNTRUSTED[8]), strict=True):
         lane["method"] = lane["summary"] = method
-        lane["notes"] = list(HOSTILE)
-        for frame, text in zip(lane["frames"], HOSTILE, strict=True):
+        lane["notes"] = list(UNTRUSTED)
+        for frame, text in zip(lane["frames"], UNTRUSTED, strict=True):
             frame["text"] = frame["alt"] = frame["clock"] = text
             frame["why"] = [text]
             frame["nearly"][0]["sentence"] = frame["nearly"][0]["clock"] = text
         for row in (*lane["omitted"], *lane["swaps"]):
-            row["note"] = HOSTILE[1]
+            row["note"] = UNTRUSTED[1]
     return view

@@ -1,4 +1,4 @@
-"""A small clip and selections on it, for every test of the exhibit."""
+"""A short clip and selections on it, for the tests of exhibits."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def make_video(folder, name="clip.mp4", size=(96, 64)):
 
 
 def make_index(video, seed=0):
-    """An index with made-up vectors at the video's true times."""
+    """An index with synthetic vectors at the real times of the video."""
     times = [time_s for time_s, _ in sample(video, 1.0)]
     rng = np.random.default_rng(seed)
     drift = np.cumsum(rng.normal(size=(len(times), 16)) * 0.4, axis=0) + rng.normal(size=16)

@@ -12,7 +12,7 @@ import pytest
 
 from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
 from framesift.rendering.report.page import ROLE_SENTENCES, render_report
-from helpers.report_views import HOSTILE, make_hostile_view, make_view, picture
+from helpers.report_views import UNTRUSTED, image_url, make_untrusted_view, make_view
 
 VOID = {"meta", "img", "br", "input", "link", "hr"}
 
@@ -74,7 +74,7 @@ VIEWS = {
     "three methods": make_view(methods=("gcr", "mmr", "uniform")),
     "256 frames": make_view(frames=256),
     "no events, no curve": make_view(events=0, candidates=0),
-    "hostile": make_hostile_view(),
+    "untrusted": make_untrusted_view(),
 }
 
 
@@ -130,25 +130,25 @@ def test_policy_allows_the_scripts_and_style_of_the_page_and_no_other():
 
 
 def test_untrusted_text_is_never_markup():
-    page = render_report(make_hostile_view())
+    page = render_report(make_untrusted_view())
     parsed = Parsed(page)
     page.encode()
     assert len(parsed.texts("script")) == 5 and len(parsed.texts("style")) == 1 and parsed.comments == []
     assert not [name for _, attrs, _ in parsed.elements for name in attrs if name.startswith("on")]
-    assert parsed.texts("div", class_="option") == [as_rendered(text) for text in HOSTILE]
-    assert parsed.texts("textarea")[0].strip() == HOSTILE[6]
-    assert parsed.texts("h1")[0] == as_rendered(" ".join(HOSTILE))
+    assert parsed.texts("div", class_="option") == [as_rendered(text) for text in UNTRUSTED]
+    assert parsed.texts("textarea")[0].strip() == UNTRUSTED[6]
+    assert parsed.texts("h1")[0] == as_rendered(" ".join(UNTRUSTED))
 
 
 def test_untrusted_event_text_reaches_the_script_unchanged():
-    page = render_report(make_hostile_view())
-    assert [event["text"] for event in data_of(page)["events"]] == list(HOSTILE)
+    page = render_report(make_untrusted_view())
+    assert [event["text"] for event in data_of(page)["events"]] == list(UNTRUSTED)
     written = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1]
     assert written.isascii() and not set("<>&") & set(written)
 
 
 def test_untrusted_text_has_automatic_direction():
-    parsed = Parsed(render_report(make_hostile_view()))
+    parsed = Parsed(render_report(make_untrusted_view()))
     for tag, attrs, text in parsed.elements:
         if tag in {"h1", "blockquote"} or attrs.get("class") in {"option", "event-text", "reason"}:
             assert attrs.get("dir") == "auto", (tag, "".join(text)[:40])
@@ -200,9 +200,9 @@ def test_frame_selected_by_two_methods_names_the_other():
 
 def test_alternative_is_shown_with_its_image_and_sentence():
     view = make_view(frames=1)
-    view["lanes"][0]["frames"][0]["nearly"][0]["picture"] = picture(999)
+    view["lanes"][0]["frames"][0]["nearly"][0]["picture"] = image_url(999)
     page = render_report(view)
-    assert page.count(picture(999)) == 1 and "It came second." in page
+    assert page.count(image_url(999)) == 1 and "It came second." in page
 
 
 def luminance(colour: str) -> float:

@@ -1,4 +1,4 @@
-"""The report as a reader uses it: in a browser, from disk, by mouse and by keyboard."""
+"""The report in a browser: opened from disk, used by mouse and by keyboard."""
 
 from fractions import Fraction
 
@@ -9,7 +9,7 @@ import pytest
 from framesift.rendering.report.page import ASSETS, SCRIPTS, render_report
 from framesift.rendering.templates import read_asset
 from helpers.browser import Opened, open_browser
-from helpers.report_views import HOSTILE, make_hostile_view, make_view
+from helpers.report_views import UNTRUSTED, make_untrusted_view, make_view
 
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 900}
@@ -17,8 +17,8 @@ DESKTOP = {"width": 1280, "height": 900}
 
 @pytest.fixture(scope="module")
 def browser():
-    with open_browser() as found:
-        yield found
+    with open_browser() as chromium:
+        yield chromium
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def show(browser, tmp_path):
         one.context.close()
 
 
-def write_film(path, seconds=40):
+def write_video(path, seconds=40):
     with av.open(path, "w") as container:
         stream = container.add_stream("libx264", rate=10)
         stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
@@ -56,13 +56,13 @@ VIEWS = {
     "portrait": lambda: make_view(tall=True),
     "three methods": lambda: make_view(methods=("gcr", "mmr", "uniform")),
     "256 frames": lambda: make_view(frames=256, events=3000, candidates=15_000, duration_s=14_990.0),
-    "hostile": make_hostile_view,
+    "untrusted": make_untrusted_view,
 }
 
 
-@pytest.mark.parametrize("made", VIEWS.values(), ids=VIEWS.keys())
-def test_opens_in_silence_asks_for_nothing_and_fits_a_phone(show, made):
-    opened = show(made(), viewport=PHONE)
+@pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS.keys())
+def test_opens_without_errors_or_requests_and_fits_a_phone(show, make):
+    opened = show(make(), viewport=PHONE)
     opened.page.wait_for_selector(".tl-axis", state="attached")
     assert not opened.spills()
     if opened.page.locator(".open").count():
@@ -81,7 +81,7 @@ def test_link_to_a_frame_opens_it(show):
     assert opened.settles(lambda: opened.focused() == "0-2")
 
 
-def test_marker_opens_its_frame_arrows_turn_pages_escape_gives_the_focus_back(show):
+def test_marker_opens_its_frame_arrows_step_and_escape_restores_the_focus(show):
     opened = show(make_view())
     page = opened.page
     page.locator(".tl-marker").nth(2).click()
@@ -99,7 +99,7 @@ def test_marker_opens_its_frame_arrows_turn_pages_escape_gives_the_focus_back(sh
     assert page.evaluate("Boolean(document.activeElement.closest('svg'))")
 
 
-def test_card_opens_by_enter_and_the_ends_stop(show):
+def test_card_opens_by_enter_and_stepping_stops_at_the_ends(show):
     opened = show(make_view(frames=2))
     page = opened.page
     page.locator(".open").first.focus()
@@ -115,7 +115,7 @@ def test_card_opens_by_enter_and_the_ends_stop(show):
     assert opened.settles(lambda: opened.focused() == "0-0")
 
 
-def test_tab_alone_reaches_every_row_of_the_timeline(show):
+def test_tab_reaches_every_row_of_the_timeline(show):
     opened = show(make_view())
     page = opened.page
     page.locator(".open").last.focus()
@@ -138,7 +138,7 @@ def test_tab_alone_reaches_every_row_of_the_timeline(show):
     assert opened.settles(lambda: opened.focused() == "0-7")
 
 
-def test_arrow_keys_read_out_the_events(show):
+def test_arrow_keys_announce_the_events(show):
     opened = show(make_view())
     opened.page.locator(".tl-events").focus()
     opened.page.keyboard.press("ArrowRight")
@@ -146,30 +146,30 @@ def test_arrow_keys_read_out_the_events(show):
     assert opened.text(".tl-tip-text") == "Event 2."
 
 
-def test_pointing_at_an_event_a_swap_or_a_gap_shows_its_words(show):
+def test_pointing_at_an_event_a_swap_or_a_segment_shows_its_text(show):
     opened = show(make_view(events=1))
     page = opened.page
-    seen = []
+    tips = []
     page.locator(".tl-svg").scroll_into_view_if_needed()
     for selector, share in ((".tl-events path", 0.5), (".tl-arc", 0.5), (".tl-omitted path", 0.085)):
         box = page.locator(selector).first.bounding_box()
         down = 0.1 if selector == ".tl-arc" else 0.5
         page.mouse.move(box["x"] + share * box["width"], box["y"] + down * box["height"])
-        seen.append(opened.text(".tl-tip-text"))
-    assert seen == ["Event 1.", "It was worth more.", "Stretch 2 had nothing new."]
+        tips.append(opened.text(".tl-tip-text"))
+    assert tips == ["Event 1.", "Its value is higher.", "Segment 2 has nothing new."]
 
 
-def test_hostile_text_is_shown_literally_and_nothing_runs(show):
-    opened = show(make_hostile_view())
+def test_untrusted_text_is_shown_literally_and_never_executed(show):
+    opened = show(make_untrusted_view())
     page = opened.page
     page.locator(".tl-events").focus()
     shown = []
-    for _ in HOSTILE:
+    for _ in UNTRUSTED:
         shown.append(opened.text(".tl-tip-text"))
         page.keyboard.press("ArrowRight")
-    # A lone surrogate cannot leave the browser as it is.
-    assert [text.replace("\ufffd", "\ud800") for text in shown] == list(HOSTILE)
-    for k in range(len(HOSTILE)):
+    # The browser returns a lone surrogate as U+FFFD.
+    assert [text.replace("\ufffd", "\ud800") for text in shown] == list(UNTRUSTED)
+    for k in range(len(UNTRUSTED)):
         page.locator(".card .open").nth(k).click()
         page.keyboard.press("Escape")
     assert page.evaluate("window.broken") is None
@@ -177,7 +177,7 @@ def test_hostile_text_is_shown_literally_and_nothing_runs(show):
     assert opened.complaints == []
 
 
-def test_long_question_is_folded_until_asked_for(show):
+def test_long_question_is_folded_until_the_button_is_pressed(show):
     opened = show(make_view(question="Why? " * 2000))
     folded = opened.page.locator("h1").bounding_box()["height"]
     opened.page.locator("#more").click()
@@ -185,7 +185,7 @@ def test_long_question_is_folded_until_asked_for(show):
     assert opened.text("#more") == "Show less"
 
 
-def test_256_frames_wrap_and_each_has_its_marker(show):
+def test_256_frames_wrap_and_each_has_a_marker(show):
     opened = show(make_view(frames=256))
     page = opened.page
     assert page.locator(".card").count() == page.locator(".tl-marker").count() == 256
@@ -198,7 +198,7 @@ def test_256_frames_wrap_and_each_has_its_marker(show):
     assert opened.text("#frame-title").startswith("Frame 256 of 256")
 
 
-def test_peak_of_one_candidate_in_fifteen_thousand_survives(show):
+def test_curve_keeps_a_peak_of_one_candidate_in_fifteen_thousand(show):
     view = make_view(candidates=15_000)
     view["curve"]["relevance"] = [0.0] * 15_000
     view["curve"]["relevance"][7_777] = 1.0
@@ -207,7 +207,7 @@ def test_peak_of_one_candidate_in_fifteen_thousand_survives(show):
     assert box["height"] > 60
 
 
-def test_three_methods_share_one_axis_and_up_and_down_change_lanes(show):
+def test_methods_share_one_axis_and_up_and_down_change_lanes(show):
     view = make_view(methods=("gcr", "mmr", "uniform"))
     for lane in view["lanes"][1:]:
         lane["frames"][4]["time_s"] = view["lanes"][0]["frames"][4]["time_s"]
@@ -225,7 +225,7 @@ def test_three_methods_share_one_axis_and_up_and_down_change_lanes(show):
     assert "Reason 5 of uniform." in opened.text("dialog > .explanation")
 
 
-def test_picture_written_once_shows_wherever_it_is_used(show):
+def test_image_embedded_once_is_shown_wherever_it_is_used(show):
     view = make_view(methods=("gcr", "mmr"))
     shared = view["lanes"][0]["frames"][2]["picture"]
     view["lanes"][1]["frames"][0]["picture"] = shared
@@ -257,7 +257,7 @@ CONTRASTS = """(selectors) => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_what_is_behind_it(show, scheme):
+def test_text_has_enough_contrast(show, scheme):
     opened = show(make_view(), color_scheme=scheme)
     opened.page.locator(".open").first.click()
     selectors = [
@@ -282,9 +282,9 @@ def test_text_stands_out_from_what_is_behind_it(show, scheme):
         "footer",
         "nav a",
     ]
-    found = opened.page.evaluate(CONTRASTS, selectors)
-    assert set(found) == set(selectors)
-    assert {name: ratio for name, ratio in found.items() if ratio < 4.5} == {}
+    ratios = opened.page.evaluate(CONTRASTS, selectors)
+    assert set(ratios) == set(selectors)
+    assert {name: ratio for name, ratio in ratios.items() if ratio < 4.5} == {}
     assert (
         opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
         == {
@@ -294,11 +294,11 @@ def test_text_stands_out_from_what_is_behind_it(show, scheme):
     )
 
 
-@pytest.mark.parametrize("place", ["film.mp4", "../film.mp4", "odd #1 50%.mp4"])
-def test_plays_the_video_beside_it_from_that_second(browser, tmp_path, place):
+@pytest.mark.parametrize("path", ["film.mp4", "../film.mp4", "odd #1 50%.mp4"])
+def test_plays_the_video_beside_the_report_from_the_frame(browser, tmp_path, path):
     folder = tmp_path / "evidence"
     folder.mkdir()
-    write_film(folder / place)
+    write_video(folder / path)
     view = make_view(frames=3, duration_s=40.0)
     view["video"]["beside"] = ["film.mp4", "../film.mp4", "odd #1 50%.mp4"]
     (folder / "report.html").write_text(render_report(view), encoding="utf-8")
@@ -316,8 +316,8 @@ def test_plays_the_video_beside_it_from_that_second(browser, tmp_path, place):
     opened.context.close()
 
 
-def test_closing_the_frame_stops_the_video(show, tmp_path):
-    write_film(tmp_path / "film.mp4")
+def test_closing_the_dialog_stops_the_video(show, tmp_path):
+    write_video(tmp_path / "film.mp4")
     opened = show(make_view(frames=3, duration_s=40.0))
     opened.page.locator(".open").first.click()
     opened.page.locator("#play").click()
@@ -326,7 +326,7 @@ def test_closing_the_frame_stops_the_video(show, tmp_path):
     assert opened.settles(lambda: opened.page.locator("video").count() == 0)
 
 
-def test_missing_video_is_said_in_a_sentence_and_the_picture_stays(show):
+def test_missing_video_is_reported_and_the_image_stays(show):
     opened = show(make_view())
     opened.page.locator(".open").first.click()
     opened.page.locator("#play").click()
@@ -335,11 +335,11 @@ def test_missing_video_is_said_in_a_sentence_and_the_picture_stays(show):
     assert opened.page.locator("dialog .stage img").count() == 1
 
 
-def test_json_is_copied_or_selected_and_the_page_says_which(show):
+def test_json_is_copied_or_selected_and_the_status_says_which(show):
     opened = show(make_view())
     opened.page.locator("#copy").click()
-    said = {"Copied.", "The text is selected: press Ctrl+C or ⌘C to copy it."}
-    assert opened.settles(lambda: opened.text("#copied") in said)
+    messages = {"Copied.", "The text is selected: press Ctrl+C or ⌘C to copy it."}
+    assert opened.settles(lambda: opened.text("#copied") in messages)
 
 
 def test_copying_without_a_clipboard_selects_the_text(show):
@@ -351,19 +351,19 @@ def test_copying_without_a_clipboard_selects_the_text(show):
     assert opened.page.evaluate("getSelection().toString()") == make_view()["json"]
 
 
-def test_without_script_reasons_unfold_under_the_frames(show):
+def test_without_script_explanations_unfold_under_the_frames(show):
     opened = show(make_view(), java_script_enabled=False)
     opened.page.locator(".card summary").first.click()
     assert opened.page.get_by_text("Nothing removed it.").first.is_visible()
 
 
-def test_portrait_pictures_keep_their_shape(show):
+def test_portrait_images_keep_their_aspect_ratio(show):
     opened = show(make_view(tall=True))
     box = opened.page.locator(".card .shot img").first.bounding_box()
     assert box["height"] / box["width"] == pytest.approx(96 / 54, rel=0.02)
 
 
-def test_timeline_redraws_when_its_room_changes_and_keeps_the_focus(show):
+def test_timeline_redraws_when_resized_and_keeps_the_focus(show):
     opened = show(make_view())
     opened.page.locator(".tl-marker").nth(0).focus()
     opened.page.keyboard.press("ArrowRight")
@@ -372,10 +372,10 @@ def test_timeline_redraws_when_its_room_changes_and_keeps_the_focus(show):
     assert opened.focused() == "0-1" and not opened.spills()
 
 
-def test_timeline_serves_a_page_that_is_not_the_report(browser):
+def test_timeline_works_outside_the_report(browser):
     page = browser.new_page()
-    start = "window.found = []; window.line = framesift.drawTimeline(document.getElementById('here'), "
-    start += "{duration_s: 7200, onFrame: (id) => found.push(id), onSeek: (t) => found.push(Math.round(t))});"
+    start = "window.calls = []; window.line = framesift.drawTimeline(document.getElementById('here'), "
+    start += "{duration_s: 7200, onFrame: (id) => calls.push(id), onSeek: (t) => calls.push(Math.round(t))});"
     texts = [*(read_asset(f"{ASSETS}/{name}") for name in SCRIPTS if name != "report.js"), start]
     scripts = "".join(f"<script type=module>{text}</script>" for text in texts)
     page.set_content(f"<style>{read_asset(f'{ASSETS}/timeline.css')}</style><div id=here></div>{scripts}")
@@ -388,8 +388,8 @@ def test_timeline_serves_a_page_that_is_not_the_report(browser):
     page.locator(".tl-marker").click()
     box = page.locator(".tl-curve").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
-    found = page.evaluate("found")
-    assert found[0] == "a" and found[1] == pytest.approx(3600, abs=10)
+    calls = page.evaluate("calls")
+    assert calls[0] == "a" and calls[1] == pytest.approx(3600, abs=10)
     page.evaluate("line.destroy()")
     assert page.locator(".tl").count() == 0
     page.close()
