@@ -1,7 +1,7 @@
-"""lmms-eval's own command line with our plug-in, end to end: what the inner model saw, and the score that came out.
+"""lmms-eval's command line with the plug-in, end to end: what the inner model received, and the resulting score.
 
 `make test-lmms` runs this where lmms-eval is installed. The inner models are lmms-eval's own: its clients of
-OpenAI-type servers, before a server that checks and keeps every request, and its LLaVA with tiny random weights.
+OpenAI-type servers, with a server that validates and stores every request, and its LLaVA with tiny random weights.
 Nothing is downloaded.
 """
 
@@ -13,19 +13,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-from film_task import (
+from tiny_llava import save_llava
+from video_task import (
     MAX_NEW_TOKENS,
     POST,
     PRE,
     QUESTIONS,
-    SAID,
     SCENES,
     SECONDS,
-    write_film,
+    SUBTITLES,
     write_subtitles,
     write_tasks,
+    write_video,
 )
-from tiny_llava import save_llava
 
 from helpers.strict_server import StrictServer
 
@@ -41,19 +41,19 @@ OFFLINE = {
 
 
 class Harness:
-    """lmms-eval's command line, and the server that its models ask."""
+    """lmms-eval's command line, and the server of its models."""
 
     def __init__(self, folder, server):
         self.folder, self.server = folder, server
-        self.film = folder / "films" / "film.mp4"
-        self.film.parent.mkdir()
-        write_film(self.film)
-        write_subtitles(folder / "subtitles" / "film.srt")
-        self.tasks = write_tasks(folder / "tasks", self.film)
+        self.video = folder / "videos" / "video.mp4"
+        self.video.parent.mkdir()
+        write_video(self.video)
+        write_subtitles(folder / "subtitles" / "video.srt")
+        self.tasks = write_tasks(folder / "tasks", self.video)
         self.runs = 0
 
     def evaluate(self, task, model_args, *args):
-        """The task's results as lmms-eval wrote them, the requests that came, and the choices we recorded."""
+        """The results that lmms-eval wrote, the requests received, and the selections recorded."""
         self.runs += 1
         out = self.folder / f"out{self.runs}"
         record = self.folder / f"record{self.runs}.jsonl"
@@ -73,44 +73,44 @@ class Harness:
         return json.loads(files[0].read_text(encoding="utf-8")), list(self.server.requests), rows
 
     def client(self, inner):
-        """Arguments of a model that asks the server."""
+        """Arguments of a model that is a client of the server."""
         return [f"inner={inner}", "model=reader-7b", f"base_url={self.server.url}", "timeout=60", "max_retries=1"]
 
 
-def seen(request):
-    """The frames' times and all other words of a request, in which every picture stands after its own line."""
+def frames_and_text(request):
+    """The frames' times and all other text of a request, in which every image follows its caption."""
     (message,) = request["messages"]
     parts = message["content"]
-    pictures = [k for k, part in enumerate(parts) if part["type"] == "image_url"]
-    first, last = pictures[0] - 1, pictures[-1] + 1
-    assert pictures == list(range(first + 1, last, 2)), [part["type"] for part in parts]
-    marks = [CAPTION.fullmatch(parts[k - 1]["text"]) for k in pictures]
-    assert [int(mark[1]) for mark in marks] == list(range(1, len(pictures) + 1))
-    times = [60 * int(mark[2]) + float(mark[3]) for mark in marks]
+    images = [k for k, part in enumerate(parts) if part["type"] == "image_url"]
+    first, last = images[0] - 1, images[-1] + 1
+    assert images == list(range(first + 1, last, 2)), [part["type"] for part in parts]
+    captions = [CAPTION.fullmatch(parts[k - 1]["text"]) for k in images]
+    assert [int(caption[1]) for caption in captions] == list(range(1, len(images) + 1))
+    times = [60 * int(caption[2]) + float(caption[3]) for caption in captions]
     assert times == sorted(set(times))
     return times, "".join(part["text"] for part in parts[:first] + parts[last:])
 
 
 def score(results, task):
-    return results["results"][task]["film_score,none"]
+    return results["results"][task]["video_score,none"]
 
 
 def check_gcr(harness, task, inner):
     folder = harness.folder / "subtitles"
     results, requests, rows = harness.evaluate(task, [*harness.client(inner), "budget=6", f"subtitles={folder}"])
     assert len(requests) == len(rows) == len(QUESTIONS)
-    asked = {prompt(text, options): text for text, options, _ in QUESTIONS}
+    asked = {prompt(question, options): question for question, options, _ in QUESTIONS}
     chosen = {row["question"]: row for row in rows}
     for request in requests:
         assert request["max_tokens"] == MAX_NEW_TOKENS and request["model"] == "reader-7b"
-        times, words = seen(request)
-        assert words in asked, words
-        row = chosen.pop(asked[words])
+        times, text = frames_and_text(request)
+        assert text in asked, text
+        row = chosen.pop(asked[text])
         assert len(times) == 6 and times == [round(time_s, 3) for time_s in row["times_s"]]
         assert tuple(row["options"]) in {options for _, options, _ in QUESTIONS}
         if "launch" in row["question"]:
-            start, end, said = SAID[1]
-            ground = [time_s for time_s, text in zip(row["times_s"], row["texts"], strict=True) if text == said]
+            start, end, line = SUBTITLES[1]
+            ground = [time_s for time_s, text in zip(row["times_s"], row["texts"], strict=True) if text == line]
             assert ground and all(start - 1 <= time_s <= end + 1 for time_s in ground), row
     assert not chosen
     assert score(results, task) == 0.75, results["results"]
@@ -121,13 +121,13 @@ def check_uniform(harness, task, inner):
     model_args = [*harness.client(inner), "budget=4", "method=uniform", "text_mode=none"]
     _, requests, rows = harness.evaluate(task, model_args, "--limit", "1")
     assert len(requests) == len(rows) == 1
-    times, _ = seen(requests[0])
+    times, _ = frames_and_text(requests[0])
     assert [time_s // SECONDS for time_s in times] == list(range(len(SCENES))), times
     assert not any(rows[0]["texts"])
 
 
-def check_pictures(harness, task, inner):
-    """A model in lmms-eval's own process: it logs the first prompt as its chat template wrote it."""
+def check_local_model(harness, task, inner):
+    """A model in lmms-eval's own process: it logs the first prompt after its chat template."""
     checkpoint = save_llava(harness.folder / "llava")
     model_args = [f"inner={inner}", f"pretrained={checkpoint}", "device=cpu", "device_map=cpu", "budget=5"]
     results, _, rows = harness.evaluate(task, model_args, "--verbosity", "DEBUG")
@@ -148,10 +148,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="framesift-lmms-") as name, StrictServer(owner="stub") as server:
         harness = Harness(Path(name), server)
         for check, task, inner in (
-            (check_gcr, "film_auto", "openai"),
-            (check_gcr, "film_messages", "async_openai"),
-            (check_uniform, "film_auto", "openai"),
-            (check_pictures, "film_auto", "llava_hf"),
+            (check_gcr, "video_auto", "openai"),
+            (check_gcr, "video_messages", "async_openai"),
+            (check_uniform, "video_auto", "openai"),
+            (check_local_model, "video_auto", "llava_hf"),
         ):
             check(harness, task, inner)
             print(f"{check.__name__}: {task} with {inner}: ok", flush=True)

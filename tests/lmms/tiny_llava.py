@@ -1,4 +1,4 @@
-"""A LLaVA checkpoint of a few kilobytes with random weights, saved as the hub would give it."""
+"""A LLaVA checkpoint of a few kilobytes with random weights, saved in the layout of the hub."""
 
 import json
 
@@ -27,8 +27,8 @@ def save_llava(folder):
     config = LlavaConfig(text_config=LANGUAGE, vision_config=TOWER, image_token_index=image, image_seq_length=16)
     LlavaForConditionalGeneration(config).save_pretrained(folder)
     side = TOWER["image_size"]
-    pictures = CLIPImageProcessorPil(size={"shortest_edge": side}, crop_size={"height": side, "width": side})
-    pictures.save_pretrained(folder)
+    images = CLIPImageProcessorPil(size={"shortest_edge": side}, crop_size={"height": side, "width": side})
+    images.save_pretrained(folder)
     processor = {"processor_class": "LlavaProcessor", "patch_size": TOWER["patch_size"], "image_token": "<image>"}
     processor |= {"vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
     (folder / "processor_config.json").write_text(json.dumps(processor), encoding="utf-8")
@@ -41,8 +41,8 @@ def byte_tokenizer():
     from transformers import PreTrainedTokenizerFast
 
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE(vocab={letter: k for k, letter in enumerate(letters)}, merges=[]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE(vocab={letter: k for k, letter in enumerate(letters)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     specials = {"eos_token": "</s>", "pad_token": "<pad>", "extra_special_tokens": {"image_token": "<image>"}}
-    return PreTrainedTokenizerFast(tokenizer_object=made, **specials)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **specials)

@@ -1,4 +1,4 @@
-"""A tiny task as lmms-eval wants one: a film made on the spot, its subtitles, four questions, and a task folder."""
+"""A tiny lmms-eval task: a synthetic video, its subtitles, four questions, and the task directory."""
 
 import json
 from fractions import Fraction
@@ -9,8 +9,11 @@ from PIL import Image, ImageOps
 
 SECONDS, FPS, SIZE = 12, 5, (160, 96)  # of each scene
 SCENES = ("coffee.png", "chelsea.png", "rocket.jpg", "moon.png")
-SAID = ((14.0, 17.0, "The cat has the window to herself."), (27.0, 31.0, "The launch was put off because of the wind."))
-PRE, POST = "Look at the film.\n", "\nAnswer with the letter only."
+SUBTITLES = (
+    (14.0, 17.0, "The cat has the window to herself."),
+    (27.0, 31.0, "The launch was put off because of the wind."),
+)
+PRE, POST = "Look at the video.\n", "\nAnswer with the letter only."
 QUESTIONS = (
     ("Why was the launch put off?", ("The rain", "The wind", "A strike"), "B"),
     ("What stands on the table?", ("A lamp", "A cup of coffee", "A vase"), "B"),
@@ -27,24 +30,25 @@ dataset_kwargs:
     test: {data}
 test_split: test
 output_type: generate_until
-{shown}
+{inputs}
 doc_to_target: answer
 process_results: !function {module}.process_results
 generation_kwargs:
   max_new_tokens: {tokens}
 metric_list:
-  - metric: film_score
+  - metric: video_score
     aggregation: mean
     higher_is_better: true
 """
-# One task leaves the messages to lmms-eval, the other writes them itself: both ways lead to a video part.
-SHOWN = {
-    "film_auto": "doc_to_visual: !function {module}.doc_to_visual\ndoc_to_text: !function {module}.doc_to_text",
-    "film_messages": "doc_to_messages: !function {module}.doc_to_messages\ndoc_to_text: !function {module}.doc_to_text",
+# One task leaves the messages to lmms-eval, the other writes them itself; both have a video part.
+INPUTS = {
+    "video_auto": "doc_to_visual: !function {module}.doc_to_visual\ndoc_to_text: !function {module}.doc_to_text",
+    "video_messages": "doc_to_messages: !function {module}.doc_to_messages\n"
+    "doc_to_text: !function {module}.doc_to_text",
 }
 MODULE = """\
 def doc_to_visual(doc):
-    return [doc["film"]]
+    return [doc["video"]]
 
 
 def doc_to_text(doc, lmms_eval_specific_kwargs=None):
@@ -53,18 +57,18 @@ def doc_to_text(doc, lmms_eval_specific_kwargs=None):
 
 
 def doc_to_messages(doc, lmms_eval_specific_kwargs=None):
-    words = {{"type": "text", "text": doc_to_text(doc).removeprefix({pre!r})}}
-    content = [{{"type": "text", "text": {pre!r}}}, {{"type": "video", "url": doc["film"]}}, words]
+    text = {{"type": "text", "text": doc_to_text(doc).removeprefix({pre!r})}}
+    content = [{{"type": "text", "text": {pre!r}}}, {{"type": "video", "url": doc["video"]}}, text]
     return [{{"role": "user", "content": content}}]
 
 
 def process_results(doc, results):
-    return {{"film_score": float(results[0].strip() == doc["answer"])}}
+    return {{"video_score": float(results[0].strip() == doc["answer"])}}
 """
 
 
-def write_film(path):
-    """Still photographs that come with scikit-image, one after the other."""
+def write_video(path):
+    """Still photographs of scikit-image, one after the other."""
     import skimage
 
     data = next(iter(skimage.__path__))
@@ -74,9 +78,9 @@ def write_film(path):
         stream.codec_context.time_base = Fraction(1, FPS)
         for name in SCENES:
             with Image.open(f"{data}/data/{name}") as photograph:
-                picture = np.asarray(ImageOps.fit(photograph.convert("RGB"), SIZE))
+                frame = np.asarray(ImageOps.fit(photograph.convert("RGB"), SIZE))
             for _ in range(SECONDS * FPS):
-                for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
+                for packet in stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")):
                     container.mux(packet)
         for packet in stream.encode(None):
             container.mux(packet)
@@ -86,25 +90,25 @@ def write_subtitles(path):
     def stamp(time_s):
         return f"00:00:{int(time_s):02d},000"
 
-    cues = [f"{k}\n{stamp(start)} --> {stamp(end)}\n{text}\n" for k, (start, end, text) in enumerate(SAID, 1)]
+    cues = [f"{k}\n{stamp(start)} --> {stamp(end)}\n{text}\n" for k, (start, end, text) in enumerate(SUBTITLES, 1)]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(cues), encoding="utf-8")
 
 
-def write_tasks(folder, film):
-    """The task folder that `--include_path` names, with the names of its tasks."""
+def write_tasks(folder, video):
+    """Write the task directory for `--include_path`; the names of its tasks."""
     folder.mkdir(parents=True)
-    data = folder / "film.jsonl"
+    data = folder / "questions.jsonl"
     rows = [
-        {"film": str(film), "question": text, "options": list(options), "answer": answer}
+        {"video": str(video), "question": text, "options": list(options), "answer": answer}
         for text, options, answer in QUESTIONS
     ]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    module = "film_utils"
+    module = "video_utils"
     (folder / f"{module}.py").write_text(MODULE.format(pre=PRE, post=POST), encoding="utf-8")
-    for task, shown in SHOWN.items():
+    for task, inputs in INPUTS.items():
         text = YAML.format(
-            task=task, data=data, module=module, shown=shown.format(module=module), tokens=MAX_NEW_TOKENS
+            task=task, data=data, module=module, inputs=inputs.format(module=module), tokens=MAX_NEW_TOKENS
         )
         (folder / f"{task}.yaml").write_text(text, encoding="utf-8")
-    return tuple(SHOWN)
+    return tuple(INPUTS)
