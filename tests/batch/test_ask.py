@@ -8,7 +8,7 @@ import framesift as fs
 from framesift.batch.results import read_results
 from framesift.cli import main
 from framesift.corpus import Limits
-from framesift.errors import InputError
+from framesift.errors import InputError, ReaderError
 from helpers.batch_videos import COLOURS, make_video
 
 
@@ -90,3 +90,20 @@ def test_a_question_that_cant_be_put_is_a_sentence(tmp_path, known, row, told):
     (tmp_path / "q.jsonl").write_text(json.dumps(row))
     with pytest.raises(InputError, match=told):
         fs.corpus.select(tmp_path / "q.jsonl", results=tmp_path / "r", encoder=known)
+
+
+def test_unreachable_reader_ends_the_run_with_one_sentence(questions, known, tmp_path):
+    pytest.importorskip("openai")
+    rows = [json.loads(line) for line in questions.read_text().splitlines()]
+    more = [row | {"id": f"{row['id']}-{k}"} for row in rows for k in range(3)]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in more))
+    arguments = {"encoder": known, "store": tmp_path / "s", "budget": 2, "workers": 1, "concurrency": 8}
+    with pytest.raises(ReaderError, match="10 questions in a row got no answer"):
+        fs.corpus.ask(
+            questions,
+            results=tmp_path / "r",
+            reader="http://127.0.0.1:9/v1#qwen",
+            reader_options={"retries": 0},
+            **arguments,
+        )
+    assert all(row.error for row in read_results(tmp_path / "r").rows)

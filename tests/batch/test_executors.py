@@ -2,23 +2,27 @@
 
 import pytest
 
-from framesift.batch.executors.local import cores, default_workers, worker_environment
+from framesift.batch.executors import make_executor
+from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
+from framesift.batch.executors.inline import InlineExecutor
+from framesift.batch.executors.local import LocalExecutor, cores, default_workers, worker_environment
 from framesift.batch.executors.ray import _actor_resources, _is_reachable
+from framesift.batch.executors.worker import WORKERS
+from framesift.errors import InputError, OptionError
+
+CLUSTERS = [
+    ({"CPU": 8.0}, None, 100, (8, {"num_cpus": 1})),
+    ({"CPU": 8.0}, 2, 100, (2, {"num_cpus": 1})),
+    ({"CPU": 8.0}, 20, 100, (8, {"num_cpus": 1})),
+    ({"CPU": 64.0, "GPU": 4.0}, None, 100, (4, {"num_cpus": 16.0, "num_gpus": 1.0})),
+    ({"CPU": 64.0, "GPU": 4.0}, 8, 100, (8, {"num_cpus": 8.0, "num_gpus": 0.5})),
+    ({"CPU": 64.0, "GPU": 4.0}, None, 2, (2, {"num_cpus": 16.0, "num_gpus": 1.0})),
+]
 
 
-@pytest.mark.parametrize(
-    ("cluster", "workers", "tasks", "wanted"),
-    [
-        ({"CPU": 8.0}, None, 100, (8, {"num_cpus": 1})),
-        ({"CPU": 8.0}, 2, 100, (2, {"num_cpus": 1})),
-        ({"CPU": 8.0}, 20, 100, (8, {"num_cpus": 1})),
-        ({"CPU": 64.0, "GPU": 4.0}, None, 100, (4, {"num_cpus": 16.0, "num_gpus": 1.0})),
-        ({"CPU": 64.0, "GPU": 4.0}, 8, 100, (8, {"num_cpus": 8.0, "num_gpus": 0.5})),
-        ({"CPU": 64.0, "GPU": 4.0}, None, 2, (2, {"num_cpus": 16.0, "num_gpus": 1.0})),
-    ],
-)
-def test_actors_divide_cores_and_gpus(cluster, workers, tasks, wanted):
-    assert _actor_resources(cluster, workers, tasks) == wanted
+def test_actors_divide_cores_and_gpus():
+    for cluster, workers, tasks, expected in CLUSTERS:
+        assert _actor_resources(cluster, workers, tasks) == expected
 
 
 def test_workers_are_spread_over_gpus_and_share_cores(monkeypatch):
@@ -36,3 +40,62 @@ def test_default_workers_fit_into_memory(monkeypatch):
 def test_closed_port_is_not_reachable():
     assert not _is_reachable("127.0.0.1:1")
     assert _is_reachable("auto")
+
+
+class Doubler:
+    """A worker that reports progress, then doubles a number; it fails on negative ones."""
+
+    def __init__(self, settings, *, factor=2):
+        self.factor = factor
+
+    def __call__(self, task, progress):
+        progress("count", 1, 2)
+        if task.data["n"] < 0:
+            raise InputError(f"n is {task.data['n']}")
+        if task.data["n"] > 100:
+            raise RunAborted("too large")
+        return {"n": self.factor * task.data["n"]}
+
+
+@pytest.fixture
+def doubler(monkeypatch):
+    monkeypatch.setitem(WORKERS, "double", f"{__name__}:Doubler")
+
+    def run(*numbers, **objects):
+        tasks = [Task(str(n), {"n": n}) for n in numbers]
+        return InlineExecutor().run(WorkerSpec("double", {}, objects), tasks, limits=Limits())
+
+    return run
+
+
+def test_inline_executor_reports_start_progress_and_end(doubler):
+    assert [(event.kind, event.stage, dict(event.row)) for event in doubler(3)] == [
+        ("started", "", {}),
+        ("moved", "count", {}),
+        ("done", "", {"n": 6}),
+    ]
+
+
+def test_inline_executor_passes_python_objects_on(doubler):
+    assert [event.row["n"] for event in doubler(3, factor=5) if event.kind == "done"] == [15]
+
+
+def test_inline_task_that_fails_does_not_affect_the_next(doubler):
+    ends = [(event.kind, event.error, event.row.get("n")) for event in doubler(-1, 4) if event.is_end]
+    assert ends == [("failed", "n is -1", None), ("done", "", 8)]
+
+
+def test_inline_run_that_is_aborted_raises(doubler):
+    with pytest.raises(RunAborted, match="too large"):
+        list(doubler(1, 101, 2))
+
+
+def test_other_processes_reject_python_objects():
+    spec = WorkerSpec("index", {}, {"encoder": object()})
+    with pytest.raises(OptionError, match="encoder came as Python objects"):
+        list(LocalExecutor(1).run(spec, [Task("a", {})], limits=Limits()))
+
+
+def test_unknown_engine_lists_the_known_ones():
+    with pytest.raises(OptionError, match="engine is 'slurm'; expected local, ray, inline"):
+        make_executor("slurm")

@@ -299,7 +299,7 @@ class QuestionWorker:
             self._reader_failures += 1
             if self._reader_failures >= MAX_READER_FAILURES:
                 reason = scrub(describe_error(error))
-                raise RunAborted(f"{self._reader_failures} questions in a row got no answer, the last: {reason}")
+                raise RunAborted(f"{MAX_READER_FAILURES} questions in a row got no answer, the last: {reason}")
 
 
 def describe_error(error: BaseException) -> str:

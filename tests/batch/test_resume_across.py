@@ -1,0 +1,101 @@
+"""Rows of `corpus` and of the benchmarks: one finds those of the other."""
+
+import json
+
+import pytest
+
+import framesift as fs
+from framesift.batch.results import read_results
+from framesift.bench.datasets import load_dataset
+from framesift.bench.plan import make_plan
+from framesift.bench.runner import run_benchmark
+from framesift.errors import ReaderError
+from helpers.batch_videos import make_video
+
+
+@pytest.fixture
+def questions(tmp_path):
+    rows = []
+    for k in range(2):
+        make_video(tmp_path / f"v{k}.mp4", seed=k)
+        (tmp_path / f"v{k}.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")
+        question = {"video": f"v{k}.mp4", "subtitles": f"v{k}.srt", "question": "Which?", "options": ["red", "blue"]}
+        rows.append({**question, "id": f"q{k}", "answer": "B"})
+    file = tmp_path / "q.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.fixture
+def corpus(questions, known, tmp_path):
+    def run(**arguments):
+        arguments = {"reader": "similarity", "engine": "inline", "fps": 1.0, "budget": 4, **arguments}
+        return fs.corpus.ask(questions, results=tmp_path / "r", encoder=known, store=tmp_path / "s", **arguments)
+
+    return run
+
+
+@pytest.fixture
+def bench(questions, known, tmp_path):
+    def run(**settings):
+        settings = {"methods": "gcr", "budgets": "4", "readers": "similarity", "encoder": known, **settings}
+        return run_benchmark(load_dataset(str(questions)), make_plan(settings), tmp_path / "r", store=tmp_path / "s")
+
+    return run
+
+
+def test_bench_finds_the_rows_of_corpus(corpus, bench):
+    assert corpus().done == 2
+    assert (bench().done, bench().before) == (0, 2)
+
+
+def test_corpus_finds_the_rows_of_bench(corpus, bench):
+    assert bench().done == 2
+    assert (corpus().done, corpus().skipped) == (0, 2)
+
+
+def test_rows_of_both_hold_the_same(corpus, bench, tmp_path):
+    corpus()
+    (tmp_path / "r").rename(tmp_path / "first")
+    bench()
+    ours, theirs = read_results(tmp_path / "first").rows, read_results(tmp_path / "r").rows
+    for a, b in zip(ours, theirs, strict=True):
+        for name in (
+            "key",
+            "prompt",
+            "parsed",
+            "rendered",
+            "choice",
+            "reply",
+            "times_s",
+            "frame_numbers",
+            "candidates",
+        ):
+            assert getattr(a, name) == getattr(b, name)
+        assert set(a.seconds) == set(b.seconds) == {"decode", "features", "score", "select", "read"}
+
+
+def test_a_seed_is_the_same_setting_for_both(corpus, bench):
+    assert corpus(method="focus", options={"seed": 3}).done == 2
+    assert bench(methods="focus", seed=3).before == 2
+
+
+def test_both_take_visual_demand_and_event_encoder_as_settings_of_their_own(corpus, bench, tmp_path):
+    corpus()
+    assert corpus(visual_demand=0.25).done == 2
+    assert bench(visual_demand="0.25").before == 2
+    assert {row.visual_demand for row in read_results(tmp_path / "r").rows} == {"rules", "0.25"}
+
+
+def test_the_namer_of_a_run_is_stored_without_credentials(corpus, tmp_path):
+    corpus(namer="http://me:secret@host/v1#qwen")
+    assert {row.namer for row in read_results(tmp_path / "r").rows} == {"http://host/v1#qwen"}
+
+
+def test_credentials_of_a_reader_are_in_no_file(corpus, tmp_path, monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setattr("framesift.batch.workers.MAX_READER_FAILURES", 2)
+    with pytest.raises(ReaderError, match="2 questions in a row got no answer") as error:
+        corpus(reader="http://me:secret@127.0.0.1:9/v1?key=hidden#qwen", reader_options={"retries": 0})
+    written = "".join(path.read_text() for path in (tmp_path / "r").iterdir()) + str(error.value)
+    assert not any(secret in written for secret in ("secret", "hidden", "me:"))
