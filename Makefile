@@ -34,7 +34,7 @@ format: $(VENV)/installed-dev
 
 # The documentation site, in site/; any broken link or missing page is an error.
 docs: $(VENV)/installed-docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/selection.py

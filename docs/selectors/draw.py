@@ -1,10 +1,10 @@
-"""Draw what every selector chooses on one relevance curve: an SVG each, for docs/selectors.md.
+"""Draw the selection of every selector on one relevance curve: one SVG each, for docs/selectors.md.
 
     python docs/selectors/draw.py VIDEO [--subtitles FILE] [--question TEXT] [--encoder offline] [--budget 16]
 
-Searches for objects get a stand-in detector: the video's own encoder compares each frame of a grid with the phrases.
-It knows no boxes, so relations inside a frame can't be told; the pictures show how a search moves, not how good it is.
-TSPO is left out: it needs trained weights.
+Object search uses a stand-in detector: the index's encoder compares each cell of a grid with the phrases. It has no
+boxes, so relations inside a frame are not detected; the figures show how a search proceeds, not its quality. TSPO is
+omitted because it needs trained weights.
 """
 
 import argparse
@@ -25,21 +25,21 @@ WIDTH, HEIGHT, MARGIN = 720, 96, 16
 POINTS = 360  # of the curve
 
 
-class WholeFrames:
-    """A detector that looks at each frame of a grid as a whole, with an encoder of pictures and texts."""
+class WholeFrameDetector:
+    """Scores each frame of a grid as a whole with an image and text encoder."""
 
     def __init__(self, encoder):
         self.name, self._encoder = f"{encoder.name}, whole frames", encoder
 
-    def detect(self, pictures, phrases):
-        words = self._encoder.encode_texts(list(phrases)).astype(np.float64)
-        return [self._boxes(picture, phrases, words) for picture in pictures]
+    def detect(self, images, phrases):
+        phrase_vectors = self._encoder.encode_texts(list(phrases)).astype(np.float64)
+        return [self._boxes(image, phrases, phrase_vectors) for image in images]
 
-    def _boxes(self, grid, phrases, words):
+    def _boxes(self, grid, phrases, phrase_vectors):
         width, height = CELL_SIZE
         corners = [(x, y) for y in range(0, grid.shape[0], height) for x in range(0, grid.shape[1], width)]
         cells = [np.ascontiguousarray(grid[y : y + height, x : x + width]) for x, y in corners]
-        cosines = self._encoder.encode_images(cells) @ words.T
+        cosines = self._encoder.encode_images(cells) @ phrase_vectors.T
         return [
             fs.Box(phrase, float(max(cosine, 0.0)), x, y, x + width, y + height)
             for (x, y), row in zip(corners, cosines, strict=True)
@@ -47,30 +47,33 @@ class WholeFrames:
         ]
 
 
-def gather(args):
-    """The evidence of the question, with everything any selector asks for."""
+def build_evidence(args):
+    """The evidence of the question, with the inputs of all selectors."""
     encoder = get_encoder(args.encoder)
     index = fs.index(args.video, encoder=args.encoder, fps=1, store=args.store)
     question = fs.Question(args.question)
     events = fs.read_events(args.subtitles) if args.subtitles else []
-    reader = get_text_encoder("minilm")
-    lines = encode_long_texts(reader, [event.text for event in events]).astype(np.float64) if events else None
+    text_encoder = get_text_encoder("minilm")
+    event_scores = None
+    if events:
+        event_vectors = encode_long_texts(text_encoder, [event.text for event in events]).astype(np.float64)
+        event_scores = event_vectors @ encode_long_texts(text_encoder, [question.text])[0]
     return fs.Evidence(
         index.times_s,
         index.info.duration_s,
         index.frames,
         encode_long_texts(encoder, [question.query_text])[0],
         events,
-        event_scores=None if lines is None else lines @ encode_long_texts(reader, [question.text])[0],
+        event_scores=event_scores,
         visual_demand=visual_demand(question.text),
         prepared=index.vectors,
         source=VideoFrames(args.video, index.times_s),
         objects=RuleBasedNamer().name_objects(question),
-    ), WholeFrames(encoder)
+    ), WholeFrameDetector(encoder)
 
 
 def draw(selection, evidence):
-    """One strip: the relevance curve, and a line down to the axis at every chosen frame, coloured by role."""
+    """The relevance curve with a line at every selected frame, coloured by role."""
     inner, floor = WIDTH - 2 * MARGIN, HEIGHT - 22
     low, high = evidence.relevance.min(), evidence.relevance.max()
 
@@ -80,25 +83,25 @@ def draw(selection, evidence):
     def y(value):
         return floor - (floor - 22) * (value - low) / (high - low)
 
-    at = np.linspace(0, len(evidence) - 1, min(POINTS, len(evidence))).astype(int)
-    curve = " ".join(f"{x(evidence.times_s[i]):.1f},{y(evidence.relevance[i]):.1f}" for i in at)
-    marks = ""
+    sampled = np.linspace(0, len(evidence) - 1, min(POINTS, len(evidence))).astype(int)
+    curve = " ".join(f"{x(evidence.times_s[i]):.1f},{y(evidence.relevance[i]):.1f}" for i in sampled)
+    lines = ""
     for slot in selection.slots:
         across, up, colour = f"{x(slot.time_s):.1f}", f"{y(slot.relevance):.1f}", ROLE_COLOURS[slot.role]
-        marks += f'<path d="M{across} {floor}V{up}" stroke="{colour}" stroke-width="1.5"/>'
-        marks += f'<circle cx="{across}" cy="{up}" r="2.5" fill="{colour}"/>'
+        lines += f'<path d="M{across} {floor}V{up}" stroke="{colour}" stroke-width="1.5"/>'
+        lines += f'<circle cx="{across}" cy="{up}" r="2.5" fill="{colour}"/>'
     minutes = "".join(
         f'<text x="{x(60 * m):.1f}" y="{HEIGHT - 7}" text-anchor="middle">{m}:00</text>'
         for m in range(0, int(evidence.duration_s // 60) + 1, 2)
     )
-    seen = selection.trace["looked_at"]
+    looked_at = selection.trace["looked_at"]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'font-family="sans-serif" font-size="10" fill="#666"><title>{selection.method}</title>'
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/><text x="{MARGIN}" y="14" font-size="12" fill="#222">'
         f"{selection.method}</text>"
-        f'<text x="{WIDTH - MARGIN}" y="14" text-anchor="end">looked at {seen} of {len(evidence)}</text>'
-        f'<polyline points="{curve}" fill="none" stroke="#aaa"/>{marks}<path d="M{MARGIN} {floor}H{WIDTH - MARGIN}" '
+        f'<text x="{WIDTH - MARGIN}" y="14" text-anchor="end">looked at {looked_at} of {len(evidence)}</text>'
+        f'<polyline points="{curve}" fill="none" stroke="#aaa"/>{lines}<path d="M{MARGIN} {floor}H{WIDTH - MARGIN}" '
         f'stroke="#ccc"/>{minutes}</svg>\n'
     )
 
@@ -113,7 +116,7 @@ def main():
     parser.add_argument("--store", help="folder of the indexes")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     args = parser.parse_args()
-    evidence, detector = gather(args)
+    evidence, detector = build_evidence(args)
     for name, selector in fs.selectors().items():
         if "network" in selector.needs:
             continue
