@@ -29,7 +29,7 @@ from framesift.batch.journal import FOLDER, file_stamp
 from framesift.batch.search import search
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.base import identify
-from framesift.store.store import Key, Store
+from framesift.store.store import IndexKey, Store
 
 FPS = 10
 PARTS = ("rate", "resume", "search")
@@ -156,7 +156,9 @@ def search_times(folder, args):
     times_s = np.arange(3600.0)
     for k in range(args.hours):
         manifest = {"video": {"path": f"/videos/{k}.mp4"}}
-        store.save(Key(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact"), times_s, cone.rows(3600, k), manifest)
+        store.save(
+            IndexKey(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact"), times_s, cone.rows(3600, k), manifest
+        )
     began = time.perf_counter()
     search("the first one", encoder=cone, store=store.root)
     first = time.perf_counter() - began

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from framesift.store import sample_video
+from framesift.video import sample_video
 
 pytestmark = pytest.mark.slow
 

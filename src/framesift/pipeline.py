@@ -26,9 +26,9 @@ from framesift.readers.base import OnError, ask_many
 from framesift.rendering.exhibit import Exhibit, events_for
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import get_selector
-from framesift.store.events import AUTO, NONE, Found, search_events
+from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
-from framesift.store.text_vectors import kept_vectors
+from framesift.store.text_vectors import cached_text_vectors
 from framesift.store.video_frames import VideoFrames
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, VideoInfo
@@ -52,7 +52,7 @@ class PreparedVideo:
 
     path: Path
     index: VideoIndex
-    text: Found
+    text: FoundEvents
     event_vectors: Array | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     is_cached: bool = False
@@ -110,7 +110,7 @@ class Pipeline:
         if events is None:
             text = self.find_events(video, subtitles=subtitles, progress=report)
         else:
-            text = Found(tuple(events), (), (), index.info.duration_s)
+            text = FoundEvents(tuple(events), (), (), index.info.duration_s)
         found = time.perf_counter()
         vectors = self.encode_events(index, text.events, progress=report)
         index_s = indexed - started if was_built else index.build_seconds
@@ -140,7 +140,7 @@ class Pipeline:
         *,
         subtitles: str | os.PathLike[str] | None = None,
         progress: Callable[..., Any] | None = None,
-    ) -> Found:
+    ) -> FoundEvents:
         """The video's timestamped text, and where it came from."""
         config = self.config
         return search_events(
@@ -163,7 +163,7 @@ class Pipeline:
         texts = [event.text for event in events]
         named = self.config.event_encoder
         model = self._encoder(index) if named is None else get_text_encoder(named)
-        vectors = kept_vectors(model, texts, self.config.store, progress=as_progress(progress))
+        vectors = cached_text_vectors(model, texts, self.config.store, progress=as_progress(progress))
         return vectors if named is None else None
 
     @overload
@@ -326,7 +326,7 @@ def select_many(
         if queries is None:
             queries = encode_long_texts(model, [question.query_text for question in asked])
         if needs_event_features:
-            event_features = kept_vectors(model, [event.text for event in events], store)
+            event_features = cached_text_vectors(model, [event.text for event in events], store)
     source, objects = _visual_inputs(index, asked, method, namer)
     return select_from_vectors(
         index,
@@ -354,7 +354,7 @@ def _event_scores(
 
     model = get_text_encoder(event_encoder)
     queries = encode_long_texts(model, [question.query_text for question in questions])
-    return queries.astype(np.float64) @ kept_vectors(model, [event.text for event in events], store).T
+    return queries.astype(np.float64) @ cached_text_vectors(model, [event.text for event in events], store).T
 
 
 def _visual_inputs(

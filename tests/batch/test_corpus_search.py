@@ -13,7 +13,7 @@ from framesift.batch.search import _Rows, search
 from framesift.batch.search_report import write_report
 from framesift.batch.vector_store import build, quantise
 from framesift.errors import InputError
-from framesift.store.store import Key, Store
+from framesift.store.store import IndexKey, Store
 from framesift.types import Event
 from helpers.batch_videos import make_video
 
@@ -93,7 +93,7 @@ def store(tmp_path):
 def save(store, k, count=40):
     frames = unit(np.random.default_rng(k).normal(size=(count, 10)))
     video = {"path": f"/videos/{k}.mp4"}
-    store.save(Key(f"{k:032x}", "words", "ab" * 8, "1", "exact"), np.arange(count) * 1.0, frames, {"video": video})
+    store.save(IndexKey(f"{k:032x}", "words", "ab" * 8, "1", "exact"), np.arange(count) * 1.0, frames, {"video": video})
 
 
 def best_of(store, text):

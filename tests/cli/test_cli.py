@@ -6,7 +6,7 @@ import pytest
 
 import framesift as fs
 from framesift.cli import main
-from framesift.store import sample_video as demo
+from framesift.video import sample_video as demo
 from helpers.clips import make_clip
 
 pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")

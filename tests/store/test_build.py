@@ -13,7 +13,6 @@ import framesift as fs
 from framesift.store import indexing as build
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
-from framesift.store.videos import find_videos, index_videos
 from helpers.clips import GridEncoder, make_clip
 
 
@@ -198,28 +197,3 @@ def test_selecting_on_an_index_encodes_the_words(clip, tmp_path):
     selection = fs.select(index, "What is said of the wall?", events=events, budget=8, encoder=GridEncoder())
     assert len(selection) == 8
     assert {slot.event.text for slot in selection.slots if slot.event} == {"a blue wall", "nothing"}
-
-
-def test_one_bad_file_does_not_stop_the_others(clip, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.store.indexing.get_encoder", lambda *_, **__: GridEncoder())
-    monkeypatch.setattr("framesift.store.indexing.identify", lambda _: ("grid", GridEncoder.fingerprint))
-    monkeypatch.setattr("framesift.store.videos.identify", lambda _: ("grid", GridEncoder.fingerprint))
-    bad = tmp_path / "bad.mp4"
-    bad.write_text("no video")
-    rows = list(index_videos([clip, bad, tmp_path / "none.mp4", clip], fps=1.0, store=tmp_path / "store"))
-    assert [bool(row["error"]) for row in rows] == [False, True, True, False]
-    assert [row.get("cached") for row in rows] == [False, None, None, True]
-    assert "bad.mp4" in rows[1]["error"]
-
-
-def test_videos_are_found_in_folders_and_by_pattern(tmp_path):
-    for name in ("b.mp4", "a.MKV", "notes.txt", "deep/c.webm"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("")
-    assert [path.name for path in find_videos([str(tmp_path)])] == ["a.MKV", "b.mp4", "c.webm"]
-    assert [path.name for path in find_videos([str(tmp_path / "*.mp4"), str(tmp_path / "b.mp4")])] == ["b.mp4"]
-    with pytest.raises(fs.InputError, match="no file matches"):
-        find_videos([str(tmp_path / "*.avi")])
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(fs.InputError, match="holds no video"):
-        find_videos([str(tmp_path / "empty")])

@@ -7,7 +7,7 @@ import pytest
 import framesift as fs
 from framesift.store import events as library_events
 from framesift.store.events import search_events
-from framesift.store.text_vectors import kept_vectors
+from framesift.store.text_vectors import cached_text_vectors
 from helpers.clips import GridEncoder, make_clip
 
 SRT = "1\n00:00:0{start},000 --> 00:00:0{end},500\n{text}\n\n"
@@ -106,8 +106,8 @@ def test_vectors_of_events_are_computed_once_and_equal_texts_cost_one(tmp_path):
             return super().encode_texts(texts)
 
     encoder = Counting()
-    first = kept_vectors(encoder, ["a", "b", "a"], tmp_path)
-    again = kept_vectors(encoder, ["a", "b", "a"], tmp_path)
+    first = cached_text_vectors(encoder, ["a", "b", "a"], tmp_path)
+    again = cached_text_vectors(encoder, ["a", "b", "a"], tmp_path)
     assert encoder.texts == 2
     assert (first == again).all() and (first[0] == first[2]).all()
 
@@ -116,7 +116,7 @@ def test_vectors_of_an_encoder_without_a_fingerprint_are_not_kept(tmp_path):
     class Nameless(GridEncoder):
         fingerprint = "unknown"
 
-    kept_vectors(Nameless(), ["a"], tmp_path)
+    cached_text_vectors(Nameless(), ["a"], tmp_path)
     assert not list(tmp_path.rglob("*.safetensors"))
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import framesift as fs
 from framesift.store.maintenance import describe, prune
-from framesift.store.store import INDEX, MANIFEST, Key, Store, default_store
+from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, default_store
 
-KEY = Key("ab" * 16, "some/encoder", "f" * 16, "auto", "exact")
+KEY = IndexKey("ab" * 16, "some/encoder", "f" * 16, "auto", "exact")
 TIMES = np.array([0.0, 1.0 / 3, 2.0])
 FRAMES = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float16)
 
@@ -46,7 +46,7 @@ def test_index_comes_back_as_it_was_kept(filled):
 
 def test_other_keys_are_not_found(filled):
     for change in ({"video": "cd" * 16}, {"encoder_fingerprint": "e" * 16}, {"fps": "1"}, {"mode": "fast"}):
-        other = Key(**{**KEY.__dict__, **change})
+        other = IndexKey(**{**KEY.__dict__, **change})
         assert filled.load(other, "film.mp4") is None
 
 
@@ -110,7 +110,7 @@ def test_variable_names_the_store(monkeypatch, tmp_path):
 
 
 def test_folder_names_are_safe_whatever_the_encoder_is_called():
-    key = Key("ab" * 16, "../../etc/passwd\n;rm", "f" * 16, "1", "exact")
+    key = IndexKey("ab" * 16, "../../etc/passwd\n;rm", "f" * 16, "1", "exact")
     assert ".." not in key.folder.parts
     assert len(key.folder.parts) == 2
 

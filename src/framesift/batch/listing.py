@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from framesift._utils.optional import require
 from framesift.errors import InputError
-from framesift.store.videos import find_videos
+from framesift.video.files import find_videos
 
 LISTS = (".txt", ".list", ".csv", ".tsv", ".jsonl", ".parquet")
 PATH_COLUMNS = ("path", "video", "video_path", "file", "url", "uri")

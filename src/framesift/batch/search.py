@@ -14,8 +14,8 @@ from framesift.batch.journal import FOLDER
 from framesift.batch.vector_store import Matrix, Segment, Source
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of, get_encoder
 from framesift.errors import InputError, OptionError, StoreError
-from framesift.store.store import INDEX, PART, PAYLOADS, Key, Store, read_manifest
-from framesift.store.text_vectors import kept_vectors
+from framesift.store.store import INDEX, PART, PAYLOADS, IndexKey, Store, read_manifest
+from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array, unit_rows
 
@@ -84,7 +84,7 @@ class _Shelf:
         self.store, self.model = store, model
         self.mark = fingerprint_of(model)
         # The folder's name up to the sampling: any of them will do.
-        self._prefix = Key("x", model.name, self.mark, "", "").folder.name.removesuffix("fps-")
+        self._prefix = IndexKey("x", model.name, self.mark, "", "").folder.name.removesuffix("fps-")
         self._folders = self._look()
 
     def _look(self) -> dict[str, list[str]]:
@@ -186,7 +186,7 @@ class _Events:
         return [cls(f"{video}/{name}@{mark}", events, model, store.root)] if events else []
 
     def vectors(self) -> tuple[Array, Array]:
-        vectors = kept_vectors(self.model, [event.text for event in self.events], self.root)
+        vectors = cached_text_vectors(self.model, [event.text for event in self.events], self.root)
         return vectors, np.array([event.start_s for event in self.events])
 
     def some(self, places: Sequence[int]) -> Array:

@@ -10,7 +10,7 @@ from framesift.config import PipelineConfig
 from framesift.readers.address import public_address
 from framesift.readers.base import Reader
 from framesift.store.events import NONE
-from framesift.store.store import Key
+from framesift.store.store import IndexKey
 from framesift.video.frames import Fps, Mode
 
 
@@ -26,9 +26,9 @@ class IndexSettings:
     device: str = "auto"
     events: bool = True
 
-    def key(self, video: str) -> Key:
+    def key(self, video: str) -> IndexKey:
         rate = "auto" if self.fps == "auto" else f"{float(self.fps):g}"
-        return Key(video, self.encoder, self.encoder_fingerprint, rate, self.mode)
+        return IndexKey(video, self.encoder, self.encoder_fingerprint, rate, self.mode)
 
 
 @dataclass(frozen=True)

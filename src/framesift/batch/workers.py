@@ -33,7 +33,7 @@ from framesift.store.events import AUTO, NONE, search_events
 from framesift.store.fingerprint import fingerprint
 from framesift.store.indexing import index
 from framesift.store.store import INDEX, Store
-from framesift.store.text_vectors import kept_vectors
+from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import probe
@@ -102,7 +102,9 @@ class IndexWorker:
             shutil.rmtree(self.store.root / video / f"events-{EVENTS}", ignore_errors=True)
         if found.events:
             self.store.save_events(video, EVENTS, found.events, task.name)
-            kept_vectors(get_encoder(video_index.encoder), [event.text for event in found.events], self.store.root)
+            cached_text_vectors(
+                get_encoder(video_index.encoder), [event.text for event in found.events], self.store.root
+            )
 
 
 @dataclass(frozen=True)

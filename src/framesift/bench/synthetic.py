@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from framesift._utils.files import atomic_path, write_text
-from framesift.store.sample_video import camera, photographs
+from framesift.video.sample_video import camera, photographs
 
 VERSION = 4
 VIDEOS, SECONDS = 8, 240

@@ -60,7 +60,7 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
 def _index(args: argparse.Namespace) -> int:
     from framesift.encoders.base import choose_encoder, identify
     from framesift.pipeline import Pipeline
-    from framesift.store.videos import find_videos
+    from framesift.video.files import find_videos
 
     paths = find_videos(args.videos)
     pipeline = Pipeline(config_from(args))

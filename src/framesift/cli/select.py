@@ -269,14 +269,15 @@ def _demo(args: argparse.Namespace) -> int:
     """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
     from framesift.cli import main
     from framesift.selection.registry import check_budget, get_selector
-    from framesift.store.sample_video import QUESTION, sample_video
+    from framesift.store.store import default_store
+    from framesift.video.sample_video import QUESTION, sample_video
 
     check_budget(args.budget)
     get_selector(args.method)
     if not args.json:
         print("The sample video is made once and stored; so is its index.", file=sys.stderr)
     with ProgressBar(show=not args.json) as bar:
-        video = sample_video(progress=bar)
+        video = sample_video(default_store().parent / "demo", progress=bar)
     command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
     command += [part for option in QUESTION.options for part in ("--option", option)]
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]

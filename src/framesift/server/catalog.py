@@ -22,8 +22,8 @@ from framesift.server.config import ServerConfig
 from framesift.server.files import LibraryVideo, VideoFiles, write_json
 from framesift.server.jobs import IndexJob
 from framesift.store.fingerprint import fingerprint
-from framesift.store.indexing import key_of
-from framesift.store.store import Key, Store
+from framesift.store.indexing import index_key
+from framesift.store.store import IndexKey, Store
 from framesift.text.subtitles import find_sidecars
 from framesift.video.frames import probe
 
@@ -125,10 +125,10 @@ class Catalog:
         self._probe_requested.set()
 
     @cached_property
-    def _key(self) -> Key:
+    def _key(self) -> IndexKey:
         """The index key of any video but for its fingerprint; identifying an encoder reads its weights once."""
         settings = self.config.pipeline
-        return key_of("", settings.encoder, settings.fps, settings.mode)
+        return index_key("", settings.encoder, settings.fps, settings.mode)
 
     def facts(self, video: LibraryVideo, *, wait: bool = False) -> VideoFacts | None:
         """The video's facts. Without `wait`, None until the file has been probed in the background."""
@@ -162,7 +162,7 @@ class Catalog:
     def run_job(self, job: IndexJob, progress: Progress) -> None:
         """Index a job's video, after generating it if it is the sample video."""
         if job.kind == "sample":
-            from framesift.store.sample_video import sample_video
+            from framesift.video.sample_video import sample_video
 
             self.files.uploads.mkdir(parents=True, exist_ok=True)
             path = sample_video(

@@ -21,9 +21,9 @@ from framesift._utils.files import write_bytes
 from framesift._utils.text import readable
 from framesift.errors import InputError, OptionError
 from framesift.server.config import LOCK_FILE, ServerConfig
-from framesift.store.videos import VIDEO_ENDINGS
 from framesift.text.subtitles import find_sidecars, sidecar_tags
 from framesift.text.subtitles.formats import ENDINGS
+from framesift.video.files import VIDEO_SUFFIXES
 
 MAX_LISTED = 2000  # videos of FOLDER; more suggests that the wrong directory was given
 MAX_NAME_BYTES = 120  # of an uploaded file's name
@@ -222,7 +222,7 @@ def _walk_videos(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent, name)
-            if name.startswith(".") or path.suffix.lower() not in VIDEO_ENDINGS or not path.is_file():
+            if name.startswith(".") or path.suffix.lower() not in VIDEO_SUFFIXES or not path.is_file():
                 continue
             if not path.is_symlink() or folder in path.resolve().parents:
                 yield path

@@ -22,7 +22,7 @@ AUTO, NONE = "auto", "none"
 
 
 @dataclass(frozen=True)
-class Source:
+class EventSource:
     """One place text was taken from: its kind, a name a person understands, how many events, and repairs made."""
 
     kind: str
@@ -32,11 +32,11 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundEvents:
     """The events, where they came from, and what a person should know about them."""
 
     events: tuple[Event, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[EventSource, ...]
     notes: tuple[str, ...]
     duration_s: float
 
@@ -85,7 +85,7 @@ def search_events(
     screen_text: bool = False,
     store: str | os.PathLike[str] | Store | None = None,
     progress: Callable[..., Any] | None = None,
-) -> Found:
+) -> FoundEvents:
     """`find_events`, with where the events came from and what was looked for in vain.
 
     subtitles: a file, "auto", or "none" (then nothing but what is asked for below). recognise_speech: False, True (if
@@ -114,7 +114,7 @@ class _Search:
     def __init__(self, info: VideoInfo, store: Store, language: str | None, progress: Progress) -> None:
         self.info, self.store, self.language, self.progress = info, store, language, progress
         self.lists: list[list[Event]] = []
-        self.sources: list[Source] = []
+        self.sources: list[EventSource] = []
         self.notes: list[str] = []
 
     def read_file(self, path: Path, *, named: bool = False) -> bool:
@@ -126,7 +126,7 @@ class _Search:
                 raise
             self.notes.append(f"passed by: {error}")
             return False
-        return self._add(events, Source("subtitles", str(path), len(events), dict(report.repairs)))
+        return self._add(events, EventSource("subtitles", str(path), len(events), dict(report.repairs)))
 
     def beside(self) -> bool:
         sidecars = find_sidecars(self.info.path, language=self.language)
@@ -143,7 +143,7 @@ class _Search:
         except InputError as error:
             self.notes.append(f"passed by: {error}")
             return False
-        return self._add(events, Source("track", "a text track inside the video", len(events), {}))
+        return self._add(events, EventSource("track", "a text track inside the video", len(events), {}))
 
     def heard(self, engine: str) -> bool:
         ready, why_not = speech.available()
@@ -158,7 +158,7 @@ class _Search:
         if not spoken:
             self.notes.append(f"no speech was heard ({name})")
             return False
-        return self._add(spoken, Source("speech", f"speech recognised by {name}", len(spoken), {}))
+        return self._add(spoken, EventSource("speech", f"speech recognised by {name}", len(spoken), {}))
 
     def seen(self) -> bool:
         ready, why_not = screentext.available()
@@ -173,9 +173,9 @@ class _Search:
         if not written:
             self.notes.append("no text was seen on the screen")
             return False
-        return self._add(written, Source("screen", "text read off the screen", len(written), {}))
+        return self._add(written, EventSource("screen", "text read off the screen", len(written), {}))
 
-    def result(self) -> Found:
+    def result(self) -> FoundEvents:
         events = merge_events(*self.lists) if len(self.lists) > 1 else [e for found in self.lists for e in found]
         past = sum(event.start_s > self.info.duration_s for event in events)
         if past > len(events) / 2:
@@ -183,9 +183,9 @@ class _Search:
                 f"{past} of {len(events)} events start after the video's end at {self.info.duration_s:.0f} s: "
                 "this text can't belong to this video"
             )
-        return Found(tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s)
+        return FoundEvents(tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s)
 
-    def _add(self, events: list[Event], source: Source) -> bool:
+    def _add(self, events: list[Event], source: EventSource) -> bool:
         self.lists.append(events)
         self.sources.append(source)
         return True

@@ -17,7 +17,7 @@ from framesift.encoders.base import Encoder, fingerprint_of, get_encoder, identi
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import Key, Store, whole_path
+from framesift.store.store import IndexKey, Store, absolute_source
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
@@ -28,7 +28,7 @@ PART_SIZE = 128
 DEFAULT_BATCH = 16
 # The decoder shrinks pictures to this many times what the encoder wants. On grainy 1080p pictures the offline encoder's
 # vectors then have a cosine of at least 0.993 with those of the full-size pictures; at 1 it was 0.982.
-PICTURE_MARGIN = 2
+IMAGE_MARGIN = 2
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def index(
     """
     path = os.fspath(path)
     kept = store if isinstance(store, Store) else Store(store)
-    key = key_of(fingerprint(path), encoder, fps, mode)
+    key = index_key(fingerprint(path), encoder, fps, mode)
     found = kept.load(key, path)
     if found is not None:
         return found
@@ -83,21 +83,21 @@ def build_seconds(
 ) -> float | None:
     """How long the kept index of a video took to make; None where there is none, or it was made in several runs."""
     kept = store if isinstance(store, Store) else Store(store)
-    manifest = kept.manifest(key_of(fingerprint(path), encoder, fps, mode))
+    manifest = kept.manifest(index_key(fingerprint(path), encoder, fps, mode))
     return None if manifest is None or manifest.get("resumed", True) else float(manifest["seconds"])
 
 
-def key_of(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> Key:
+def index_key(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> IndexKey:
     """What the index of the video with this fingerprint is kept under."""
     name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
-    return Key(video, name, mark, "auto" if fps == "auto" else f"{float(fps):g}", mode)
+    return IndexKey(video, name, mark, "auto" if fps == "auto" else f"{float(fps):g}", mode)
 
 
 def _build(
     path: str,
     encoder: Encoder,
     store: Store,
-    key: Key,
+    key: IndexKey,
     fps: Fps,
     mode: Mode,
     progress: Progress,
@@ -110,7 +110,7 @@ def _build(
         log.info("%s: going on after %d candidates", path, done)
     after_s = float(parts[-1][0][-1]) if parts else None
     side = getattr(encoder, "picture_side", None)
-    short_side = None if side is None else PICTURE_MARGIN * side
+    short_side = None if side is None else IMAGE_MARGIN * side
     with sample(path, fps, mode, short_side=short_side, after_s=after_s) as sampling:
         expected = done + sampling.expected
         for times, pictures in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
@@ -127,7 +127,7 @@ def _build(
             raise InputError(f"{path} gave no picture; expected a video that can be played")
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
-            "video": asdict(sampling.info) | {"path": whole_path(source)},  # pruning looks from any folder
+            "video": asdict(sampling.info) | {"path": absolute_source(source)},  # pruning looks from any folder
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": list(sampling.warnings)},
             "candidates": done,
             "dim": int(parts[0][1].shape[1]),

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.version import __version__
-from framesift.store.store import Entry, Store
+from framesift.store.store import Store, StoreEntry
 
 DAY_S = 86400.0
 
 
-def describe(entry: Entry) -> dict[str, Any]:
+def describe(entry: StoreEntry) -> dict[str, Any]:
     """One entry as a row of a list."""
     video = entry.manifest.get("video", {})
     return {
@@ -38,7 +38,7 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
     """
     removed = []
     now = time.time()
-    left: list[Entry] = []
+    left: list[StoreEntry] = []
     for entry in store.entries():
         reason = _stale(entry, now)
         if not reason and older_than_s is not None and now - entry.used_s > older_than_s:
@@ -59,7 +59,7 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
     return removed
 
 
-def _stale(entry: Entry, now: float) -> str:
+def _stale(entry: StoreEntry, now: float) -> str:
     if entry.problem == "unfinished":
         return "unfinished for a day" if now - entry.used_s > DAY_S else ""
     if entry.problem:
@@ -67,7 +67,7 @@ def _stale(entry: Entry, now: float) -> str:
     return f"{entry.video_path} is no longer there" if _is_orphan(entry) else ""
 
 
-def _is_orphan(entry: Entry) -> bool:
+def _is_orphan(entry: StoreEntry) -> bool:
     """Whether the video it belongs to is gone; vectors of texts belong to none, and a URL is not asked."""
     path = entry.video_path
     return bool(path) and "://" not in path and not Path(path).exists()

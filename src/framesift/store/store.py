@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Key:
+class IndexKey:
     """What an index belongs to: a video's content, an encoder and a way of sampling."""
 
     video: str
@@ -58,7 +58,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoreEntry:
     """One thing kept in the store, as its manifest tells it."""
 
     folder: Path
@@ -87,18 +87,18 @@ class Store:
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root) if root is not None else default_store()
 
-    def load(self, key: Key, path: str) -> VideoIndex | None:
+    def load(self, key: IndexKey, path: str) -> VideoIndex | None:
         """The index of `key`, or None if there is none. A damaged one is named in the log, removed, and None too."""
         return self._load(self.root / key.folder, "index", lambda data, made: _index_from(data, made, path))
 
-    def manifest(self, key: Key) -> dict[str, Any] | None:
+    def manifest(self, key: IndexKey) -> dict[str, Any] | None:
         """What is told of the index of `key`, or None if there is none that can be read."""
         try:
             return read_manifest(self.root / key.folder)
         except (OSError, StoreError):
             return None
 
-    def save(self, key: Key, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
+    def save(self, key: IndexKey, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
         """Write the finished index and drop its parts. If another run was first, its index stays."""
         payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
         self._save(self.root / key.folder, "index", payload, {**manifest, "key": asdict(key)})
@@ -110,7 +110,7 @@ class Store:
 
     def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
         payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
-        manifest = {"video": {"path": whole_path(path)}, "made_by": name, "events": len(events)}
+        manifest = {"video": {"path": absolute_source(path)}, "made_by": name, "events": len(events)}
         self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
@@ -153,18 +153,18 @@ class Store:
                 if not (folder / MANIFEST).exists():
                     raise
 
-    def has(self, key: Key) -> bool:
+    def has(self, key: IndexKey) -> bool:
         """Whether there is an index of `key`; reading it may still find it damaged."""
         return (self.root / key.folder / MANIFEST).exists()
 
-    def save_part(self, key: Key, start: int, times_s: Array, frames: Array) -> None:
+    def save_part(self, key: IndexKey, start: int, times_s: Array, frames: Array) -> None:
         """Keep the candidates from `start` on, so that a run that is stopped goes on from here."""
         folder = self._parts(key)
         payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
         with _disk_errors(folder):
             write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
-    def load_parts(self, key: Key) -> list[tuple[Array, Array]]:
+    def load_parts(self, key: IndexKey) -> list[tuple[Array, Array]]:
         """The unbroken run of parts from the first candidate on; whatever follows a gap or damage is left out."""
         parts: list[tuple[Array, Array]] = []
         start = 0
@@ -180,7 +180,7 @@ class Store:
             start += len(parts[-1][0])
         return parts
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[StoreEntry]:
         """Everything kept, damaged ones and unfinished parts included, by folder name."""
         if not self.root.is_dir():
             return
@@ -189,7 +189,7 @@ class Store:
             for folder in sorted(path for path in video.iterdir() if path.is_dir()):
                 yield _entry(folder)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: StoreEntry) -> None:
         """Delete one entry, and its video's folder when that was the last."""
         if self.root.resolve() not in entry.folder.resolve().parents:
             raise StoreError(f"{entry.folder} does not lie in the store {self.root}: it is not removed")
@@ -197,7 +197,7 @@ class Store:
         if not any(entry.folder.parent.iterdir()):
             entry.folder.parent.rmdir()
 
-    def _parts(self, key: Key) -> Path:
+    def _parts(self, key: IndexKey) -> Path:
         folder = self.root / key.folder
         return folder.with_name(folder.name + PART)
 
@@ -206,7 +206,7 @@ class Store:
         return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
 
 
-def whole_path(path: str) -> str:
+def absolute_source(path: str) -> str:
     """A path as it reads from any folder; a URL as it is."""
     return path if "://" in path else os.path.abspath(path)
 
@@ -267,7 +267,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_.")[-60:] or "x"
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path) -> StoreEntry:
     size, used = 0, 0.0
     for file in folder.rglob("*"):
         try:
@@ -277,11 +277,11 @@ def _entry(folder: Path) -> Entry:
         size += status.st_size
         used = max(used, status.st_mtime)
     if is_temporary(folder) or folder.name.endswith(PART):
-        return Entry(folder, {}, size, used, "unfinished")
+        return StoreEntry(folder, {}, size, used, "unfinished")
     try:
-        return Entry(folder, read_manifest(folder), size, used)
+        return StoreEntry(folder, read_manifest(folder), size, used)
     except (StoreError, OSError) as error:
-        return Entry(folder, {}, size, used, f"damaged: {error}")
+        return StoreEntry(folder, {}, size, used, f"damaged: {error}")
 
 
 def _touch(path: Path) -> None:

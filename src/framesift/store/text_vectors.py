@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 AT_ONCE = 1024  # texts, between two calls of progress
 
 
-def kept_vectors(
+def cached_text_vectors(
     encoder: "TextEncoder",
     texts: Sequence[str],
     store: str | os.PathLike[str] | None = None,

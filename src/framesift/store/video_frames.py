@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift.errors import InputError
-from framesift.store.indexing import PICTURE_MARGIN
+from framesift.store.indexing import IMAGE_MARGIN
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch
 
@@ -39,7 +39,7 @@ class VideoFrames:
         query = np.asarray(self._query, dtype=np.float64)
         out = np.empty(len(indices))
         wanted = getattr(self._encoder, "picture_side", None)
-        side = None if wanted is None else PICTURE_MARGIN * wanted
+        side = None if wanted is None else IMAGE_MARGIN * wanted
         for start in range(0, len(indices), batch := int(getattr(self._encoder, "batch_size", 16))):
             part = indices[start : start + batch]
             rows = self._encoder.encode_images(self._decode(part, short_side=side))

@@ -14,7 +14,7 @@ from framesift.server.app import Services, error_responses
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import JobRecord
 from framesift.server.routes import ServicesDep, VideoDep
-from framesift.store.sample_video import VERSION
+from framesift.video.sample_video import VERSION
 
 MAX_STREAMS = 32
 POLL_S = 0.2

@@ -1,7 +1,7 @@
-"""A sample video of ten minutes, made on the spot from the photographs that come with scikit-image.
+"""A sample video of ten minutes, rendered from the photographs that come with scikit-image.
 
-They are in the public domain or CC0 and lie on the disk once the package is installed. The camera pans and zooms
-over them; somebody speaks now and then; for a few seconds a rocket stands on its pad.
+They are in the public domain or CC0 and installed with that package. The camera pans and zooms over them, subtitles
+give the spoken text, and a rocket on its launch pad is shown for a few seconds.
 """
 
 import random
@@ -18,11 +18,10 @@ from framesift._utils.files import atomic_path, write_text
 from framesift._utils.text import clock
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
-from framesift.store.store import Store
 from framesift.types import Event, Question
 
 WIDTH, HEIGHT, FPS = 640, 360, 10
-VERSION = 2  # part of the file's name: a sample made by other rules is another file
+VERSION = 2  # part of the file name: increased whenever the content changes
 
 QUESTION = Question(
     "What stands on the launch pad, and why was the start put off?",
@@ -31,45 +30,44 @@ QUESTION = Question(
 
 
 @dataclass(frozen=True)
-class Scene:
-    """One photograph, how long it is shown, and what is said over it (start in the scene, length, words)."""
+class SampleScene:
+    """One photograph, its duration, and the speech over it: (start within the scene, duration, text)."""
 
     photograph: str
     seconds: int
-    said: tuple[tuple[float, float, str], ...] = ()
+    speech: tuple[tuple[float, float, str], ...] = ()
 
 
 SCENES = (
-    Scene("coffee.png", 38, ((4, 4, "Every morning starts the same way: one cup, no sugar."),)),
-    Scene("chelsea.png", 52, ((6, 5, "The cat has the window to herself until noon."),)),
-    Scene("brick.png", 30),
-    Scene("page.png", 44, ((5, 5, "I have read this page ten times and still like it."),)),
-    Scene("astronaut.png", 58, ((8, 5, "She trained eleven years for six days up there."),)),
-    Scene("grass.png", 34, ((3, 4, "Трава здесь почти не растёт."),)),
-    Scene("motorcycle_left.png", 49, ((7, 4, "He took the engine apart twice."),)),
-    Scene("coins.png", 36, ((5, 4, "They found the coins under the floor."),)),
-    Scene("hubble_deep_field.jpg", 55, ((9, 6, "Each of these points is a galaxy of its own."),)),
-    Scene("gravel.png", 28),
-    Scene("rocket.jpg", 6),
-    Scene("camera.png", 47, ((12, 6, "The launch was put off because of the wind, for the third time."),)),
-    Scene("chelsea.png", 33, ((4, 4, "Кошка всё ещё у окна."),)),
-    Scene("moon.png", 48, ((8, 5, "Nobody has been back since seventy-two."),)),
-    Scene("coffee.png", 42, ((10, 4, "And in the evening, a second cup."),)),
+    SampleScene("coffee.png", 38, ((4, 4, "Every morning starts the same way: one cup, no sugar."),)),
+    SampleScene("chelsea.png", 52, ((6, 5, "The cat has the window to herself until noon."),)),
+    SampleScene("brick.png", 30),
+    SampleScene("page.png", 44, ((5, 5, "I have read this page ten times and still like it."),)),
+    SampleScene("astronaut.png", 58, ((8, 5, "She trained eleven years for six days up there."),)),
+    SampleScene("grass.png", 34, ((3, 4, "Трава здесь почти не растёт."),)),
+    SampleScene("motorcycle_left.png", 49, ((7, 4, "He took the engine apart twice."),)),
+    SampleScene("coins.png", 36, ((5, 4, "They found the coins under the floor."),)),
+    SampleScene("hubble_deep_field.jpg", 55, ((9, 6, "Each of these points is a galaxy of its own."),)),
+    SampleScene("gravel.png", 28),
+    SampleScene("rocket.jpg", 6),
+    SampleScene("camera.png", 47, ((12, 6, "The launch was put off because of the wind, for the third time."),)),
+    SampleScene("chelsea.png", 33, ((4, 4, "Кошка всё ещё у окна."),)),
+    SampleScene("moon.png", 48, ((8, 5, "Nobody has been back since seventy-two."),)),
+    SampleScene("coffee.png", 42, ((10, 4, "And in the evening, a second cup."),)),
 )
 
 
 def sample_events() -> list[Event]:
-    """What is said in the sample video; also in the .srt file beside it."""
+    """The speech of the sample video, as in the .srt file beside it."""
     events, start = [], 0.0
     for scene in SCENES:
-        events += [Event(start + at, start + at + length, words) for at, length, words in scene.said]
+        events += [Event(start + at, start + at + length, text) for at, length, text in scene.speech]
         start += scene.seconds
     return events
 
 
-def sample_video(folder: Path | None = None, *, progress: Progress = ignore_progress) -> Path:
-    """The sample video's path; made on the first call, beside the folder of the indexes unless another is named."""
-    folder = folder or Store().root.parent / "demo"
+def sample_video(folder: Path, *, progress: Progress = ignore_progress) -> Path:
+    """The path of the sample video in `folder`; rendered on the first call."""
     path = folder / f"sample-{VERSION}.mp4"
     if not path.exists():
         with atomic_path(path) as temporary:
@@ -99,15 +97,15 @@ def _write(path: Path, progress: Progress) -> None:
             with Image.open(folder / scene.photograph) as opened:
                 photograph = opened.convert("RGB")
             for box in camera(photograph.size, scene.seconds * FPS, random.Random(scene_number)):  # noqa: S311 (no secret)
-                picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
+                image = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(image), format="rgb24")))
                 done += 1
             progress("sample video", done, sum(scene.seconds for scene in SCENES) * FPS)
         container.mux(stream.encode(None))
 
 
 def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
-    """Crops of the picture's shape that drift from one random place and size to another."""
+    """Yield crop boxes that move from one random position and size to another."""
     width, height = size
     whole = min(width, height * WIDTH / HEIGHT)
     first, last = ((rng.uniform(0.72, 1.0) * whole, rng.random(), rng.random()) for _ in range(2))
@@ -120,7 +118,7 @@ def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[t
 
 
 def photographs() -> Path:
-    """The folder of scikit-image's photographs."""
+    """The folder of scikit-image's photographs, found without importing it."""
     found = find_spec("skimage")
     if found is None or found.origin is None:
         raise MissingExtra("the demo needs scikit-image's photographs: pip install 'framesift[offline]'")
