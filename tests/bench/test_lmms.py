@@ -12,7 +12,7 @@ from framesift.bench import lmms
 from framesift.errors import BudgetError, InputError, OptionError, UnknownName
 from framesift.pipeline import PreparedVideo
 from framesift.readers.prompts import Prompt
-from framesift.store.events import Found
+from framesift.store.events import FoundEvents
 from framesift.types import Event, Question, VideoIndex, VideoInfo
 from helpers.clips import GridEncoder, make_clip
 from helpers.published_annotations import ANNOTATIONS, write
@@ -145,7 +145,7 @@ def test_restrict_keeps_the_candidates_and_events_of_a_clip(video_file):
     rows = np.eye(10, dtype=np.float32)
     index = VideoIndex(VideoInfo(str(video_file), 10.0), np.arange(10.0), rows, "grid")
     events = (Event(0, 1, "before"), Event(2.5, 4, "across"), Event(5, 6, "inside"), Event(8, 9, "after"))
-    video = PreparedVideo(video_file, index, Found(events, (), (), 10.0), rows[:4])
+    video = PreparedVideo(video_file, index, FoundEvents(events, (), (), 10.0), rows[:4])
     clip = lmms.restrict(video, lmms.Clip(video_file, 3.0, 6.0))
     assert list(clip.index.times_s) == [3, 4, 5, 6] and [event.text for event in clip.events] == ["across", "inside"]
     assert clip.event_vectors.tolist() == rows[1:3].tolist()
