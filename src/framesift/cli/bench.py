@@ -131,7 +131,7 @@ def _run_file(args: argparse.Namespace) -> int:
 
     settings = read_settings(args.plan)
     for name in ("readers", "encoder", "seed", *_RELEVANCE):
-        if getattr(args, name) is not None:
+        if getattr(args, name, None) is not None:
             settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
     plan = make_plan(settings)
     chosen = [name for name in _CHOICE if getattr(args, name) is not None]
