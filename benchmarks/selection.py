@@ -1,10 +1,10 @@
-"""Time of one selection on one core, against what one would write instead.
+"""Time of one selection on one core, compared with a straightforward NumPy implementation.
 
     python benchmarks/selection.py [--runs 20] [--json FILE]
 
-The vectors are made up, but shaped like video: shots of 8 frames on average that look alike, all frames in one narrow
-cone, a line of speech every 3 seconds. What depends on the video alone is computed before the clock starts, for all
-alike (unit rows; for gcr also the steps between frames and the shots). The clock runs from vectors to selection.
+The vectors are synthetic but resemble video: shots of 8 similar frames on average, all frames in one narrow cone, a
+spoken event every 3 seconds. What depends on the video alone is computed beforehand for every implementation (unit
+rows; for gcr also the step distances and the shots). The time measured is from vectors to selection.
 """
 
 import argparse
@@ -14,29 +14,50 @@ import platform
 import statistics
 import sys
 import time
+from typing import NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[variable] = "1"
 
+import gcr_numpy
 import numpy as np
-import plain
 
 import framesift as fs
 
 DIM = 1152
-PAIRWISE_MOST = 3600  # all pairs of 14,400 frames would take 830 MB
+MAX_PAIRWISE = 3600  # all pairs of 14,400 frames would take 830 MB
+
+
+class SyntheticVideo(NamedTuple):
+    """times (N,), frames (N, D), queries (100, D), starts and ends (E,) of the events, and their vectors (E, D)."""
+
+    times: np.ndarray
+    frames: np.ndarray
+    queries: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    events: np.ndarray
+
+    @property
+    def duration_s(self):
+        return float(len(self.times))
+
+    def event_records(self):
+        times = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [fs.Event(start_s, end_s, "a line of speech") for start_s, end_s in times]
 
 
 def make_video(count, seed=0):
     rng = np.random.default_rng(seed)
     shot = np.repeat(np.arange(count), rng.geometric(1 / 8, count))[:count]
-    common, looks = rng.standard_normal(DIM), rng.standard_normal((shot[-1] + 1, DIM))
-    frames = unit(common + 0.8 * looks[shot] + 0.25 * rng.standard_normal((count, DIM)))
+    common, shot_vectors = rng.standard_normal(DIM), rng.standard_normal((shot[-1] + 1, DIM))
+    frames = unit(common + 0.8 * shot_vectors[shot] + 0.25 * rng.standard_normal((count, DIM)))
     starts = 3.0 * np.arange(count // 3) + rng.random(count // 3)
     ends = starts + 1 + 2 * rng.random(len(starts))
     lines = unit(common + rng.standard_normal((len(starts), DIM)))
-    queries = unit(0.5 * common + 0.5 * looks[rng.integers(0, len(looks), 100)] + rng.standard_normal((100, DIM)))
-    return np.arange(count) * 1.0, frames, queries, starts, ends, lines
+    chosen_shots = rng.integers(0, len(shot_vectors), 100)
+    queries = unit(0.5 * common + 0.5 * shot_vectors[chosen_shots] + rng.standard_normal((100, DIM)))
+    return SyntheticVideo(np.arange(count) * 1.0, frames, queries, starts, ends, lines)
 
 
 def unit(rows):
@@ -54,55 +75,54 @@ def median_ms(call, runs):
 
 
 def measure(count, budget, runs):
-    times, frames, queries, starts, ends, lines = make_video(count)
-    query = queries[0]
-    events = [fs.Event(a, b, "a line of speech") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    vectors, event_vectors = fs.UnitRows(frames), fs.UnitRows(lines)
+    video = make_video(count)
+    query, events = video.queries[0], video.event_records()
+    vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
     assert len(vectors.step_distances) and len(vectors.shots.radius)
 
-    def ours():
+    def framesift_gcr():
         evidence = fs.Evidence(
-            times, float(count), vectors.rows, query, events, prepared=vectors, prepared_events=event_vectors
+            video.times, video.duration_s, vectors.rows, query, events, prepared=vectors, prepared_events=event_vectors
         )
         return fs.select_frames(evidence, budget=budget)
 
-    def plain_gcr(dtype, pairwise=False):
-        arrays = frames.astype(dtype), query.astype(dtype), starts, ends, lines.astype(dtype)
-        return lambda: plain.gcr(times, float(count), *arrays, 0.5, budget, pairwise)
+    def numpy_gcr(dtype, pairwise=False):
+        cast = video._replace(frames=video.frames.astype(dtype), events=video.events.astype(dtype))
+        return lambda: gcr_numpy.gcr(cast, query.astype(dtype), budget, pairwise=pairwise)
 
-    products, exact = plain_gcr(np.float32), plain_gcr(np.float64)
+    products, exact = numpy_gcr(np.float32), numpy_gcr(np.float64)
     row = {
         "frames": count,
         "budget": budget,
-        "gcr_ms": median_ms(ours, runs),
+        "gcr_ms": median_ms(framesift_gcr, runs),
         "products_ms": median_ms(products, runs),
         "products64_ms": median_ms(exact, runs),
         "pairwise_ms": None,
-        "refine_ran": ours().trace["refine"]["ran"],
-        "same_frames": ours().indices == exact(),
+        "refine_ran": framesift_gcr().trace["refine"]["ran"],
+        "same_frames": framesift_gcr().indices == exact(),
     }
-    if count <= PAIRWISE_MOST:
-        row["pairwise_ms"] = median_ms(plain_gcr(np.float32, True), min(runs, 5))
+    if count <= MAX_PAIRWISE:
+        row["pairwise_ms"] = median_ms(numpy_gcr(np.float32, True), min(runs, 5))
     return row
 
 
 def measure_many(count, budget, runs):
-    times, frames, queries, starts, ends, lines = make_video(count)
-    events = [fs.Event(a, b, "a line of speech") for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    index = fs.VideoIndex(fs.VideoInfo("made up", float(count)), times, frames, "made up")
-    asked = ["What happens?"] * len(queries)
+    video = make_video(count)
+    events = video.event_records()
+    index = fs.VideoIndex(fs.VideoInfo("synthetic", video.duration_s), video.times, video.frames, "synthetic")
+    questions = ["What happens?"] * len(video.queries)
 
     def together():
-        fs.select_many(
-            index, asked, queries=queries, events=events, event_features=lines, budget=budget, visual_demand=0.5
-        )
+        vectors = {"queries": video.queries, "event_features": video.events}
+        fs.select_many(index, questions, events=events, budget=budget, visual_demand=0.5, **vectors)
 
     def one_by_one():
-        for query in queries:
-            fs.select_frames(fs.Evidence(times, float(count), frames, query, events, lines), budget=budget)
+        for query in video.queries:
+            evidence = fs.Evidence(video.times, video.duration_s, video.frames, query, events, video.events)
+            fs.select_frames(evidence, budget=budget)
 
-    many, single = (median_ms(call, max(1, runs // 5)) / len(asked) for call in (together, one_by_one))
-    return {"frames": count, "budget": budget, "questions": len(asked), "many_ms": many, "single_ms": single}
+    many, single = (median_ms(call, max(1, runs // 5)) / len(questions) for call in (together, one_by_one))
+    return {"frames": count, "budget": budget, "questions": len(questions), "many_ms": many, "single_ms": single}
 
 
 def ratio(row, name):
@@ -126,7 +146,7 @@ def main():
             cells = [ratio(row, name) for name in ("products_ms", "products64_ms", "pairwise_ms")]
             print(f"| {count} | {budget} | {row['gcr_ms']:.1f} | {' | '.join(cells)} |", flush=True)
             if not row["same_frames"]:
-                sys.exit("gcr and the plain version disagree")
+                sys.exit("framesift and the NumPy implementation select different frames")
     many = measure_many(3600, 64, args.runs)
     print(f"\n100 questions on one video (3600 frames, budget 64): {many['many_ms']:.1f} ms each with select_many,")
     print(f"{many['single_ms']:.1f} ms each with an Evidence of its own: {many['single_ms'] / many['many_ms']:.1f}×.")

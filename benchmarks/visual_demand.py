@@ -1,9 +1,9 @@
-"""How well the keyword rules for visual demand separate questions about text from questions about pictures.
+"""Measure how well the keyword rules for visual demand separate questions about speech from visual questions.
 
     python benchmarks/visual_demand.py lvb_val.json
 
-LongVideoBench's question categories that start with T refer to subtitles, the others to what is seen. The rules were
-tuned on the rows at even positions; the rows at odd positions are the ones to believe.
+LongVideoBench's question categories that start with T refer to subtitles, the others to what is visible. The rules
+were tuned on the rows at even positions; the rows at odd positions are held out.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def area_under_curve(low, high):
 
 def report(name, rows):
     text = [float(fs.visual_demand(row["question"])) for row in rows if row["question_category"].startswith("T")]
-    seen = [float(fs.visual_demand(row["question"])) for row in rows if not row["question_category"].startswith("T")]
+    visual = [float(fs.visual_demand(row["question"])) for row in rows if not row["question_category"].startswith("T")]
 
     def share(values, test):
         return f"{sum(map(test, values)) / len(values):.1%}"
@@ -31,10 +31,10 @@ def report(name, rows):
         name,
         str(len(text)),
         share(text, lambda d: d <= 0.5),
-        str(len(seen)),
-        share(seen, lambda d: d >= 0.5),
-        share(seen, lambda d: d > 0.5),
-        f"{area_under_curve(text, seen):.3f}",
+        str(len(visual)),
+        share(visual, lambda d: d >= 0.5),
+        share(visual, lambda d: d > 0.5),
+        f"{area_under_curve(text, visual):.3f}",
     ]
     print("| " + " | ".join(cells) + " |")
 

@@ -94,13 +94,13 @@ def draw(selection, evidence):
         f'<text x="{x(60 * m):.1f}" y="{HEIGHT - 7}" text-anchor="middle">{m}:00</text>'
         for m in range(0, int(evidence.duration_s // 60) + 1, 2)
     )
-    looked_at = selection.trace["looked_at"]
+    inspected = selection.trace["looked_at"]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'font-family="sans-serif" font-size="10" fill="#666"><title>{selection.method}</title>'
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/><text x="{MARGIN}" y="14" font-size="12" fill="#222">'
         f"{selection.method}</text>"
-        f'<text x="{WIDTH - MARGIN}" y="14" text-anchor="end">looked at {looked_at} of {len(evidence)}</text>'
+        f'<text x="{WIDTH - MARGIN}" y="14" text-anchor="end">{inspected} of {len(evidence)} frames inspected</text>'
         f'<polyline points="{curve}" fill="none" stroke="#aaa"/>{lines}<path d="M{MARGIN} {floor}H{WIDTH - MARGIN}" '
         f'stroke="#ccc"/>{minutes}</svg>\n'
     )

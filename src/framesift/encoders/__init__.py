@@ -1,1 +1,5 @@
-"""Pictures and words into one space: vectors whose cosines say what shows what."""
+"""Encoders: images and texts as vectors of one space, compared by their cosine."""
+
+from framesift.encoders.base import encode_long_texts, get_encoder
+
+__all__ = ["encode_long_texts", "get_encoder"]

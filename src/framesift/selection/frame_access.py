@@ -1,4 +1,4 @@
-"""Access to scores and images frame by frame, with a count of the frames a selector used.
+"""Access to scores and images frame by frame, with a count of the frames a selector inspects.
 
 Selectors that use every score read `Evidence.relevance`. Selectors designed to score or decode few frames go through
 FrameAccess: it reads the evidence's arrays where there are any, else it queries the evidence's source, once per frame.
@@ -15,16 +15,16 @@ from framesift.types.vectors import Array, validate_scores
 
 
 class FrameAccess:
-    """One selector's access to the evidence; `frames_used` counts the distinct frames it requested."""
+    """One selector's access to the evidence; `frames_inspected` counts the distinct frames it requested."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._scores: dict[int, float] = {}
-        self._used: set[int] = set()
+        self._inspected: set[int] = set()
 
     @property
-    def frames_used(self) -> int:
-        return len(self._used)
+    def frames_inspected(self) -> int:
+        return len(self._inspected)
 
     def scores(self, indices: Sequence[int]) -> Array:
         """(K,) float64: the relevance of these frames."""
@@ -35,11 +35,11 @@ class FrameAccess:
             else:
                 values = validate_scores(self._source("scores").scores(new), len(new), "the source's scores")
             self._scores |= dict(zip(new, values.tolist(), strict=True))
-            self._used.update(new)
+            self._inspected.update(new)
         return np.array([self._scores[index] for index in indices])
 
     def relevance(self, index: int) -> float:
-        """A frame's relevance for the result, not counted as use: 0 if it was never scored."""
+        """A frame's relevance for the result, not counted as inspected: 0 if it was never scored."""
         if self._evidence.is_scored:
             return float(self._evidence.relevance[index])
         return self._scores.get(index, 0.0)
@@ -51,7 +51,7 @@ class FrameAccess:
         if len(images) != len(indices) or shapes - {(size[1], size[0], 3)}:
             got = f"{len(images)} images of shapes {sorted(shapes)}"
             raise InputError(f"the source gave {got}; expected {len(indices)} of {(size[1], size[0], 3)}")
-        self._used.update(indices)
+        self._inspected.update(indices)
         return images
 
     def _source(self, what: str) -> FrameSource:

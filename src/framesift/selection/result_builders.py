@@ -20,7 +20,7 @@ def build_selection(
 ) -> Selection:
     """Build the Selection and its trace from frame indices in the order they were picked.
 
-    access: for selectors that do not use every frame; the trace counts the frames it used.
+    access: for selectors that do not inspect every frame; it counts those they did.
     """
     picked = [int(index) for index in indices]
     relevance = (lambda index: float(evidence.relevance[index])) if access is None else access.relevance
@@ -29,7 +29,7 @@ def build_selection(
         "candidates": len(evidence),
         "duration_s": evidence.duration_s,
         "options": dict(options),
-        "looked_at": len(evidence) if access is None else access.frames_used,
+        "looked_at": len(evidence) if access is None else access.frames_inspected,
         "picked": picked,
     }
     if len(evidence) < budget:
