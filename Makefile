@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LMMS := .venv-lmms
+BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @biomejs/biome@2.6.6
 # None of these may come from the surroundings: only from .venv.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test test-lmms test-ray lint format docs bench selftest clean
+.PHONY: demo test test-lmms test-ray lint lint-js format docs bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -23,10 +24,16 @@ test-ray: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,ray]'
 	$(BIN)/pytest tests/batch/test_ray.py
 
-lint: $(VENV)/installed-dev
+lint: $(VENV)/installed-dev lint-js
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# npx keeps biome in npm's own cache. Without node or a registry the check is skipped, so that `make test` still runs.
+lint-js:
+	@if ! command -v npx >/dev/null; then echo "lint-js: skipped, because node is not installed"; \
+	elif ! $(BIOME) --version >/dev/null 2>&1; then echo "lint-js: skipped, because npx can't install biome"; \
+	else $(BIOME) check --error-on-warnings; fi
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -1,12 +1,12 @@
-"""Changing a knob on the page: how long until an hour of video is redrawn, against asking the command line again.
+"""Time to redraw an hour of video after a changed setting on the page, against running the command line again.
 
     python benchmarks/serve.py [--folder DIR] [--runs 7] [--json FILE]
 
-An hour of 360p with 1200 subtitles is made and indexed once in --folder (a temporary one by default). Then, for each
-knob: `page` is from the change in a headless Chromium until cards and timeline show the new frames; `request` is the
-server's share of it, the answer to POST /api/videos/ID/view; `pictures` until the last of the new small pictures that
-are in sight is there, the first time they are asked for; `command` is `framesift select --no-exhibit` as a process of
-its own on the same index. Median of the runs, the ways taking turns.
+An hour of 360p with 1200 subtitles is generated and indexed once in --folder (a temporary one by default). For each
+setting, `page` is the time from the change in a headless Chromium until cards and timeline show the new frames;
+`request` is the server's share of it, the response to POST /api/videos/ID/view; `images` is the time until the last new
+image in the window has loaded, when first requested; `command` is `framesift select --no-exhibit` as a new process on
+the same index. Medians of the runs, interleaved.
 """
 
 import argparse
@@ -26,12 +26,12 @@ from pathlib import Path
 import httpx
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "exhibit"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 HOUR_S = 3600
 QUESTION = "Why does the narrator stop at the bridge, and what colour is the boat?"
 WORDS = ("narrator", "bridge", "boat", "river", "red", "blue", "stops", "because", "rain", "station", "market", "door")
-KNOBS = {
+SETTINGS = {
     "budget 32 → 16": ([("gcr", 32)], [("gcr", 16)]),
     "budget 16 → 64": ([("gcr", 16)], [("gcr", 64)]),
     "method gcr → mmr": ([("gcr", 32)], [("mmr", 32)]),
@@ -39,17 +39,17 @@ KNOBS = {
 }
 
 
-def make_film(folder):
-    """An hour of pictures, a line of subtitles every three seconds."""
+def make_video(folder):
+    """Write an hour of video with a subtitle every three seconds."""
     import random
 
     from indexing import make_clip
 
-    film = folder / "films" / "hour.mp4"
-    if not film.exists():
-        film.parent.mkdir(parents=True, exist_ok=True)
-        make_clip(film.with_suffix(".part.mp4"), 360, 3, HOUR_S).rename(film)
-    rng = random.Random(0)  # noqa: S311 (no secret)
+    video = folder / "videos" / "hour.mp4"
+    if not video.exists():
+        video.parent.mkdir(parents=True, exist_ok=True)
+        make_clip(video.with_suffix(".part.mp4"), 360, 3, HOUR_S).rename(video)
+    rng = random.Random(0)  # noqa: S311 (not for security)
 
     def at(second):
         return f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d},000"
@@ -58,20 +58,20 @@ def make_film(folder):
     for k in range(HOUR_S // 3):
         words = " ".join(rng.choices(WORDS, k=8))
         lines.append(f"{k + 1}\n{at(3 * k)} --> {at(3 * k + 2)}\n{words}, line {k}.\n")
-    film.with_suffix(".srt").write_text("\n".join(lines), encoding="utf-8")
-    return film
+    video.with_suffix(".srt").write_text("\n".join(lines), encoding="utf-8")
+    return video
 
 
 @contextmanager
 def server(folder):
-    command = [sys.executable, "-m", "framesift.cli", "serve", str(folder / "films"), "--port", "0", "--json"]
+    command = [sys.executable, "-m", "framesift.cli", "serve", str(folder / "videos"), "--port", "0", "--json"]
     command += ["--store", str(folder / "store")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own)
     try:
-        told = ""
-        while "}" not in told:
-            told += process.stdout.readline()
-        yield json.loads(told)["url"]
+        output = ""
+        while "}" not in output:
+            output += process.stdout.readline()
+        yield json.loads(output)["url"]
     finally:
         process.terminate()
         process.wait()
@@ -103,35 +103,35 @@ def by_request(url, video, lanes):
 def by_command(folder, lanes):
     started = time.perf_counter()
     for method, budget in lanes:
-        command = [sys.executable, "-m", "framesift.cli", "select", str(folder / "films" / "hour.mp4"), "-q", QUESTION]
+        command = [sys.executable, "-m", "framesift.cli", "select", str(folder / "videos" / "hour.mp4"), "-q", QUESTION]
         command += ["--budget", str(budget), "--method", method, "--no-exhibit", "--store", str(folder / "store")]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 (our own)
     return time.perf_counter() - started
 
 
-TURN = """async ([methods, budget]) => {
+CHANGE_SETTING = """async ([methods, budget]) => {
   const find = (id) => document.getElementById(id);
   const redrawn = () => performance.getEntriesByName("redraw").length;
   const before = redrawn();
   const started = performance.now();
   find("budget").value = budget;
   find("method").value = methods[0];
-  find("beside").value = methods[1] ?? "";
+  find("compare").value = methods[1] ?? "";
   find("method").dispatchEvent(new Event("change"));
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   while (redrawn() === before) await new Promise((resolve) => setTimeout(resolve, 1));
   await frame();
   await frame();
   const drawn = performance.now() - started;
-  const inSight = (one) => one.getBoundingClientRect().top < innerHeight;
-  while ([...document.querySelectorAll(".card img")].some((one) => inSight(one) && !one.naturalWidth)) await frame();
+  const isVisible = (one) => one.getBoundingClientRect().top < innerHeight;
+  while ([...document.querySelectorAll(".card img")].some((one) => isVisible(one) && !one.naturalWidth)) await frame();
   return [drawn / 1000, (performance.now() - started) / 1000];
 }"""
 
 
 def by_page(page, lanes):
-    """Seconds from the knob's change until the screen shows the redraw, and until the pictures in sight are there."""
-    return page.evaluate(TURN, [[method for method, _ in lanes], lanes[0][1]])
+    """Seconds from the change until the redraw is on screen, and until the visible images have loaded."""
+    return page.evaluate(CHANGE_SETTING, [[method for method, _ in lanes], lanes[0][1]])
 
 
 def measure(folder, runs):
@@ -144,30 +144,30 @@ def measure(folder, runs):
         page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
         page.goto(f"{url}video/{video}?{urllib.parse.urlencode({'q': QUESTION, 'n': 32})}")
         page.locator(".card").first.wait_for()
-        for name, (before, after) in KNOBS.items():
-            times = {"page": [], "pictures": [], "request": [], "command": []}
+        for name, (before, after) in SETTINGS.items():
+            times = {"page": [], "images": [], "request": [], "command": []}
             for _ in range(runs):
                 by_page(page, before)
-                drawn_s, pictures_s = by_page(page, after)
+                drawn_s, images_s = by_page(page, after)
                 times["page"].append(drawn_s)
-                times["pictures"].append(pictures_s)
+                times["images"].append(images_s)
                 times["request"].append(by_request(url, video, after))
                 times["command"].append(by_command(folder, after))
-            # A picture is decoded once and then kept, so only the first time tells.
+            # An image is decoded once and then cached, so only the first run counts.
             rows[name] = {way: statistics.median(values) for way, values in times.items()}
-            rows[name]["pictures"] = times["pictures"][0]
+            rows[name]["images"] = times["images"][0]
             print(name, {way: f"{value:.3f}" for way, value in rows[name].items()}, file=sys.stderr)
     return rows
 
 
 def table(rows):
-    lines = ["| knob | request | page redrawn | `framesift select` | ratio | new pictures in sight, first time |"]
+    lines = ["| setting | request | page redrawn | `framesift select` | ratio | new visible images, first time |"]
     lines.append("|---|---:|---:|---:|---:|---:|")
     for name, row in rows.items():
         ratio = row["command"] / row["page"]
         lines.append(
             f"| {name} | {1000 * row['request']:.0f} ms | {1000 * row['page']:.0f} ms | {row['command']:.1f} s | "
-            f"{ratio:.0f}× | {row['pictures']:.1f} s |"
+            f"{ratio:.0f}× | {row['images']:.1f} s |"
         )
     return "\n".join(lines)
 
@@ -180,7 +180,7 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = (args.folder or Path(temporary)).absolute()
-        make_film(folder)
+        make_video(folder)
         rows = measure(folder, args.runs)
     print(f"{os.cpu_count()} cores, {platform.system()}, an hour of 360p, 1200 subtitles, median of {args.runs}\n")
     print(table(rows))

@@ -35,7 +35,7 @@ class Visit:
 
     def at_s(self) -> float:
         """The player's position."""
-        return float(self.page.evaluate("document.getElementById('film').currentTime"))
+        return float(self.page.evaluate("document.getElementById('video').currentTime"))
 
     def ask(self, question: str = QUESTION) -> None:
         self.page.fill("#question", question)

@@ -15,18 +15,18 @@ def test_hostile_names_and_subtitles_are_shown_as_text(tmp_path, visit):
     with run_server(clip.parent, tmp_path) as server:
         video = server.index(clip.name)
         tab = visit(server)
-        assert tab.settles(lambda: tab.page.locator(".film a").count() == 1)
+        assert tab.settles(lambda: tab.page.locator(".video-card a").count() == 1)
         tab.page.goto(f"{server.url}/video/{video}?q=<img src=x onerror=document.title='owned'>&n=4&o=<b>x")
         assert tab.settles(lambda: tab.cards() == 4)
         assert "owned'" in tab.page.title() and tab.page.title() != "owned"
-        assert tab.page.locator("#lanes script, #lanes img[src=x], .film img[src=x]").count() == 0
+        assert tab.page.locator("#lanes script, #lanes img[src=x], .video-card img[src=x]").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/", "/video/{boat}" + ASKED + "&and=uniform", "/api/docs"])
 def test_no_page_scrolls_sideways_on_a_phone(shared_server, visit, path, scheme):
     tab = visit(shared_server, path.format(boat=shared_server.boat), viewport=PHONE, color_scheme=scheme)
-    ready = {"/": ".film", "/api/docs": ".call"}.get(path, ".card")
+    ready = {"/": ".video-card", "/api/docs": ".call"}.get(path, ".card")
     assert tab.settles(lambda: tab.page.locator(ready).count() > 0)
     assert not tab.spills() and tab.complaints == []
 

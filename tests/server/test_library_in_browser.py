@@ -10,13 +10,13 @@ pytest.importorskip("torch", reason="the server runs the offline encoder: pip in
 def test_uploaded_video_is_indexed_and_answers_a_question(empty_server, visit, tmp_path):
     clip = make_video(tmp_path / "My video.mp4", subtitles=False)
     tab = visit(empty_server)
-    assert tab.page.locator("h1").text_content() == "Drop a video, ask it a question"
+    assert tab.page.locator("h1").text_content() == "Drop a video, ask a question"
     assert tab.page.locator("#videos").is_hidden()
     tab.page.set_input_files("#file", clip)
     tab.page.wait_for_url("**/video/*")  # straight to the question
     tab.ask()  # before it is indexed: the frames come when it is
     assert tab.cards() == 32
-    assert "No words were found" in tab.page.locator("#words").text_content()
+    assert "No subtitles or speech found" in tab.page.locator("#text-info").text_content()
     assert tab.complaints == []
 
 
@@ -34,7 +34,7 @@ def test_reload_during_indexing_shows_its_progress(empty_server, visit, tmp_path
     clip = make_video(tmp_path / "video.mp4", 8, subtitles=False)
     empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=clip.read_bytes())
     tab = visit(empty_server)
-    going = tab.page.locator(".going")
+    going = tab.page.locator(".job")
     assert tab.settles(lambda: going.count() == 1 and "%" in going.text_content())
     tab.page.reload()
     assert tab.settles(lambda: going.count() == 1 and "40 %" in going.text_content())
@@ -47,9 +47,9 @@ def test_cancelled_indexing_can_be_resumed(empty_server, visit, tmp_path):
     clip = make_video(tmp_path / "video.mp4", 8, subtitles=False)
     video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=clip.read_bytes()).json()["id"]
     tab = visit(empty_server, f"/video/{video}")
-    assert tab.settles(lambda: tab.page.locator(".going").count() == 1)
-    tab.page.click(".going .link")
-    again = tab.page.get_by_role("button", name="Go on indexing")
+    assert tab.settles(lambda: tab.page.locator(".job").count() == 1)
+    tab.page.click(".job .link")
+    again = tab.page.get_by_role("button", name="Resume indexing")
     assert tab.settles(again.is_visible)
     release.set()
     tab.ask()
@@ -57,7 +57,7 @@ def test_cancelled_indexing_can_be_resumed(empty_server, visit, tmp_path):
 
 def test_broken_video_is_reported_on_both_pages(shared_server, visit):
     tab = visit(shared_server)
-    card = tab.page.locator(".film.unusable", has_text="broken.mp4").first
+    card = tab.page.locator(".video-card.unusable", has_text="broken.mp4").first
     assert tab.settles(lambda: card.count() > 0 and "can't be opened" in card.text_content())
     broken = shared_server.video("broken.mp4")["id"]
     tab.page.goto(f"{shared_server.url}/video/{broken}")
@@ -87,7 +87,7 @@ def test_subtitles_uploaded_with_a_video_are_used(empty_server, visit, tmp_path)
     tab.page.set_input_files("#file", [clip, tmp_path / "any name.srt"])
     tab.page.wait_for_url("**/video/*")
     tab.ask()
-    assert "1 line of text from \u2068My video.srt" in tab.page.text_content("#words")
+    assert "1 line of text from \u2068My video.srt" in tab.page.text_content("#text-info")
 
 
 def test_subtitles_of_several_videos_are_matched_by_name(empty_server, visit, tmp_path):
@@ -105,15 +105,15 @@ def test_subtitles_of_several_videos_are_matched_by_name(empty_server, visit, tm
         (False, True),
         (False, False),
     ]
-    assert "ep3.srt" in tab.page.text_content("#uploads") and "No video of this name" in tab.page.text_content(
+    assert "ep3.srt" in tab.page.text_content(
         "#uploads"
-    )
+    ) and "No uploaded video has this name" in tab.page.text_content("#uploads")
 
 
 def test_library_is_live_after_going_back(shared_server, visit):
     tab = visit(shared_server)
     assert tab.settles(lambda: tab.page.locator(".ready").count() == 1)
-    tab.page.click(".film:has(.ready) h3 a")
+    tab.page.click(".video-card:has(.ready) h3 a")
     tab.page.wait_for_url("**/video/*")
     tab.page.go_back()
     assert tab.settles(lambda: tab.page.locator(".ready").count() == 1)
@@ -121,6 +121,6 @@ def test_library_is_live_after_going_back(shared_server, visit):
     job = shared_server.post(f"/api/videos/{silent}/index").json()["id"]
     try:
         card = tab.page.locator(f"[data-video='{silent}']")
-        assert tab.settles(lambda: "Index it" not in card.text_content())
+        assert tab.settles(lambda: "Index video" not in card.text_content())
     finally:
         shared_server.client.delete(f"/api/jobs/{job}")

@@ -19,7 +19,7 @@ def test_best_spoken_frame_comes_first_and_a_click_plays_it(shared_server, visit
     assert tab.settles(lambda: first.locator("img").evaluate("one => one.naturalWidth") == 96)
     first.locator(".open").click()
     assert tab.settles(lambda: 9 <= tab.at_s() <= 13)
-    assert "now" in first.get_attribute("class") and tab.page.locator(".tl-marked").count() == 1
+    assert "current" in first.get_attribute("class") and tab.page.locator(".tl-marked").count() == 1
     assert tab.complaints == []
 
 
@@ -46,11 +46,11 @@ def test_changed_budget_redraws_and_survives_a_reload(shared_server, visit):
 def test_two_methods_are_shown_side_by_side(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
-    tab.page.select_option("#beside", "uniform")
+    tab.page.select_option("#compare", "uniform")
     assert tab.settles(lambda: tab.cards() == 12)
-    heads = tab.page.locator(".strip-of > h3")
+    heads = tab.page.locator(".lane > h3")
     assert [heads.nth(k).text_content() for k in range(2)] == ["gcr6 frames", "uniform6 frames"]
-    left, right = (tab.page.locator(".strip-of").nth(k).bounding_box() for k in range(2))
+    left, right = (tab.page.locator(".lane").nth(k).bounding_box() for k in range(2))
     assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"]
     assert tab.page.locator(".tl-markers").count() == 2
 
@@ -58,9 +58,9 @@ def test_two_methods_are_shown_side_by_side(shared_server, visit):
 def test_reasons_open_under_a_card(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
-    tab.page.locator(".why-box summary").first.click()
-    assert tab.settles(lambda: tab.page.locator(".why-box").first.locator(".why li").count() > 1)
-    assert "1st of 3 events" in tab.page.locator(".why-box .why").first.text_content()
+    tab.page.locator(".reasons summary").first.click()
+    assert tab.settles(lambda: tab.page.locator(".reasons").first.locator(".why li").count() > 1)
+    assert "1st of 3" in tab.page.locator(".reasons .why").first.text_content()
 
 
 @pytest.mark.parametrize(("form", "ending"), [("zip", "boat-evidence.zip"), ("json", ".json"), ("report", ".html")])
@@ -75,12 +75,12 @@ def test_evidence_can_be_downloaded(shared_server, visit, form, ending):
 def test_reader_answers_on_the_page(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}&o=The+wind&o=The+rain")
     assert tab.settles(lambda: tab.cards() == 6)
-    tab.page.click("#read")
+    tab.page.click("#ask-reader")
     assert tab.settles(lambda: tab.page.locator(".answer").count() == 1)
-    assert tab.page.locator(".answer .said").text_content()[1:] in ("The wind", "The rain")
+    assert tab.page.locator(".answer .answer-text").text_content()[1:] in ("The wind", "The rain")
     tab.page.goto(f"{shared_server.url}/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
-    tab.page.click("#read")  # a free answer of this reader names a frame
+    tab.page.click("#ask-reader")  # a free answer of this reader names a frame
     assert tab.settles(lambda: tab.page.locator(".answer .chip").count() >= 1)
 
 
@@ -101,7 +101,7 @@ def test_video_the_browser_cannot_play_still_shows_its_frames(tmp_path, visit):
 
 def test_unknown_video_is_an_error_with_a_link_to_the_library(shared_server, visit):
     tab = visit(shared_server, "/video/0123456789abcdef")
-    assert tab.settles(lambda: "no such video" in tab.page.text_content("#failed"))
+    assert tab.settles(lambda: "no such video" in tab.page.text_content("#error"))
     assert tab.page.get_by_role("link", name="Back to the library").is_visible()
 
 
@@ -113,12 +113,12 @@ def test_subtitles_added_later_redraw_the_evidence(empty_server, visit, tmp_path
     assert tab.page.locator(".band").count() == 0
     words = tmp_path / "words.srt"
     words.write_text("not subtitles")
-    tab.page.set_input_files("#words input", words)
-    assert tab.settles(lambda: "'words.srt'" in tab.page.text_content("#words-failed"))
+    tab.page.set_input_files("#text-info input", words)
+    assert tab.settles(lambda: "'words.srt'" in tab.page.text_content("#subtitles-error"))
     words.write_text("1\n00:00:02,000 --> 00:00:04,000\nThe wind put off the launch.\n")
-    tab.page.set_input_files("#words input", words)
+    tab.page.set_input_files("#text-info input", words)
     assert tab.settles(lambda: tab.page.locator(".band").count() == 1)
-    assert tab.page.locator("#words-failed").is_hidden()
+    assert tab.page.locator("#subtitles-error").is_hidden()
 
 
 def test_timeline_shows_the_frame_under_the_pointer(shared_server, visit):
@@ -136,8 +136,8 @@ def test_timeline_shows_the_playback_position(shared_server, visit):
     assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
     place = tab.page.locator(".tl-playhead")
     assert place.get_attribute("d") == "M0 0"
-    assert tab.settles(lambda: tab.page.evaluate("document.getElementById('film').readyState") >= 1)
-    tab.page.evaluate("document.getElementById('film').currentTime = 12")
+    assert tab.settles(lambda: tab.page.evaluate("document.getElementById('video').readyState") >= 1)
+    tab.page.evaluate("document.getElementById('video').currentTime = 12")
     plot = tab.page.locator(".tl-svg").bounding_box()
     assert tab.settles(lambda: abs(place.bounding_box()["x"] - plot["x"] - plot["width"] / 2) < 3)
 
@@ -170,7 +170,7 @@ def test_question_is_a_history_step_and_a_setting_is_not(shared_server, visit):
     assert tab.settles(lambda: tab.cards() == 6)
     tab.ask("Who came back?")
     assert tab.settles(lambda: "Who+came+back" in tab.page.url)
-    assert tab.settles(lambda: "asking" not in (tab.page.get_attribute("body", "class") or ""))
+    assert tab.settles(lambda: "selecting" not in (tab.page.get_attribute("body", "class") or ""))
     tab.page.go_back()  # a question is a step, a knob is not
     assert tab.settles(lambda: tab.page.input_value("#question") == QUESTION)
 
@@ -179,16 +179,16 @@ def test_invalid_values_in_the_address_are_ignored(shared_server, visit):
     odd = "&n=999&m=no&and=gcr&t=toString&d=&s=%7B%22gcr%22%3A%7B%22nosuch%22%3A1%7D%7D"
     tab = visit(shared_server, f"/video/{shared_server.boat}?q=Why{odd}")
     assert tab.settles(lambda: tab.cards() == 32)
-    assert tab.page.input_value("#text-mode") == "aligned" and tab.page.locator("#failed").is_hidden()
+    assert tab.page.input_value("#text-mode") == "aligned" and tab.page.locator("#error").is_hidden()
 
 
 def test_options_are_relettered_when_one_is_removed(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}&o=one&o=two&o=three")
     assert tab.settles(lambda: tab.cards() == 6)
-    tab.page.get_by_role("button", name="Remove answer B").click()
-    assert tab.page.get_by_role("textbox", name="Answer B").input_value() == "three"
+    tab.page.get_by_role("button", name="Remove option B").click()
+    assert tab.page.get_by_role("textbox", name="Option B").input_value() == "three"
     assert "o=two" not in tab.page.url
-    assert tab.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Answer B"
+    assert tab.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Option B"
 
 
 def test_cancelled_indexing_does_not_resume_by_itself(empty_server, visit, tmp_path):
@@ -196,15 +196,15 @@ def test_cancelled_indexing_does_not_resume_by_itself(empty_server, visit, tmp_p
     data = make_video(tmp_path / "video.mp4", 8, subtitles=False).read_bytes()
     video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=data).json()["id"]
     tab = visit(empty_server, f"/video/{video}{ASKED}")
-    assert tab.settles(lambda: tab.page.locator(".going").count() == 1)
-    tab.page.click(".going .link")
-    again = tab.page.get_by_role("button", name="Go on indexing")
+    assert tab.settles(lambda: tab.page.locator(".job").count() == 1)
+    tab.page.click(".job .link")
+    again = tab.page.get_by_role("button", name="Resume indexing")
     assert tab.settles(again.is_visible)
     tab.page.locator("#budget").fill("9")
     tab.page.reload()
     assert tab.settles(again.is_visible)
     release.set()
-    tab.page.click("#go")
+    tab.page.click("#submit")
     assert tab.settles(lambda: tab.cards() == 9)
 
 
@@ -233,17 +233,17 @@ def test_page_recovers_when_the_server_is_back(folder, tmp_path, visit):
         tab = visit(server, f"/video/{server.video('boat.mp4')['id']}{ASKED}")
         assert tab.settles(lambda: tab.cards() == 6)
     tab.page.locator("#budget").fill("9")
-    assert tab.settles(lambda: "does not answer" in tab.page.text_content("#failed"))
+    assert tab.settles(lambda: "does not respond" in tab.page.text_content("#error"))
     with run_server(folder, tmp_path, port=server.port):
         assert tab.settles(lambda: tab.cards() == 9)
-        assert tab.page.locator("#failed").is_hidden()
+        assert tab.page.locator("#error").is_hidden()
         assert tab.settles(lambda: tab.page.locator(".card img").first.evaluate("one => one.naturalWidth") == 96)
 
 
 def test_question_not_in_english_is_warned_about(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}?q=%E4%B8%BA%E4%BB%80%E4%B9%88&n=6")
     assert tab.settles(lambda: tab.cards() == 6)
-    assert "reads English" in tab.page.text_content("#language")
+    assert "only understands English" in tab.page.text_content("#language")
     tab.ask("Why was the café closed?")
     assert tab.settles(tab.page.locator("#language").is_hidden)
 
@@ -302,7 +302,7 @@ def test_replaced_file_is_indexed_again(tmp_path, visit):
         make_video(tmp_path / "another video.mp4", 12, subtitles=False).replace(clip)
         tab.page.locator("#budget").fill("5")
         assert tab.settles(lambda: tab.cards() == 5 and "0:00:12" in tab.page.text_content("#facts"))
-        assert tab.page.locator("#failed").is_hidden()
+        assert tab.page.locator("#error").is_hidden()
 
 
 def test_slow_response_shows_a_status(shared_server, visit):
@@ -310,7 +310,7 @@ def test_slow_response_shows_a_status(shared_server, visit):
     held = []
     tab.page.route("**/view", lambda route: held.append(route))
     tab.page.fill("#question", QUESTION)
-    tab.page.click("#go")
-    assert tab.settles(lambda: tab.page.text_content("#looking") == "Looking …")
+    tab.page.click("#submit")
+    assert tab.settles(lambda: tab.page.text_content("#status") == "Selecting frames …")
     held[0].continue_()
-    assert tab.settles(lambda: tab.cards() == 32 and tab.page.locator("#looking").is_hidden())
+    assert tab.settles(lambda: tab.cards() == 32 and tab.page.locator("#status").is_hidden())

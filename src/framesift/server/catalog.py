@@ -165,9 +165,7 @@ class Catalog:
             from framesift.video.sample_video import sample_video
 
             self.files.uploads.mkdir(parents=True, exist_ok=True)
-            path = sample_video(
-                self.files.uploads, progress=lambda _, done, total: progress("making the video", done, total)
-            )
+            path = sample_video(self.files.uploads, progress=progress)
             video = next((one for one in self.files.list_videos() if one.path == path), None)
         else:
             video = self.files.get(job.video)

@@ -169,7 +169,7 @@ class SelectionRecord(BaseModel):
     basis: dict[str, Any] | None
 
 
-class RunnerUpRecord(BaseModel):
+class AlternativeRecord(BaseModel):
     time_s: float
     clock: str
     sentence: str
@@ -193,7 +193,7 @@ class FrameRecord(BaseModel):
     height: int
     alt: str
     why: list[str]
-    nearly: list[RunnerUpRecord]
+    nearly: list[AlternativeRecord]
     rank: int = Field(
         description="1 for the strongest evidence: the best spoken frame, the best visual one, and so on."
     )

@@ -1,4 +1,4 @@
-// The chosen frames as cards, one strip per method, each with its reasons.
+// The selected frames as cards, one lane per method, each with its reasons.
 import { el } from "./common.js";
 import { clock, markerPath, svgElement } from "./shared.js";
 
@@ -8,9 +8,9 @@ export function rolePill(role, meaning = "") {
   return el("span", { className: `role role-${role}`, title: meaning }, svg, role);
 }
 
-/** A frame's picture, with the band that the reader would see on it. */
-function shot(frame, textMode) {
-  const picture = el("img", {
+/** A frame with the text band that a reader sees on it. */
+function frameImage(frame, textMode) {
+  const image = el("img", {
     src: frame.picture,
     width: frame.width,
     height: frame.height,
@@ -18,29 +18,59 @@ function shot(frame, textMode) {
     loading: "lazy",
     decoding: "async",
     onload: (event) => event.target.parentNode.classList.remove("loading"),
-    onerror: (event) => event.target.replaceWith(el("span", { className: "lost" }, "This picture did not come.")),
+    onerror: (event) =>
+      event.target.replaceWith(el("span", { className: "image-error" }, "This frame could not be loaded.")),
   });
-  const banded = textMode === "blank" ? Boolean(frame.words) : Boolean(frame.text);
-  const band = banded ? el("span", { className: "band", dir: "auto", "aria-hidden": "true" }, textMode === "blank" ? " " : frame.text) : "";
-  return el("span", { className: "shot loading" }, picture, band);
+  const hasBand = textMode === "blank" ? Boolean(frame.words) : Boolean(frame.text);
+  const band = hasBand
+    ? el("span", { className: "band", dir: "auto", "aria-hidden": "true" }, textMode === "blank" ? " " : frame.text)
+    : "";
+  return el("span", { className: "shot loading" }, image, band);
 }
 
-function near(one, onPlay) {
-  const press = () => onPlay(one.time_s, one.picture);
-  const picture = el("img", { src: one.picture, alt: "", loading: "lazy", onerror: (event) => event.target.remove() });
-  return el("li", {}, el("button", { type: "button", className: "open", "aria-label": `Play from ${clock(one.time_s)}`, onclick: press }, picture), el("div", {}, el("strong", {}, clock(one.time_s)), el("p", { dir: "auto" }, one.sentence)));
+function alternative(one, onPlay) {
+  const play = () => onPlay(one.time_s, one.picture);
+  const image = el("img", { src: one.picture, alt: "", loading: "lazy", onerror: (event) => event.target.remove() });
+  return el(
+    "li",
+    {},
+    el(
+      "button",
+      { type: "button", className: "open", "aria-label": `Play from ${clock(one.time_s)}`, onclick: play },
+      image,
+    ),
+    el("div", {}, el("strong", {}, clock(one.time_s)), el("p", { dir: "auto" }, one.sentence)),
+  );
 }
 
-function story(frame, also, onPlay) {
-  const box = el("details", { className: "why-box" }, el("summary", { "aria-label": `Why frame ${frame.number}` }, "Why this frame"));
-  // Filled when opened: the pictures of what was nearly chosen are then worth fetching.
+function reasons(frame, also, onPlay) {
+  const box = el(
+    "details",
+    { className: "reasons" },
+    el("summary", { "aria-label": `Why frame ${frame.number}` }, "Why this frame"),
+  );
+  // Filled when opened, so that the alternatives are only fetched then.
   box.addEventListener(
     "toggle",
     () => {
-      const parts = [el("ul", { className: "why" }, frame.why.map((sentence) => el("li", { dir: "auto" }, sentence)))];
-      if (frame.nearly.length) parts.push(el("h4", {}, "Nearly chosen"), el("ul", { className: "alternatives" }, frame.nearly.map((one) => near(one, onPlay))));
+      const parts = [
+        el(
+          "ul",
+          { className: "why" },
+          frame.why.map((sentence) => el("li", { dir: "auto" }, sentence)),
+        ),
+      ];
+      if (frame.nearly.length)
+        parts.push(
+          el("h4", {}, "Alternatives"),
+          el(
+            "ul",
+            { className: "alternatives" },
+            frame.nearly.map((one) => alternative(one, onPlay)),
+          ),
+        );
       const facts = `Frame ${frame.frame} of the video, at ${frame.clock}. Relevance ${frame.relevance.toFixed(4)}.`;
-      parts.push(el("p", { className: "fine" }, facts, also ? ` Also chosen by ${also}.` : ""));
+      parts.push(el("p", { className: "fine" }, facts, also ? ` Also selected by ${also}.` : ""));
       box.append(...parts);
     },
     { once: true },
@@ -49,48 +79,72 @@ function story(frame, also, onPlay) {
 }
 
 function card(frame, also, { textMode, roles, onPlay }) {
-  const label = [`Play from ${clock(frame.time_s)}: frame ${frame.number}, ${frame.role}`, frame.words, frame.why[0]].filter(Boolean).join(". ");
-  // Words that are on the picture need not stand beside it as well.
-  const words = frame.words && frame.words !== frame.text ? frame.words : "";
+  const label = [`Play from ${clock(frame.time_s)}: frame ${frame.number}, ${frame.role}`, frame.words, frame.why[0]]
+    .filter(Boolean)
+    .join(". ");
+  // Text that is on the frame is not repeated below it.
+  const text = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
     "li",
     { className: `card role-${frame.role}`, "data-frame": frame.id, tabIndex: -1 },
     el(
       "button",
-      { type: "button", className: "open", "aria-label": label, onclick: () => onPlay(frame.time_s, frame.picture, frame.id) },
-      shot(frame, textMode),
-      el("span", { className: "line" }, el("span", { className: "number" }, String(frame.number)), el("span", { className: "time" }, clock(frame.time_s)), rolePill(frame.role, roles[frame.role])),
-      words ? el("span", { className: "event-text", dir: "auto" }, words) : "",
+      {
+        type: "button",
+        className: "open",
+        "aria-label": label,
+        onclick: () => onPlay(frame.time_s, frame.picture, frame.id),
+      },
+      frameImage(frame, textMode),
+      el(
+        "span",
+        { className: "line" },
+        el("span", { className: "number" }, String(frame.number)),
+        el("span", { className: "time" }, clock(frame.time_s)),
+        rolePill(frame.role, roles[frame.role]),
+      ),
+      text ? el("span", { className: "event-text", dir: "auto" }, text) : "",
       el("span", { className: "reason", dir: "auto" }, frame.why[0] ?? ""),
-      also ? el("span", { className: "also" }, `also in ${also}`) : "",
+      also ? el("span", { className: "also" }, `also selected by ${also}`) : "",
     ),
-    story(frame, also, onPlay),
+    reasons(frame, also, onPlay),
   );
 }
 
-/** All lanes side by side. order: "rank" or "time"; roles: what each means; onPlay(time_s, picture, id) for a press. */
-export function drawLanes(box, lanes, shown) {
-  const holders = new Map();
-  for (const lane of lanes) for (const frame of lane.frames) holders.set(frame.frame, [...(holders.get(frame.frame) ?? []), lane.method]);
-  const sorted = (lane) => (shown.order === "rank" ? [...lane.frames].sort((a, b) => a.rank - b.rank) : lane.frames);
-  const strips = lanes.map((lane) => {
-    const also = (frame) => holders.get(frame.frame).filter((method) => method !== lane.method).join(", ");
+/** Draw all lanes side by side. options: order ("rank" or "time"), textMode, roles by name, onPlay(time_s, url, id). */
+export function drawLanes(box, lanes, options) {
+  const methodsOf = new Map();
+  for (const lane of lanes)
+    for (const frame of lane.frames) methodsOf.set(frame.frame, [...(methodsOf.get(frame.frame) ?? []), lane.method]);
+  const sorted = (lane) => (options.order === "rank" ? [...lane.frames].sort((a, b) => a.rank - b.rank) : lane.frames);
+  const sections = lanes.map((lane) => {
+    const also = (frame) =>
+      methodsOf
+        .get(frame.frame)
+        .filter((method) => method !== lane.method)
+        .join(", ");
     const tall = lane.frames.some((frame) => frame.height > frame.width) ? " tall" : "";
     const notes = lane.notes.filter(Boolean).map((note) => el("li", { dir: "auto" }, note));
     return el(
       "section",
-      { className: "strip-of", "aria-label": `Frames chosen by ${lane.method}` },
-      lanes.length > 1 ? el("h3", {}, lane.method, el("span", { className: "count" }, `${lane.frames.length} frames`)) : "",
-      el("ol", { className: `frames${tall}` }, sorted(lane).map((frame) => card(frame, also(frame), shown))),
+      { className: "lane", "aria-label": `Frames selected by ${lane.method}` },
+      lanes.length > 1
+        ? el("h3", {}, lane.method, el("span", { className: "count" }, `${lane.frames.length} frames`))
+        : "",
+      el(
+        "ol",
+        { className: `frames${tall}` },
+        sorted(lane).map((frame) => card(frame, also(frame), options)),
+      ),
       notes.length ? el("ul", { className: "notes" }, notes) : "",
     );
   });
   box.className = lanes.length > 1 ? "lanes several" : "lanes";
-  box.replaceChildren(...strips);
+  box.replaceChildren(...sections);
 }
 
-/** Show which card is playing. */
-export function markCard(box, id) {
-  for (const one of box.querySelectorAll(".card.now")) one.classList.remove("now");
-  if (id) box.querySelector(`[data-frame="${CSS.escape(id)}"]`)?.classList.add("now");
+/** Highlight the card whose frame is playing. */
+export function highlightCard(box, id) {
+  for (const one of box.querySelectorAll(".card.current")) one.classList.remove("current");
+  if (id) box.querySelector(`[data-frame="${CSS.escape(id)}"]`)?.classList.add("current");
 }

@@ -1,9 +1,9 @@
-// What every page of the server needs: asking it, hearing from it, and building elements from text that is never markup.
+// Shared by all pages: requests, the event stream of jobs, uploads, and elements built from text, never from markup.
 
-/** An element with properties, attributes (data-, aria-, role, for) and children; strings become text. */
-export function el(name, given = {}, ...children) {
+/** Create an element with properties, attributes (data-, aria-, role, for) and children; strings become text. */
+export function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(properties)) {
     if (value === undefined || value === null) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (key.includes("-") || key === "role" || key === "for") element.setAttribute(key, value);
@@ -15,62 +15,66 @@ export function el(name, given = {}, ...children) {
 
 export const find = (id) => document.getElementById(id);
 
-/** Set a box's sentence, and hide the box where there is none. */
-export function say(box, sentence) {
-  box.textContent = sentence ?? "";
-  box.hidden = !sentence;
+/** Show a message in an element, or hide the element without one. */
+export function showMessage(element, message) {
+  element.textContent = message ?? "";
+  element.hidden = !message;
 }
 
-export const GONE = "The server does not answer. Is framesift serve still running?";
-const AGAIN_MS = 4000;
+export const UNREACHABLE = "The server does not respond. Is framesift serve still running?";
+const RETRY_MS = 4000;
 
-export class Failure extends Error {
-  constructor(sentence, status) {
-    super(sentence);
+export class RequestError extends Error {
+  constructor(message, status) {
+    super(message);
     this.status = status;
   }
 }
 
-async function sentenceOf(reply) {
+async function errorMessage(reply) {
   try {
-    return (await reply.json()).detail || `The server answered ${reply.status}.`;
+    return (await reply.json()).detail || `The server responded with status ${reply.status}.`;
   } catch {
-    return `The server answered ${reply.status}.`;
+    return `The server responded with status ${reply.status}.`;
   }
 }
 
-/** Fetch from the server; anything but success is a Failure with a sentence for the page. */
-export async function request(path, given = {}) {
+/** Fetch from the server; anything but success is a RequestError with a message for the page. */
+export async function request(path, options = {}) {
   let reply;
   try {
-    reply = await fetch(path, given);
+    reply = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failure(GONE, 0);
+    throw new RequestError(UNREACHABLE, 0);
   }
-  if (!reply.ok) throw new Failure(await sentenceOf(reply), reply.status);
+  if (!reply.ok) throw new RequestError(await errorMessage(reply), reply.status);
   return reply;
 }
 
-export async function get(path, given) {
-  return (await request(path, given)).json();
+export async function get(path, options) {
+  return (await request(path, options)).json();
 }
 
-export async function post(path, body, given = {}) {
-  const sent = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) };
-  return (await request(path, { ...sent, ...given })).json();
+export async function post(path, body, options = {}) {
+  const defaults = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body ?? {}),
+  };
+  return (await request(path, { ...defaults, ...options })).json();
 }
 
 /**
- * Hear of every change to the queue, for as long as the page is looked at. onLost is called when the server has been away
- * for a while, onBack whenever it is there again, and when the browser brings the page back as it was left.
+ * Subscribe to the jobs while the page is shown. onLost is called when the server has not responded for a while, onBack
+ * when it does again and when the browser restores the page from its cache.
  */
 export function watchJobs(onJobs, onLost, onBack) {
   let stream = null;
-  let lost = 0;
-  let again = 0;
+  let lostTimer = 0;
+  let retryTimer = 0;
   const close = () => {
-    clearTimeout(again);
+    clearTimeout(retryTimer);
     stream?.close();
   };
   const open = () => {
@@ -78,14 +82,14 @@ export function watchJobs(onJobs, onLost, onBack) {
     stream = new EventSource("/api/stream");
     stream.addEventListener("jobs", (event) => onJobs(JSON.parse(event.data)));
     stream.addEventListener("open", () => {
-      if (lost) onBack();
-      clearTimeout(lost);
-      lost = 0;
+      if (lostTimer) onBack();
+      clearTimeout(lostTimer);
+      lostTimer = 0;
     });
     stream.addEventListener("error", () => {
-      // A stream that broke off comes back by itself; one that was refused does not.
-      if (stream.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
-      lost ||= setTimeout(onLost, AGAIN_MS);
+      // The browser reconnects a stream that broke off, but not one that was refused.
+      if (stream.readyState === EventSource.CLOSED) retryTimer = setTimeout(open, RETRY_MS);
+      lostTimer ||= setTimeout(onLost, RETRY_MS);
     });
   };
   open();
@@ -97,41 +101,42 @@ export function watchJobs(onJobs, onLost, onBack) {
   });
 }
 
-const begun = new Map(); // where a job's phase stood when this page first saw it: it may have begun long before
+const firstSeen = new Map(); // each job phase's progress when this page first saw it, maybe long after its start
 
-/** "about 2 min left", from how fast a job's phase has moved since this page looks on; "" where it can't be told. */
+/** "about 2 min left", from the phase's speed since this page first saw it; "" where that is unknown. */
 export function timeLeft(job) {
   if (!job.total || job.state !== "running") return "";
   const key = `${job.id} ${job.phase}`;
-  if (!begun.has(key)) begun.set(key, { done: job.done, at: performance.now() });
-  const { done, at } = begun.get(key);
-  const since = (performance.now() - at) / 1000;
-  if (since < 2 || job.done <= done) return "";
-  const left = ((job.total - job.done) * since) / (job.done - done);
-  return left < 50 ? `about ${Math.max(5, Math.round(left / 5) * 5)} s left` : `about ${Math.max(1, Math.round(left / 60))} min left`;
+  if (!firstSeen.has(key)) firstSeen.set(key, { done: job.done, at: performance.now() });
+  const { done, at } = firstSeen.get(key);
+  const elapsed = (performance.now() - at) / 1000;
+  if (elapsed < 2 || job.done <= done) return "";
+  const left = ((job.total - job.done) * elapsed) / (job.done - done);
+  return left < 50
+    ? `about ${Math.max(5, Math.round(left / 5) * 5)} s left`
+    : `about ${Math.max(1, Math.round(left / 60))} min left`;
 }
 
 const PHASES = {
   starting: "Starting",
-  indexing: "Looking at every second",
-  "making the video": "Making the sample video",
-  "looking for words": "Looking for subtitles and speech",
-  "speech recognition": "Listening to the speech",
-  "screen text": "Reading what is on the screen",
-  "reading the words": "Reading the words",
+  indexing: "Indexing the frames",
+  "sample video": "Generating the sample video",
+  "speech recognition": "Recognising speech",
+  "screen text": "Reading on-screen text",
+  "encoding text": "Encoding the text",
 };
 
 export const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
 
-/** What a running or waiting job is doing, in words. */
-export function jobWords(job) {
-  if (job.state === "waiting") return "Waiting for its turn";
+/** Describe what a running or waiting job is doing. */
+export function jobStatus(job) {
+  if (job.state === "waiting") return "Waiting for other videos";
   const share = job.total ? ` · ${Math.floor((100 * job.done) / job.total)} %` : "";
   const left = timeLeft(job);
   return `${PHASES[job.phase] ?? job.phase}${share}${left ? ` · ${left}` : ""}`;
 }
 
-export function jobBar(job) {
+export function jobProgress(job) {
   const bar = el("progress", { "aria-label": `Progress of ${job.name}` });
   if (job.state === "running" && job.total) Object.assign(bar, { max: job.total, value: job.done });
   else if (job.state === "waiting") Object.assign(bar, { max: 1, value: 0 });
@@ -139,52 +144,54 @@ export function jobBar(job) {
 }
 
 /** "13 lines of text from sample.srt", or that there are none. */
-export function wordsLine(words) {
+export function textSummary(words) {
   if (!words) return "";
-  if (!words.events) return "no words found in it";
+  if (!words.events) return "no text";
   const lines = words.events === 1 ? "1 line of text" : `${words.events} lines of text`;
-  const isolated = (name) => `\u2068${name}\u2069`; // so that no name turns the line around
+  const isolated = (name) => `\u2068${name}\u2069`; // a right-to-left name must not reorder the line
   return `${lines} from ${words.sources.map((source) => isolated(source.name)).join(", ")}`;
 }
 
-/** Send a file as it is; onShare hears how much of it has gone. Gives {reply, stop()}; the reply fails with a sentence. */
-export function send(address, file, onShare) {
-  const sending = new XMLHttpRequest(); // fetch does not tell how far an upload has come
+/** Upload a file; onProgress gets the share sent. Returns {reply, stop()}; the reply rejects with a RequestError. */
+export function uploadFile(url, file, onProgress) {
+  const upload = new XMLHttpRequest(); // fetch reports no upload progress
   const reply = new Promise((resolve, reject) => {
-    sending.upload.addEventListener("progress", (event) => onShare(event.loaded / event.total));
-    sending.addEventListener("load", () => {
-      let told = {};
+    upload.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
+    upload.addEventListener("load", () => {
+      let body = {};
       try {
-        told = JSON.parse(sending.responseText);
+        body = JSON.parse(upload.responseText);
       } catch {
-        // no words of ours, as of a proxy in between
+        // not JSON, for example from a proxy
       }
-      if (sending.status === 200) resolve(told);
-      else reject(new Failure(told.detail ?? `The server answered ${sending.status}.`, sending.status));
+      if (upload.status === 200) resolve(body);
+      else reject(new RequestError(body.detail ?? `The server responded with status ${upload.status}.`, upload.status));
     });
-    sending.addEventListener("abort", () => resolve(null));
-    sending.addEventListener("error", () => reject(new Failure("The upload broke off. Is framesift serve still running?", 0)));
-    sending.open("POST", `${address}?name=${encodeURIComponent(file.name)}`);
-    sending.setRequestHeader("content-type", "application/octet-stream");
-    sending.send(file);
+    upload.addEventListener("abort", () => resolve(null));
+    upload.addEventListener("error", () =>
+      reject(new RequestError("The upload was interrupted. Is framesift serve still running?", 0)),
+    );
+    upload.open("POST", `${url}?name=${encodeURIComponent(file.name)}`);
+    upload.setRequestHeader("content-type", "application/octet-stream");
+    upload.send(file);
   });
-  return { reply, stop: () => sending.abort() };
+  return { reply, stop: () => upload.abort() };
 }
 
-/** Which of these files are subtitles, and which are taken for videos. */
-export function sorted(files, endings) {
+/** Split files into subtitles and videos by suffix. */
+export function splitFiles(files, endings) {
   const isSubtitles = (file) => endings.some((ending) => file.name.toLowerCase().endsWith(ending));
   return { subtitles: files.filter(isSubtitles), videos: files.filter((file) => !isSubtitles(file)) };
 }
 
-/** The video, out of several, that a subtitle file belongs to by its name: "ep1.en.srt" is of "ep1.mp4", not of "ep10.mp4". */
-export function owner(subtitles, videos) {
+/** Find the video of a subtitle file by name: "ep1.en.srt" belongs to "ep1.mp4", not to "ep10.mp4". */
+export function videoFor(subtitles, videos) {
   const stem = (name) => name.replace(/\.[^.]*$/, "").toLowerCase();
-  const own = stem(subtitles.name);
-  const fits = videos.filter((video) => own === stem(video.name) || own.startsWith(`${stem(video.name)}.`));
+  const wanted = stem(subtitles.name);
+  const fits = videos.filter((video) => wanted === stem(video.name) || wanted.startsWith(`${stem(video.name)}.`));
   return fits.sort((a, b) => b.name.length - a.name.length)[0] ?? null;
 }
 
-export function size(bytes) {
+export function formatSize(bytes) {
   return bytes >= 1e9 ? `${+(bytes / 1e9).toFixed(1)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`;
 }

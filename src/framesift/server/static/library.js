@@ -1,57 +1,104 @@
-// The library: what is there, what state it is in, and how a video gets in.
-import { el, Failure, find, get, GONE, isOpen, jobBar, jobWords, owner, post, request, say, send, size, sorted, watchJobs, wordsLine } from "./common.js";
+// The library page: its videos, their state, and uploads.
+import {
+  el,
+  find,
+  formatSize,
+  get,
+  isOpen,
+  jobProgress,
+  jobStatus,
+  post,
+  RequestError,
+  request,
+  showMessage,
+  splitFiles,
+  textSummary,
+  UNREACHABLE,
+  uploadFile,
+  videoFor,
+  watchJobs,
+} from "./common.js";
 import { clock } from "./shared.js";
 
 let library = { videos: [], upload_bytes: 0, folder: "" };
 let endings = []; // of subtitle files
 let sampleJob = null;
 
-// ---- the cards
+// ---- cards
 
 function stateOf(video) {
   const job = video.job;
   if (video.problem) return el("p", { className: "problem" }, video.problem);
-  if (!video.known) return el("p", { className: "fine" }, "Having a look at it …");
+  if (!video.known) return el("p", { className: "fine" }, "Reading the file …");
   if (isOpen(job)) {
-    return el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", { className: "fine" }, el("span", {}, jobWords(job)), " ", cancelButton(job)));
+    return el(
+      "div",
+      { className: "job", "data-job": job.id },
+      jobProgress(job),
+      el("p", { className: "fine" }, el("span", {}, jobStatus(job)), " ", cancelButton(job)),
+    );
   }
-  if (job?.state === "failed") return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
-  if (video.ready) return el("p", { className: "fine ready" }, `Ready · ${wordsLine(video.words)}`);
-  return el("div", {}, indexButton(video, job?.state === "cancelled" ? "Go on indexing" : "Index it"));
+  if (job?.state === "failed")
+    return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
+  if (video.ready) return el("p", { className: "fine ready" }, `Ready · ${textSummary(video.words)}`);
+  return el("div", {}, indexButton(video, job?.state === "cancelled" ? "Resume indexing" : "Index video"));
 }
 
-function indexButton(video, words) {
-  const press = () => act(() => post(`/api/videos/${video.id}/index`));
-  return el("button", { type: "button", className: "plain small", "aria-label": `${words}: ${video.name}`, onclick: press }, words);
+function indexButton(video, label) {
+  const index = () => act(() => post(`/api/videos/${video.id}/index`));
+  return el(
+    "button",
+    { type: "button", className: "plain small", "aria-label": `${label}: ${video.name}`, onclick: index },
+    label,
+  );
 }
 
 function cancelButton(job) {
-  const press = () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" }));
-  return el("button", { type: "button", className: "link", "aria-label": `Cancel ${job.name}`, onclick: press }, "Cancel");
+  const cancel = () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" }));
+  return el(
+    "button",
+    { type: "button", className: "link", "aria-label": `Cancel ${job.name}`, onclick: cancel },
+    "Cancel",
+  );
 }
 
 function removeButton(video) {
-  const press = () => {
-    if (confirm(`Remove ${video.name} from this library? Your own copy of it stays where it is.`)) {
+  const remove = () => {
+    if (confirm(`Delete ${video.name} from this server? Your original file is not affected.`)) {
       act(() => request(`/api/videos/${video.id}`, { method: "DELETE" }));
     }
   };
-  return el("button", { type: "button", className: "link", "aria-label": `Remove ${video.name}`, onclick: press }, "Remove");
+  return el(
+    "button",
+    { type: "button", className: "link", "aria-label": `Delete ${video.name}`, onclick: remove },
+    "Delete",
+  );
 }
 
 function card(video) {
   const usable = video.known && !video.problem;
-  const length = usable ? `${clock(video.duration_s)} · ${video.width} × ${video.height}` : "";
-  const picture = usable
-    ? el("img", { src: `/api/videos/${video.id}/thumbnail.jpg?v=${video.version}`, alt: "", loading: "lazy", onerror: (e) => e.target.remove() })
+  const facts = usable ? `${clock(video.duration_s)} · ${video.width} × ${video.height}` : "";
+  const image = usable
+    ? el("img", {
+        src: `/api/videos/${video.id}/thumbnail.jpg?v=${video.version}`,
+        alt: "",
+        loading: "lazy",
+        onerror: (e) => e.target.remove(),
+      })
     : el("span", { "aria-hidden": "true" }, video.problem ? "!" : "…");
   const name = el("bdi", {}, video.name);
   const title = usable ? el("a", { href: `/video/${video.id}` }, name) : name;
   return el(
     "li",
-    { className: `film${usable ? "" : " unusable"}`, "data-video": video.id },
-    el("div", { className: "thumb" }, picture),
-    el("div", { className: "about" }, el("h3", { title: video.name }, title), el("p", { className: "fine" }, length, " ", video.uploaded ? removeButton(video) : ""), stateOf(video)),
+    { className: `video-card${usable ? "" : " unusable"}`, "data-video": video.id },
+    el("div", { className: "thumb" }, image),
+    el(
+      "div",
+      { className: "about" },
+      el("h3", { title: video.name }, title),
+      el("p", { className: "fine" }, facts, " ", video.uploaded ? removeButton(video) : ""),
+      stateOf(video),
+    ),
   );
 }
 
@@ -59,48 +106,64 @@ function sampleCard(job) {
   const failed = job.state === "failed";
   const state = failed
     ? el("p", { className: "problem" }, job.error)
-    : el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", { className: "fine" }, el("span", {}, jobWords(job)), " ", cancelButton(job)));
-  return el("li", { className: "film unusable" }, el("div", { className: "thumb" }, el("span", { "aria-hidden": "true" }, "…")), el("div", { className: "about" }, el("h3", {}, "The sample video"), state));
+    : el(
+        "div",
+        { className: "job", "data-job": job.id },
+        jobProgress(job),
+        el("p", { className: "fine" }, el("span", {}, jobStatus(job)), " ", cancelButton(job)),
+      );
+  return el(
+    "li",
+    { className: "video-card unusable" },
+    el("div", { className: "thumb" }, el("span", { "aria-hidden": "true" }, "…")),
+    el("div", { className: "about" }, el("h3", {}, "Sample video"), state),
+  );
 }
 
 function draw() {
-  const shown = library.videos.map(card);
-  const there = library.videos.some((video) => video.id === sampleJob?.video);
-  const made = sampleJob && !there && ["running", "waiting", "failed"].includes(sampleJob.state);
-  if (made) shown.unshift(sampleCard(sampleJob));
-  // What has the focus keeps it, or passes it on to its card.
-  const held = find("shelf").contains(document.activeElement) ? document.activeElement : null;
-  const [id, label] = [held?.closest("[data-video]")?.dataset.video, held?.getAttribute("aria-label")];
-  find("shelf").replaceChildren(...shown);
-  if (held) {
-    const same = label && [...find("shelf").querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === label);
-    const again = find("shelf").querySelector(`[data-video="${id}"]`);
-    (same || again?.querySelector(label ? "button, a" : "a") || find("file")).focus();
+  const cards = library.videos.map(card);
+  const isListed = library.videos.some((video) => video.id === sampleJob?.video);
+  const isPending = sampleJob && !isListed && ["running", "waiting", "failed"].includes(sampleJob.state);
+  if (isPending) cards.unshift(sampleCard(sampleJob));
+  // The focus stays on the same button, or moves to its card.
+  const focused = find("video-list").contains(document.activeElement) ? document.activeElement : null;
+  const [id, label] = [focused?.closest("[data-video]")?.dataset.video, focused?.getAttribute("aria-label")];
+  find("video-list").replaceChildren(...cards);
+  if (focused) {
+    const same =
+      label &&
+      [...find("video-list").querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === label);
+    const ownCard = find("video-list").querySelector(`[data-video="${id}"]`);
+    (same || ownCard?.querySelector(label ? "button, a" : "a") || find("file")).focus();
   }
-  find("videos").hidden = !shown.length && !library.folder;
-  document.body.classList.toggle("empty", !shown.length);
+  find("videos").hidden = !cards.length && !library.folder;
+  document.body.classList.toggle("empty", !cards.length);
   const ready = library.videos.filter((video) => video.ready).length;
-  find("count").textContent = shown.length ? `${library.videos.length === 1 ? "1 video" : `${library.videos.length} videos`}, ${ready} ready` : `The folder ${library.folder} holds no video.`;
+  find("count").textContent = cards.length
+    ? `${library.videos.length === 1 ? "1 video" : `${library.videos.length} videos`}, ${ready} ready`
+    : `No videos in ${library.folder}.`;
   find("by-path").hidden = !library.folder;
   find("folder").textContent = library.folder;
-  find("limit").textContent = library.upload_bytes ? `Any length, up to ${size(library.upload_bytes)}. It stays on the machine that runs this page.` : "";
+  find("limit").textContent = library.upload_bytes
+    ? `Any length, up to ${formatSize(library.upload_bytes)}. Videos stay on the machine that runs framesift.`
+    : "";
 }
 
-// ---- keeping up with the server
+// ---- updates from the server
 
-let again = 0;
+let refreshTimer = 0;
 async function refresh() {
-  clearTimeout(again);
+  clearTimeout(refreshTimer);
   try {
     library = await get("/api/videos");
-    say(find("failed"), "");
+    showMessage(find("error"), "");
   } catch (error) {
     find("videos").hidden = false;
-    say(find("failed"), error.message);
+    showMessage(find("error"), error.message);
     return;
   }
   draw();
-  if (library.videos.some((video) => !video.known)) again = setTimeout(refresh, 1000);
+  if (library.videos.some((video) => !video.known)) refreshTimer = setTimeout(refresh, 1000);
 }
 
 async function act(work) {
@@ -108,103 +171,125 @@ async function act(work) {
     await work();
     await refresh();
   } catch (error) {
-    say(find("failed"), error.message);
+    showMessage(find("error"), error.message);
   }
 }
 
-let states = "";
-function heard(jobs) {
+let lastStates = "";
+function onJobs(jobs) {
   sampleJob = jobs.find((job) => job.kind === "sample") ?? null;
-  const now = jobs.map((job) => job.id + job.state + (job.kind === "sample" ? job.phase : "")).join();
-  if (now !== states) {
-    states = now;
+  const states = jobs.map((job) => job.id + job.state + (job.kind === "sample" ? job.phase : "")).join();
+  if (states !== lastStates) {
+    lastStates = states;
     refresh();
     return;
   }
   for (const job of jobs) {
-    const going = document.querySelector(`[data-job="${job.id}"]`);
-    if (!going) continue;
-    going.querySelector("progress").replaceWith(jobBar(job));
-    going.querySelector(".fine span").textContent = jobWords(job);
+    const row = document.querySelector(`[data-job="${job.id}"]`);
+    if (!row) continue;
+    row.querySelector("progress").replaceWith(jobProgress(job));
+    row.querySelector(".fine span").textContent = jobStatus(job);
   }
 }
 
-function lost() {
+function onLost() {
   find("videos").hidden = false;
-  say(find("failed"), GONE);
+  showMessage(find("error"), UNREACHABLE);
 }
-watchJobs(heard, lost, refresh);
+watchJobs(onJobs, onLost, refresh);
 
-// ---- getting a video in
+// ---- uploads
 
-let sending = 0; // uploads under way
-addEventListener("beforeunload", (event) => sending && event.preventDefault());
+let activeUploads = 0;
+addEventListener("beforeunload", (event) => activeUploads && event.preventDefault());
 
-/** Send one file with its progress in a row of its own; what the server says of it, or null. */
-async function upload(address, file, checking) {
-  const words = el("span", {}, "0 %");
+/** Upload one file with a progress row of its own; the server's record of the video, or null. */
+async function upload(url, file, checkingLabel) {
+  const status = el("span", {}, "0 %");
   const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
-  const line = el("p", { className: "fine" }, words, " ");
-  const row = el("div", { className: "going" }, el("bdi", {}, file.name), bar, line);
+  const line = el("p", { className: "fine" }, status, " ");
+  const row = el("div", { className: "job" }, el("bdi", {}, file.name), bar, line);
   find("uploads").append(row);
-  find("told").textContent = `Uploading ${file.name}`;
-  sending += 1;
+  find("upload-status").textContent = `Uploading ${file.name}`;
+  activeUploads += 1;
   try {
-    // Before the library is there its limit is not known; the server knows it anyway.
+    // Before the library has loaded the limit is unknown; the server checks it anyway.
     if (library.upload_bytes && file.size > library.upload_bytes) {
-      throw new Failure(`${size(file.size)} is more than ${size(library.upload_bytes)}, the most this server takes.`);
+      throw new RequestError(
+        `${formatSize(file.size)} is more than ${formatSize(library.upload_bytes)}, this server's limit.`,
+      );
     }
-    const { reply, stop } = send(address, file, (share) => {
+    const { reply, stop } = uploadFile(url, file, (share) => {
       bar.value = share;
-      words.textContent = share < 1 ? `${Math.floor(100 * share)} %` : checking;
+      status.textContent = share < 1 ? `${Math.floor(100 * share)} %` : checkingLabel;
     });
-    line.append(el("button", { type: "button", className: "link", "aria-label": `Cancel the upload of ${file.name}`, onclick: stop }, "Cancel"));
-    const told = await reply;
+    line.append(
+      el(
+        "button",
+        { type: "button", className: "link", "aria-label": `Cancel the upload of ${file.name}`, onclick: stop },
+        "Cancel",
+      ),
+    );
+    const video = await reply;
     if (row.contains(document.activeElement)) find("file").focus();
     row.remove();
-    find("told").textContent = told ? `${file.name} is there` : "";
-    return told;
+    find("upload-status").textContent = video ? `${file.name} was uploaded` : "";
+    return video;
   } catch (error) {
     row.remove();
-    complain(file.name, error.message);
+    showUploadError(file.name, error.message);
     return null;
   } finally {
-    sending -= 1;
+    activeUploads -= 1;
   }
 }
 
-function complain(name, sentence) {
+function showUploadError(name, message) {
   const dismiss = () => {
     row.remove();
     find("file").focus();
   };
-  const button = el("button", { type: "button", className: "link", "aria-label": `Dismiss what was said of ${name}`, onclick: dismiss }, "Dismiss");
-  const row = el("div", { className: "complaint" }, el("bdi", {}, name), el("p", { className: "problem", role: "alert" }, sentence), button);
+  const button = el(
+    "button",
+    { type: "button", className: "link", "aria-label": `Dismiss the message about ${name}`, onclick: dismiss },
+    "Dismiss",
+  );
+  const row = el(
+    "div",
+    { className: "upload-error" },
+    el("bdi", {}, name),
+    el("p", { className: "problem", role: "alert" }, message),
+    button,
+  );
   find("uploads").append(row);
 }
 
-/** Videos first, each then followed by its subtitles: with one video, whatever they are called; with several, by name. */
+/** Upload videos, each followed by its subtitles: with one video all of them, with several those of its name. */
 async function uploadAll(files) {
-  const { subtitles, videos } = sorted(files, endings);
-  const kept = [];
-  for (const old of find("uploads").querySelectorAll(".complaint")) old.remove();
-  const there = library.videos.filter((video) => video.uploaded);
+  const { subtitles, videos } = splitFiles(files, endings);
+  const uploaded = [];
+  for (const old of find("uploads").querySelectorAll(".upload-error")) old.remove();
+  const earlier = library.videos.filter((video) => video.uploaded);
   for (const file of videos) {
-    const video = await upload("/api/uploads", file, "Checking that it is a video …");
-    if (video) kept.push(video);
-    for (const words of subtitles) {
-      const own = videos.length === 1 || owner(words, videos) === file;
-      if (video && own) await upload(`/api/videos/${video.id}/subtitles`, words, "Reading it …");
+    const video = await upload("/api/uploads", file, "Checking the video …");
+    if (video) uploaded.push(video);
+    for (const subtitle of subtitles) {
+      const matches = videos.length === 1 || videoFor(subtitle, videos) === file;
+      if (video && matches) await upload(`/api/videos/${video.id}/subtitles`, subtitle, "Checking the subtitles …");
     }
   }
-  for (const words of subtitles) {
-    if (videos.length === 1 || owner(words, videos)) continue;
-    const video = owner(words, there);
-    if (video) await upload(`/api/videos/${video.id}/subtitles`, words, "Reading it …");
-    else complain(words.name, "No video of this name was uploaded. Drop both together, or open the video and add it there.");
+  for (const file of subtitles) {
+    if (videos.length === 1 || videoFor(file, videos)) continue;
+    const video = videoFor(file, earlier);
+    if (video) await upload(`/api/videos/${video.id}/subtitles`, file, "Checking the subtitles …");
+    else
+      showUploadError(
+        file.name,
+        "No uploaded video has this name. Drop both files together, or open the video and add the subtitles there.",
+      );
   }
-  const failed = find("uploads").querySelector(".complaint") !== null;
-  if (videos.length === 1 && kept.length === 1 && !failed) location.href = `/video/${kept[0].id}`;
+  const failed = find("uploads").querySelector(".upload-error") !== null;
+  if (videos.length === 1 && uploaded.length === 1 && !failed) location.href = `/video/${uploaded[0].id}`;
   else refresh();
 }
 
@@ -214,8 +299,8 @@ find("file").addEventListener("change", (event) => {
   uploadAll(files);
 });
 find("sample").addEventListener("click", () => {
-  const made = library.videos.find((video) => video.id === sampleJob?.video);
-  if (made) location.href = `/video/${made.id}`;
+  const sample = library.videos.find((video) => video.id === sampleJob?.video);
+  if (sample) location.href = `/video/${sample.id}`;
   else act(() => post("/api/sample"));
 });
 const zone = find("drop");
@@ -235,11 +320,11 @@ find("add").addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
     await post("/api/videos", { path: find("path").value });
-    say(find("add-failed"), "");
+    showMessage(find("add-error"), "");
     find("path").value = "";
     refresh();
   } catch (error) {
-    say(find("add-failed"), error.message);
+    showMessage(find("add-error"), error.message);
   }
 });
 
@@ -247,4 +332,4 @@ refresh();
 get("/api/choices").then((choices) => {
   endings = choices.subtitle_endings;
   find("file").accept += `,${endings.join()}`;
-}, lost);
+}, onLost);

@@ -1,95 +1,95 @@
-// The player, and the still picture that takes its place where the browser can't play a video.
-import { find, request, say } from "./common.js";
+// The player, and the still image that replaces it where the browser can't play the video.
+import { find, request, showMessage } from "./common.js";
 import { clock } from "./shared.js";
 
-const HINT = "Point at the timeline to see a frame, click it to look at it.";
+const HINT = "Point at the timeline to see a frame; click to show it.";
 
 export class Player {
-  /** onPlace(time_s or null) hears where the video stands, onGone(error) why it could not be fetched. */
-  constructor(onPlace, onGone) {
-    this.film = find("film");
+  /** onPosition(time_s or null) gets the playback position, onError(error) why the file could not be fetched. */
+  constructor(onPosition, onError) {
+    this.element = find("video");
     this.still = find("still");
     this.video = null;
     this.playable = true;
-    this.seekTo = null; // as soon as the video is there,
-    this.goOn = false; // and whether it then plays
-    this.onPlace = onPlace;
-    this.onGone = onGone;
-    this.film.addEventListener("error", () => this.failed());
-    this.film.addEventListener("loadedmetadata", () => this.loaded());
-    for (const name of ["timeupdate", "seeking"]) this.film.addEventListener(name, () => this.tell());
+    this.seekTo = null; // position to take when the video has loaded
+    this.playOnLoad = false;
+    this.onPosition = onPosition;
+    this.onError = onError;
+    this.element.addEventListener("error", () => this.failed());
+    this.element.addEventListener("loadedmetadata", () => this.loaded());
+    for (const name of ["timeupdate", "seeking"]) this.element.addEventListener(name, () => this.reportPosition());
   }
 
-  get address() {
+  get url() {
     return `/api/videos/${this.video.id}`;
   }
 
-  /** Take up a video, or the file that has replaced it. */
+  /** Load a video, or the file that has replaced it. */
   load(video) {
     if (video.problem || this.video?.version === video.version) return;
     this.video = video;
     this.playable = true;
     this.show(true);
-    this.film.style.aspectRatio = `${video.width} / ${video.height}`;
-    this.film.src = `${this.address}/file?v=${video.version}`;
-    this.still.src = `${this.address}/thumbnail.jpg?v=${video.version}`;
+    this.element.style.aspectRatio = `${video.width} / ${video.height}`;
+    this.element.src = `${this.url}/file?v=${video.version}`;
+    this.still.src = `${this.url}/thumbnail.jpg?v=${video.version}`;
   }
 
   show(playable) {
     this.playable = playable;
-    this.film.hidden = !playable;
+    this.element.hidden = !playable;
     this.still.hidden = playable;
     const format = this.video.codec ? ` (${this.video.codec})` : "";
-    const sentence = `This browser can't play the video's format${format}. Its frames are shown all the same: click one to see it here.`;
-    say(find("unplayable"), playable ? "" : sentence);
+    const message = `This browser can't play the video's format${format}. Click a frame to see it here.`;
+    showMessage(find("unplayable"), playable ? "" : message);
     if (!playable) find("hint").textContent = HINT;
   }
 
   loaded() {
-    if (!this.film.videoWidth) return this.show(false); // sound only: the pictures are in a format the browser does not know
-    if (this.seekTo !== null) this.film.currentTime = this.seekTo;
-    if (this.goOn) this.start();
+    if (!this.element.videoWidth) return this.show(false); // the browser can only decode the audio
+    if (this.seekTo !== null) this.element.currentTime = this.seekTo;
+    if (this.playOnLoad) this.start();
     this.seekTo = null;
-    this.goOn = false;
+    this.playOnLoad = false;
     return undefined;
   }
 
-  /** Only where the server still has the video is its format to blame. */
+  /** If the server still has the file, the browser can't decode it. */
   async failed() {
-    const lost = this.film.error?.code === MediaError.MEDIA_ERR_NETWORK;
-    if (this.film.currentTime) [this.seekTo, this.goOn] = [this.film.currentTime, !this.film.paused];
+    const isNetworkError = this.element.error?.code === MediaError.MEDIA_ERR_NETWORK;
+    if (this.element.currentTime) [this.seekTo, this.playOnLoad] = [this.element.currentTime, !this.element.paused];
     try {
-      await request(this.film.src, { method: "HEAD" });
-      if (!lost) this.show(false);
+      await request(this.element.src, { method: "HEAD" });
+      if (!isNetworkError) this.show(false);
     } catch (error) {
-      this.onGone(error);
+      this.onError(error);
     }
   }
 
-  /** Once more, after the server was away. */
+  /** Load again after the server was unreachable. */
   retry() {
-    if (this.playable && this.film.error) this.film.load();
+    if (this.playable && this.element.error) this.element.load();
   }
 
-  /** Where the video stands, once it has been moved. */
-  tell() {
-    if (this.playable) this.onPlace(this.film.currentTime || null);
+  /** Report the position, null before the video was first played or moved. */
+  reportPosition() {
+    if (this.playable) this.onPosition(this.element.currentTime || null);
   }
 
   start() {
-    this.film.play().catch(() => {}); // where playing needs a press, the controls are there
+    this.element.play().catch(() => {}); // autoplay may be blocked; the controls remain
   }
 
-  /** From a time on; where that can't be, the picture of it. */
-  play(time_s, picture) {
+  /** Play from a time, or show its frame where the video can't be played. */
+  play(time_s, imageUrl) {
     if (!this.playable) {
-      this.still.src = picture;
+      this.still.src = imageUrl;
       this.still.alt = `The video at ${clock(time_s)}`;
-      this.onPlace(time_s);
-    } else if (this.film.readyState >= 1) {
-      this.film.currentTime = time_s;
+      this.onPosition(time_s);
+    } else if (this.element.readyState >= 1) {
+      this.element.currentTime = time_s;
       this.start();
-    } else [this.seekTo, this.goOn] = [time_s, true];
+    } else [this.seekTo, this.playOnLoad] = [time_s, true];
     const box = find("player").getBoundingClientRect();
     if (box.bottom < 80 || box.top > innerHeight - 80) find("player").scrollIntoView({ block: "start" });
   }

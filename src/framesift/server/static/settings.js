@@ -1,33 +1,38 @@
-// The knobs: what can be turned, what it stands at, and the same in the page's address, so that a reload keeps it.
+// The question and its settings: their controls, and their copy in the page's address, which survives a reload.
 import { el, find } from "./common.js";
 
 const TEXT_MODES = {
-  aligned: "on their own frame",
-  none: "not at all",
+  aligned: "on its frame",
+  none: "hidden",
   prompt: "as one block in the prompt",
-  tagged: "by frame in the prompt",
+  tagged: "per frame in the prompt",
   blank: "as an empty band (control)",
   shuffled: "on a wrong frame (control)",
 };
-const MOST_USUAL = 64;
-const MOST_BUDGET = 256;
-const MOST_OPTIONS = 26;
-const USUAL = { budget: 32, method: "gcr", textMode: "aligned" };
+const SLIDER_MAX = 64;
+const MAX_BUDGET = 256;
+const MAX_OPTIONS = 26;
+const DEFAULTS = { budget: 32, method: "gcr", textMode: "aligned" };
 
-export class Knobs {
+export class Settings {
   constructor(choices, onChange) {
     this.methods = new Map(choices.methods.map((method) => [method.name, method]));
-    this.question = ""; // as it was asked; what stands in the field may be half typed
+    this.question = ""; // as submitted; the field may hold a half-typed one
     this.options = [];
-    this.given = {}; // options of methods that differ from their defaults
-    this.demand = null;
+    this.methodOptions = {}; // by method, where they differ from the defaults
+    this.visualDemand = null;
     this.onChange = onChange;
-    const option = (name, words, off = "") => el("option", { value: name, disabled: Boolean(off), title: off }, words);
-    const ways = choices.methods.map((method) => option(method.name, method.name, method.why_not));
-    find("method").replaceChildren(...ways);
-    find("beside").replaceChildren(option("", "nothing"), ...ways.map((way) => way.cloneNode(true)));
+    const option = (name, label, whyNot = "") =>
+      el("option", { value: name, disabled: Boolean(whyNot), title: whyNot }, label);
+    const methods = choices.methods.map((method) => option(method.name, method.name, method.why_not));
+    find("method").replaceChildren(...methods);
+    find("compare").replaceChildren(option("", "none"), ...methods.map((one) => one.cloneNode(true)));
     find("text-mode").replaceChildren(...choices.text_modes.map((mode) => option(mode, TEXT_MODES[mode] ?? mode)));
-    find("reader").replaceChildren(...choices.readers.map((reader) => option(reader, reader === "similarity" ? "similarity (weak, no model)" : reader)));
+    find("reader").replaceChildren(
+      ...choices.readers.map((reader) =>
+        option(reader, reader === "similarity" ? "similarity (no model, weak)" : reader),
+      ),
+    );
     this.read();
     find("budget").addEventListener("input", () => {
       find("budget-number").value = find("budget").value;
@@ -40,23 +45,25 @@ export class Knobs {
     });
     find("budget-number").addEventListener("change", () => {
       const typed = find("budget-number").valueAsNumber;
-      const budget = Number.isNaN(typed) ? Number(find("budget").value) : Math.max(1, Math.min(MOST_BUDGET, Math.round(typed)));
+      const budget = Number.isNaN(typed)
+        ? Number(find("budget").value)
+        : Math.max(1, Math.min(MAX_BUDGET, Math.round(typed)));
       if (budget === Number(find("budget").value)) find("budget-number").value = budget;
       else {
         this.setBudget(budget);
         this.changed();
       }
     });
-    for (const id of ["method", "beside"]) {
+    for (const id of ["method", "compare"]) {
       find(id).addEventListener("change", () => {
-        this.drawBeside();
+        this.updateCompare();
         this.drawSettings();
         this.changed();
       });
     }
     find("text-mode").addEventListener("change", () => this.changed());
     find("add-option").addEventListener("click", () => this.addOption("", true));
-    this.drawBeside();
+    this.updateCompare();
     this.drawSettings();
   }
 
@@ -65,25 +72,32 @@ export class Knobs {
     this.onChange();
   }
 
-  /** A method beside itself would be the same frames twice. */
-  drawBeside() {
+  /** A method is not compared with itself. */
+  updateCompare() {
     const method = find("method").value;
-    if (find("beside").value === method) find("beside").value = "";
-    for (const one of find("beside").options) one.disabled = one.value === method || Boolean(this.methods.get(one.value)?.why_not);
+    if (find("compare").value === method) find("compare").value = "";
+    for (const one of find("compare").options)
+      one.disabled = one.value === method || Boolean(this.methods.get(one.value)?.why_not);
   }
 
-  /** The slider reaches as far as is usual; it stretches for who types more. */
+  /** The slider covers common budgets; typing a larger one extends it. */
   setBudget(budget) {
-    find("budget").max = budget > MOST_USUAL ? MOST_BUDGET : MOST_USUAL;
+    find("budget").max = budget > SLIDER_MAX ? MAX_BUDGET : SLIDER_MAX;
     find("budget").value = budget;
     find("budget-number").value = budget;
   }
 
   addOption(text, focus = false) {
-    const input = el("input", { value: text, maxLength: 1000, dir: "auto", placeholder: "An answer to choose from" });
-    const gone = el("button", { type: "button", className: "link" }, "Remove");
-    const row = el("div", { className: "option" }, el("span", { className: "letter", "aria-hidden": "true" }), input, gone);
-    gone.addEventListener("click", () => {
+    const input = el("input", { value: text, maxLength: 1000, dir: "auto", placeholder: "Answer option" });
+    const remove = el("button", { type: "button", className: "link" }, "Remove");
+    const row = el(
+      "div",
+      { className: "option" },
+      el("span", { className: "letter", "aria-hidden": "true" }),
+      input,
+      remove,
+    );
+    remove.addEventListener("click", () => {
       const next = row.nextElementSibling ?? row.previousElementSibling;
       row.remove();
       this.letterOptions();
@@ -101,151 +115,174 @@ export class Knobs {
     [...find("options").children].forEach((row, k) => {
       const letter = String.fromCharCode(65 + k);
       row.querySelector(".letter").textContent = letter;
-      row.querySelector("input").setAttribute("aria-label", `Answer ${letter}`);
-      row.querySelector("button").setAttribute("aria-label", `Remove answer ${letter}`);
+      row.querySelector("input").setAttribute("aria-label", `Option ${letter}`);
+      row.querySelector("button").setAttribute("aria-label", `Remove option ${letter}`);
     });
-    find("add-option").disabled = find("options").children.length >= MOST_OPTIONS;
+    find("add-option").disabled = find("options").children.length >= MAX_OPTIONS;
   }
 
-  get shownMethods() {
-    return [...new Set([find("method").value, find("beside").value].filter(Boolean))];
+  get selectedMethods() {
+    return [...new Set([find("method").value, find("compare").value].filter(Boolean))];
   }
 
   get typedOptions() {
     return [...find("options").querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
   }
 
-  /** Take what stands in the fields as the question; false where there is none. Another question is a step for Back. */
+  /** Submit the typed question; false if it is empty. A new question is an entry in the browser's history. */
   submit() {
     const question = find("question").value.trim();
     if (!question) return false;
-    const other = Boolean(this.question) && question !== this.question;
+    const isNew = Boolean(this.question) && question !== this.question;
     this.question = question;
     this.options = this.typedOptions;
-    this.write(other);
+    this.write(isNew);
     return true;
   }
 
-  /** What is asked, as the API takes it. */
-  get asked() {
-    const methods = this.shownMethods;
-    const settings = Object.fromEntries(Object.entries(this.given).filter(([method]) => methods.includes(method)));
+  /** The body of an API request. */
+  get request() {
+    const methods = this.selectedMethods;
+    const settings = Object.fromEntries(
+      Object.entries(this.methodOptions).filter(([method]) => methods.includes(method)),
+    );
     return {
       question: this.question,
       options: this.options,
       budget: Number(find("budget").value),
       methods,
       text_mode: find("text-mode").value,
-      visual_demand: this.demand,
+      visual_demand: this.visualDemand,
       settings,
     };
   }
 
-  // ---- the address
+  // ---- address
 
   read() {
-    const held = new URLSearchParams(location.search);
+    const query = new URLSearchParams(location.search);
     this.search = location.search;
-    if (held.has("q")) find("question").value = held.get("q"); // else what was typed while the page loaded stays
+    if (query.has("q")) find("question").value = query.get("q"); // else keep what was typed while the page loaded
     find("options").replaceChildren();
-    for (const option of held.getAll("o").slice(0, MOST_OPTIONS)) this.addOption(option);
-    this.question = (held.get("q") ?? "").trim();
+    for (const option of query.getAll("o").slice(0, MAX_OPTIONS)) this.addOption(option);
+    this.question = (query.get("q") ?? "").trim();
     this.options = this.typedOptions;
-    find("order").value = held.get("by") === "time" ? "time" : "rank";
-    const budget = Number(held.get("n"));
-    this.setBudget(Number.isInteger(budget) && budget >= 1 && budget <= MOST_BUDGET ? budget : USUAL.budget);
-    const known = (name, usual) => (this.methods.get(name)?.available ? name : usual);
-    find("method").value = known(held.get("m"), USUAL.method);
-    find("beside").value = known(held.get("and"), "");
-    find("text-mode").value = Object.hasOwn(TEXT_MODES, held.get("t")) ? held.get("t") : USUAL.textMode;
-    const demand = held.get("d");
-    this.demand = demand && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
-    this.given = this.known(held.get("s"));
+    find("order").value = query.get("by") === "time" ? "time" : "rank";
+    const budget = Number(query.get("n"));
+    this.setBudget(Number.isInteger(budget) && budget >= 1 && budget <= MAX_BUDGET ? budget : DEFAULTS.budget);
+    const available = (name, fallback) => (this.methods.get(name)?.available ? name : fallback);
+    find("method").value = available(query.get("m"), DEFAULTS.method);
+    find("compare").value = available(query.get("and"), "");
+    find("text-mode").value = Object.hasOwn(TEXT_MODES, query.get("t")) ? query.get("t") : DEFAULTS.textMode;
+    const demand = query.get("d");
+    this.visualDemand = demand && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
+    this.methodOptions = this.validOptions(query.get("s"));
   }
 
-  /** Go to what the address says after Back or Forward; false where it says nothing new, as for a link inside the page. */
+  /** Read the address after Back or Forward; false if the query is the same, as for a link inside the page. */
   reread() {
     if (location.search === this.search) return false;
     find("question").value = "";
     this.read();
-    this.drawBeside();
+    this.updateCompare();
     this.drawSettings();
     return true;
   }
 
-  /** The options in an address that there are, of methods that there are. */
-  known(text) {
-    let told = {};
+  /** The valid method options in an address. */
+  validOptions(text) {
+    let parsed = {};
     try {
-      told = JSON.parse(text ?? "{}") ?? {};
+      parsed = JSON.parse(text ?? "{}") ?? {};
     } catch {
       return {};
     }
-    const kept = {};
-    for (const [name, own] of Object.entries(told)) {
+    const valid = {};
+    for (const [name, own] of Object.entries(parsed)) {
       const options = this.methods.get(name)?.options ?? {};
-      const fits = Object.entries(own ?? {}).filter(([key, value]) => Object.hasOwn(options, key) && (options[key] === null || typeof options[key] === typeof value));
-      if (fits.length) kept[name] = Object.fromEntries(fits);
+      const fits = Object.entries(own ?? {}).filter(
+        ([key, value]) =>
+          Object.hasOwn(options, key) && (options[key] === null || typeof options[key] === typeof value),
+      );
+      if (fits.length) valid[name] = Object.fromEntries(fits);
     }
-    return kept;
+    return valid;
   }
 
-  /** Put what is asked into the address; another question is a step that Back undoes. */
-  write(step = false) {
-    const { question, options, budget, visual_demand } = this.asked;
-    const held = new URLSearchParams();
-    if (question) held.set("q", question);
-    for (const option of options) held.append("o", option);
-    if (budget !== USUAL.budget) held.set("n", budget);
-    if (find("method").value !== USUAL.method) held.set("m", find("method").value);
-    if (find("beside").value) held.set("and", find("beside").value);
-    if (find("text-mode").value !== USUAL.textMode) held.set("t", find("text-mode").value);
-    if (visual_demand !== null) held.set("d", visual_demand);
-    if (Object.keys(this.given).length) held.set("s", JSON.stringify(this.given));
-    if (find("order").value === "time") held.set("by", "time");
-    const address = `${location.pathname}${held.size ? `?${held}` : ""}`;
-    if (step) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+  /** Write the settings to the address, as a new history entry if asked to. */
+  write(isStep = false) {
+    const { question, options, budget, visual_demand } = this.request;
+    const query = new URLSearchParams();
+    if (question) query.set("q", question);
+    for (const option of options) query.append("o", option);
+    if (budget !== DEFAULTS.budget) query.set("n", budget);
+    if (find("method").value !== DEFAULTS.method) query.set("m", find("method").value);
+    if (find("compare").value) query.set("and", find("compare").value);
+    if (find("text-mode").value !== DEFAULTS.textMode) query.set("t", find("text-mode").value);
+    if (visual_demand !== null) query.set("d", visual_demand);
+    if (Object.keys(this.methodOptions).length) query.set("s", JSON.stringify(this.methodOptions));
+    if (find("order").value === "time") query.set("by", "time");
+    const url = `${location.pathname}${query.size ? `?${query}` : ""}`;
+    if (isStep) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
     this.search = location.search;
   }
 
-  // ---- the methods' own options
+  // ---- method options
 
   drawSettings() {
-    const groups = this.shownMethods.map((name) => {
+    const groups = this.selectedMethods.map((name) => {
       const method = this.methods.get(name);
-      const rows = Object.entries(method.options).map(([key, usual]) => this.setting(name, key, usual));
+      const rows = Object.entries(method.options).map(([key, initial]) => this.optionField(name, key, initial));
       const about = `${method.summary}${method.paper ? ` (${method.paper})` : ""}`;
-      return el("div", { className: "group" }, el("h3", {}, name), el("p", { className: "fine" }, about), el("div", { className: "fields" }, rows));
+      return el(
+        "div",
+        { className: "group" },
+        el("h3", {}, name),
+        el("p", { className: "fine" }, about),
+        el("div", { className: "fields" }, rows),
+      );
     });
-    find("settings").replaceChildren(this.demandField(), ...groups);
+    find("settings").replaceChildren(this.visualDemandField(), ...groups);
   }
 
-  setting(method, key, usual) {
-    const value = this.given[method]?.[key] ?? usual;
-    const isNumber = typeof usual === "number";
-    const input = el("input", typeof usual === "boolean" ? { type: "checkbox", checked: value } : { type: isNumber ? "number" : "text", step: "any", value: value ?? "" });
+  optionField(method, key, initial) {
+    const value = this.methodOptions[method]?.[key] ?? initial;
+    const isNumber = typeof initial === "number";
+    const input = el(
+      "input",
+      typeof initial === "boolean"
+        ? { type: "checkbox", checked: value }
+        : { type: isNumber ? "number" : "text", step: "any", value: value ?? "" },
+    );
     input.addEventListener("change", () => {
-      const now = typeof usual === "boolean" ? input.checked : isNumber ? Number(input.value) : input.value;
-      const own = { ...this.given[method], [key]: now };
-      if (now === usual || (input.value === "" && typeof usual !== "boolean")) {
+      const now = typeof initial === "boolean" ? input.checked : isNumber ? Number(input.value) : input.value;
+      const own = { ...this.methodOptions[method], [key]: now };
+      if (now === initial || (input.value === "" && typeof initial !== "boolean")) {
         delete own[key];
-        if (typeof usual !== "boolean") input.value = usual ?? "";
+        if (typeof initial !== "boolean") input.value = initial ?? "";
       }
-      this.given = { ...this.given, [method]: own };
-      if (!Object.keys(own).length) delete this.given[method];
+      this.methodOptions = { ...this.methodOptions, [method]: own };
+      if (!Object.keys(own).length) delete this.methodOptions[method];
       this.changed();
     });
     return el("label", {}, el("span", {}, key.replaceAll("_", " ")), input);
   }
 
-  demandField() {
-    const input = el("input", { type: "number", min: 0, max: 1, step: "any", value: this.demand ?? "", placeholder: "by the question" });
+  visualDemandField() {
+    const input = el("input", {
+      type: "number",
+      min: 0,
+      max: 1,
+      step: "any",
+      value: this.visualDemand ?? "",
+      placeholder: "from the question",
+    });
     input.addEventListener("change", () => {
-      this.demand = input.value === "" ? null : Math.max(0, Math.min(1, Number(input.value)));
-      input.value = this.demand ?? "";
+      this.visualDemand = input.value === "" ? null : Math.max(0, Math.min(1, Number(input.value)));
+      input.value = this.visualDemand ?? "";
       this.changed();
     });
-    return el("div", { className: "fields" }, el("label", {}, el("span", {}, "words (0) or pictures (1)"), input));
+    return el("div", { className: "fields" }, el("label", {}, el("span", {}, "spoken (0) to visual (1)"), input));
   }
 }

@@ -1,45 +1,56 @@
-// What is known of a video's words, and how it gets others.
-import { el, find, isOpen, jobWords, say, send, sorted, wordsLine } from "./common.js";
+// A video's text and warnings, and uploading subtitles for it.
+import { el, find, isOpen, jobStatus, showMessage, splitFiles, textSummary, uploadFile } from "./common.js";
 
-/** onFiles(files) is called with what somebody chose. */
-export function drawWords({ words, ready, job, uploaded, beside, problem }, endings, onFiles) {
+/** Draw where the video's text comes from; onFiles(files) is called with subtitles the user chooses. */
+export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, problem }, endings, onFiles) {
+  const box = find("text-info");
   const parts = [];
-  if (ready && isOpen(job)) parts.push(el("span", {}, `${jobWords(job)} …`));
-  else if (ready && words.events) parts.push(el("span", {}, `${wordsLine(words)}.`));
-  else if (ready) parts.push(el("span", {}, "No words were found in this video: its pictures alone decide."));
+  if (ready && isOpen(job)) parts.push(el("span", {}, `${jobStatus(job)} …`));
+  else if (ready && words.events) parts.push(el("span", {}, `${textSummary(words)}.`));
+  else if (ready) parts.push(el("span", {}, "No subtitles or speech found; frames are selected by image alone."));
   else if (beside.length) parts.push(el("span", {}, "Subtitles: ", el("bdi", {}, beside[0]), "."));
-  if (uploaded) parts.push(" ", chooser(beside.length ? "Use other subtitles" : "Add subtitles", endings, onFiles));
-  else if (ready && !words.events) parts.push(" A subtitle file of the same name beside the video would be found.");
-  const held = find("words").contains(document.activeElement);
-  find("words").replaceChildren(el("p", { className: "fine" }, parts), ready && !words.events ? lookedFor(words.notes) : "");
-  find("words").hidden = Boolean(problem) || !parts.length;
-  if (held) find("words").querySelector("input, summary")?.focus();
+  if (uploaded) parts.push(" ", fileInput(beside.length ? "Replace subtitles" : "Add subtitles", endings, onFiles));
+  else if (ready && !words.events) parts.push(" To add subtitles, put a file of the same name beside the video.");
+  const hadFocus = box.contains(document.activeElement);
+  box.replaceChildren(
+    el("p", { className: "fine" }, parts),
+    ready ? noteList("Warnings", warnings) : "",
+    ready && !words.events ? noteList("Where text was searched for", words.notes) : "",
+  );
+  box.hidden = Boolean(problem) || !(parts.length || warnings.length);
+  if (hadFocus) box.querySelector("input, summary")?.focus();
 }
 
-function lookedFor(notes) {
+function noteList(title, notes) {
   if (!notes.length) return "";
-  return el("details", { className: "lists fine" }, el("summary", {}, "What was looked for"), el("ul", { className: "notes" }, notes.map((note) => el("li", {}, note))));
+  const items = notes.map((note) => el("li", {}, note));
+  return el("details", { className: "lists fine" }, el("summary", {}, title), el("ul", { className: "notes" }, items));
 }
 
-function chooser(words, endings, onFiles) {
-  const choose = (event) => {
+function fileInput(label, endings, onFiles) {
+  const onchange = (event) => {
     const files = [...event.target.files];
     event.target.value = ""; // so that the same file can be chosen again
     onFiles(files);
   };
-  return el("label", { className: "link file" }, el("input", { type: "file", accept: endings.join(), onchange: choose }), words);
+  return el(
+    "label",
+    { className: "link file" },
+    el("input", { type: "file", accept: endings.join(), onchange }),
+    label,
+  );
 }
 
-/** Send subtitles to an upload; what is wrong with one is said, and the others still go. */
+/** Upload subtitles for a video; the errors of some files do not stop the others. */
 export async function addSubtitles(id, files, endings) {
-  const { subtitles, videos } = sorted(files, endings);
-  const wrong = videos.map((file) => `${file.name} is no subtitle file; videos are added in the library.`);
+  const { subtitles, videos } = splitFiles(files, endings);
+  const errors = videos.map((file) => `${file.name} is not a subtitle file; videos are added in the library.`);
   for (const file of subtitles) {
     try {
-      await send(`/api/videos/${id}/subtitles`, file, () => {}).reply;
+      await uploadFile(`/api/videos/${id}/subtitles`, file, () => {}).reply;
     } catch (error) {
-      wrong.push(error.message);
+      errors.push(error.message);
     }
   }
-  say(find("words-failed"), wrong.join(" "));
+  showMessage(find("subtitles-error"), errors.join(" "));
 }

@@ -1,77 +1,109 @@
-// One video: its player, a question, and the frames that answer it, redrawn whenever a knob is turned.
+// The page of one video: player, question, and the selected frames, redrawn whenever a setting changes.
 import { askReader } from "./answer.js";
-import { drawLanes, markCard, rolePill } from "./cards.js";
-import { el, find, get, GONE, isOpen, jobBar, jobWords, post, request, say, watchJobs } from "./common.js";
+import { drawLanes, highlightCard, rolePill } from "./cards.js";
+import {
+  el,
+  find,
+  get,
+  isOpen,
+  jobProgress,
+  jobStatus,
+  post,
+  request,
+  showMessage,
+  UNREACHABLE,
+  watchJobs,
+} from "./common.js";
+import { download } from "./export.js";
 import { Player } from "./player.js";
+import { Settings } from "./settings.js";
 import { clock, drawTimeline, nearest } from "./shared.js";
-import { Knobs } from "./settings.js";
-import { take } from "./export.js";
-import { addSubtitles, drawWords } from "./subtitles.js";
+import { addSubtitles, drawTextInfo } from "./subtitles.js";
 
 const id = location.pathname.split("/").at(-1);
 let video = null;
-let knobs = null;
+let settings = null;
 let view = null;
-let shown = null; // what was asked for the view
-let stale = false; // the last question got no answer
+let shownRequest = null; // the request of the view
+let isStale = false; // the last request failed
 let timeline = null;
-let asking = null; // aborts the question under way
-let reading = null; // aborts the reader under way
+let viewRequest = null; // AbortController of the running view request
+let readerRequest = null; // AbortController of the running reader request
 let choices = null;
-let wanted = false; // a question waits for the video to be ready
+let isWaiting = false; // a question waits for the video to be ready
 let changedAt = 0;
 
-// ---- the player
+// ---- player
 
-const tell = (error) => say(find("failed"), error.message);
-const player = new Player((time_s) => timeline?.playing(time_s), tell);
-let picked = null; // the frame that was pressed last
+const showError = (error) => showMessage(find("error"), error.message);
+const player = new Player((time_s) => timeline?.playing(time_s), showError);
+let pickedFrame = null; // id of the frame clicked last
 
-function play(time_s, picture, frame) {
-  picked = frame ?? null;
-  timeline?.mark(picked);
-  markCard(find("lanes"), picked);
-  player.play(time_s, picture ?? imageNear(time_s).url);
+function play(time_s, imageUrl, frame) {
+  pickedFrame = frame ?? null;
+  timeline?.mark(pickedFrame);
+  highlightCard(find("lanes"), pickedFrame);
+  player.play(time_s, imageUrl ?? imageNear(time_s).url);
 }
 
-// ---- the state of the video
+// ---- state of the video
 
 function drawState() {
   const box = find("state");
-  const held = box.contains(document.activeElement);
+  const hadFocus = box.contains(document.activeElement);
   const job = video.job;
   if (video.problem) {
-    document.body.classList.add("alone");
+    document.body.classList.add("no-player");
     find("ask").hidden = true;
-    box.replaceChildren(el("h2", {}, "This video can't be used"), el("p", { className: "problem", role: "alert" }, video.problem), el("p", {}, el("a", { href: "/" }, "Back to the library")));
+    box.replaceChildren(
+      el("h2", {}, "This video can't be used"),
+      el("p", { className: "problem", role: "alert" }, video.problem),
+      el("p", {}, el("a", { href: "/" }, "Back to the library")),
+    );
   } else if (isOpen(job) && !video.ready) {
     const stop = () => {
-      wanted = false;
+      isWaiting = false;
       return request(`/api/jobs/${job.id}`, { method: "DELETE" });
     };
     const cancel = el("button", { type: "button", className: "link", onclick: () => act(stop) }, "Cancel");
-    const promise = wanted ? "The frames appear when this is done." : "Type your question meanwhile.";
-    box.replaceChildren(el("div", { className: "going", "data-job": job.id }, jobBar(job), el("p", {}, el("span", {}, jobWords(job)), " ", cancel), el("p", { className: "fine", role: "status" }, `This is done once for a video. ${promise}`)));
+    const hint = isWaiting ? "The frames appear when it is finished." : "You can type your question meanwhile.";
+    box.replaceChildren(
+      el(
+        "div",
+        { className: "job", "data-job": job.id },
+        jobProgress(job),
+        el("p", {}, el("span", {}, jobStatus(job)), " ", cancel),
+        el("p", { className: "fine", role: "status" }, `This is done once per video. ${hint}`),
+      ),
+    );
   } else if (job?.state === "failed") {
     box.replaceChildren(el("p", { className: "problem", role: "alert" }, job.error), indexButton("Try again"));
   } else if (!video.ready) {
-    const words = job?.state === "cancelled" ? "Go on indexing" : "Index this video";
-    box.replaceChildren(el("p", {}, "Before the first question every second of the video is looked at once. After that an answer takes a moment."), indexButton(words));
+    const label = job?.state === "cancelled" ? "Resume indexing" : "Index this video";
+    box.replaceChildren(
+      el("p", {}, "A video is indexed once, before its first question. After that, each question takes a moment."),
+      indexButton(label),
+    );
   }
   box.hidden = video.ready && job?.state !== "failed";
-  if (held) (box.querySelector("button") ?? find("question")).focus();
+  if (hadFocus) (box.querySelector("button") ?? find("question")).focus();
 }
 
-const indexButton = (words) => el("button", { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) }, words);
+const indexButton = (label) =>
+  el(
+    "button",
+    { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) },
+    label,
+  );
 
-async function takeSubtitles(files) {
+async function uploadSubtitles(files) {
   await addSubtitles(id, files, choices.subtitle_endings);
-  await refresh().catch(tell);
+  await refresh().catch(showError);
 }
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {
   event.preventDefault();
-  if (event.dataTransfer?.files.length) takeSubtitles([...event.dataTransfer.files]);
+  if (event.dataTransfer?.files.length) uploadSubtitles([...event.dataTransfer.files]);
 });
 
 async function act(work) {
@@ -79,7 +111,7 @@ async function act(work) {
     await work();
     await refresh();
   } catch (error) {
-    tell(error);
+    showError(error);
   }
 }
 
@@ -91,78 +123,78 @@ async function refresh() {
   find("facts").textContent = video.problem ? "" : `${clock(video.duration_s)} · ${video.width} × ${video.height}`;
   player.load(video);
   drawState();
-  drawWords(video, choices.subtitle_endings, takeSubtitles);
-  if (video.ready && knobs?.question && (wanted || (view && isOther(before, video)))) ask();
+  drawTextInfo(video, choices.subtitle_endings, uploadSubtitles);
+  if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
 }
 
-/** Whether what a video's frames are chosen from may have changed. */
-function isOther(before, now) {
+/** Whether a new selection may differ: the file or its text has changed. */
+function hasChanged(before, now) {
   const sources = ({ words }) => JSON.stringify(words?.sources);
   const isDone = now.job?.state === "done" && before.job?.state !== "done";
   return isDone || before.version !== now.version || sources(before) !== sources(now);
 }
 
-// ---- the question
+// ---- question
 
-/** Ask what the knobs say. `pressed`: somebody pressed the button, rather than turned a knob or opened a link. */
+/** Ask the submitted question. `pressed`: by the button, not by a changed setting or an opened link. */
 async function ask(pressed = false) {
-  const asked = knobs.asked;
+  const body = settings.request;
   if (!video.ready) {
-    // What was cancelled stays so until somebody wants it again.
-    wanted = pressed || video.job?.state !== "cancelled";
-    if (wanted && !isOpen(video.job)) await act(() => post(`/api/videos/${id}/index`));
+    // Cancelled indexing is only resumed by the button.
+    isWaiting = pressed || video.job?.state !== "cancelled";
+    if (isWaiting && !isOpen(video.job)) await act(() => post(`/api/videos/${id}/index`));
     else drawState();
     return;
   }
-  wanted = false;
-  asking?.abort();
-  reading?.abort();
-  asking = new AbortController();
-  document.body.classList.add("asking");
+  isWaiting = false;
+  viewRequest?.abort();
+  readerRequest?.abort();
+  viewRequest = new AbortController();
+  document.body.classList.add("selecting");
   const from = changedAt || performance.now();
   changedAt = 0;
-  const slow = setTimeout(() => say(find("looking"), "Looking …"), 300);
+  const slow = setTimeout(() => showMessage(find("status"), "Selecting frames …"), 300);
   try {
-    view = await post(`/api/videos/${id}/view`, asked, { signal: asking.signal });
-    shown = asked;
-    stale = false;
-    say(find("failed"), "");
+    view = await post(`/api/videos/${id}/view`, body, { signal: viewRequest.signal });
+    shownRequest = body;
+    isStale = false;
+    showMessage(find("error"), "");
     draw();
     performance.measure("redraw", { start: from, end: performance.now() });
   } catch (error) {
     if (error.name === "AbortError") return;
-    stale = true;
-    if (error.status === 409) await lookAgain();
-    else tell(error);
+    isStale = true;
+    if (error.status === 409) await indexAgain();
+    else showError(error);
   } finally {
     clearTimeout(slow);
-    say(find("looking"), "");
+    showMessage(find("status"), "");
   }
-  document.body.classList.remove("asking");
-  if (pressed && shown === asked) bringIntoSight();
+  document.body.classList.remove("selecting");
+  if (pressed && shownRequest === body) scrollToResult();
 }
 
-/** Where all is one column, what was found lies below the window: bring it up to the player, which stays in sight. */
-function bringIntoSight() {
+/** In the one-column layout, scroll the result up to the player, which stays visible. */
+function scrollToResult() {
   const { top } = find("timeline").getBoundingClientRect();
   if (top > 0.7 * innerHeight) scrollBy({ top: top - find("player").offsetHeight - 12 });
 }
 
-/** What was known no longer fits the video's file, or has gone from the library. */
-async function lookAgain() {
+/** Index again a file that was replaced or whose index was deleted. */
+async function indexAgain() {
   clear();
-  await refresh().catch(tell);
+  await refresh().catch(showError);
   if (video.problem || video.ready) return;
   await ask(true);
-  say(find("failed"), "The video's file has changed. It is being looked at again.");
+  showMessage(find("error"), "The video file has changed and is being indexed again.");
 }
 
-/** As before the first question. */
+/** Hide the result, as before the first question. */
 function clear() {
-  asking?.abort();
-  reading?.abort();
+  viewRequest?.abort();
+  readerRequest?.abort();
   view = null;
-  shown = null;
+  shownRequest = null;
   for (const part of ["result", "timeline", "hint"]) find(part).hidden = true;
 }
 
@@ -174,85 +206,112 @@ function draw() {
   find("timeline").hidden = false;
   find("hint").hidden = false;
   if (timeline) timeline.update(data);
-  else timeline = drawTimeline(find("timeline"), { ...data, onFrame: playFrame, onSeek: (time_s) => play(time_s), imageNear });
-  picked = null;
+  else
+    timeline = drawTimeline(find("timeline"), {
+      ...data,
+      onFrame: playFrame,
+      onSeek: (time_s) => play(time_s),
+      imageNear,
+    });
+  pickedFrame = null;
   timeline.mark(null);
-  player.tell();
+  player.reportPosition();
   find("result").hidden = false;
   find("answers").replaceChildren();
-  say(find("export-failed"), "");
-  if (view.events.length !== video.words?.events) refresh().catch(tell); // subtitles have come or changed
-  const chosen = view.lanes.map((lane) => lane.frames.length);
-  const many = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...chosen)}` : chosen[0];
+  showMessage(find("export-error"), "");
+  if (view.events.length !== video.words?.events) refresh().catch(showError); // subtitles were added or changed
+  const counts = view.lanes.map((lane) => lane.frames.length);
+  const count = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...counts)}` : counts[0];
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
   const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
-  find("summary").textContent = `${many} of ${view.curve.times_s.length.toLocaleString("en")} frames, chosen in ${time}.`;
+  find("summary").textContent =
+    `${count} of ${view.curve.times_s.length.toLocaleString("en")} frames, selected in ${time}.`;
   drawCards();
   drawLegend();
-  drawEncoder();
+  drawEncoderNotes();
   drawState();
 }
 
-/** What the encoder that needs no download can't do, before somebody wonders. */
-function drawEncoder() {
-  const weak = choices.encoder.startsWith("offline");
-  say(find("encoder"), weak && "These frames were found by the offline encoder, which needs no download. It is weak on people and actions; SigLIP, where it is installed, sees more.");
-  const foreign = /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(shown.question);
-  say(find("language"), weak && foreign && "The offline encoder reads English; a question in another language finds little. SigLIP 2 reads many languages.");
+/** Explain the limits of the offline encoder. */
+function drawEncoderNotes() {
+  const isOffline = choices.encoder.startsWith("offline");
+  showMessage(
+    find("encoder"),
+    isOffline &&
+      "Selected with the offline encoder, which needs no download but is weak on people and actions. SigLIP finds more, once it is installed.",
+  );
+  const isOtherScript = /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(shownRequest.question);
+  showMessage(
+    find("language"),
+    isOffline && isOtherScript && "The offline encoder only understands English. SigLIP 2 supports many languages.",
+  );
 }
 
 function drawCards() {
-  drawLanes(find("lanes"), view.lanes, { textMode: shown.text_mode, order: find("order").value, roles: choices.roles, onPlay: play });
-  markCard(find("lanes"), picked);
+  drawLanes(find("lanes"), view.lanes, {
+    textMode: shownRequest.text_mode,
+    order: find("order").value,
+    roles: choices.roles,
+    onPlay: play,
+  });
+  highlightCard(find("lanes"), pickedFrame);
 }
 find("order").addEventListener("change", () => {
-  knobs.write();
+  settings.write();
   drawCards();
 });
 
 function drawLegend() {
-  const there = new Set(view.lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
-  find("legend").replaceChildren(...Object.entries(choices.roles).filter(([role]) => there.has(role)).map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))));
+  const used = new Set(view.lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
+  find("legend").replaceChildren(
+    ...Object.entries(choices.roles)
+      .filter(([role]) => used.has(role))
+      .map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))),
+  );
 }
 
-/** The picture of the moment of the video nearest to a time that was looked at when it was indexed. */
+/** The image of the indexed frame nearest to a time. */
 function imageNear(time_s) {
   const times_s = view.curve.times_s;
   const near_s = times_s[nearest(times_s, time_s)] ?? time_s;
-  return { url: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`, width: video.width, height: video.height };
+  return {
+    url: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`,
+    width: video.width,
+    height: video.height,
+  };
 }
 
 function playFrame(frame) {
-  const found = view.lanes.flatMap((lane) => lane.frames).find((one) => one.id === frame);
-  play(found.time_s, found.picture, frame);
+  const { time_s, picture } = view.lanes.flatMap((lane) => lane.frames).find((one) => one.id === frame);
+  play(time_s, picture, frame);
 }
 
-let waiting = 0;
-function turned() {
+let changeTimer = 0;
+function onSettingChanged() {
   changedAt ||= performance.now();
-  clearTimeout(waiting);
-  if (view || wanted) waiting = setTimeout(ask, 60);
+  clearTimeout(changeTimer);
+  if (view || isWaiting) changeTimer = setTimeout(ask, 60);
 }
 
 find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  wanted = true;
-  if (knobs) submit(); // else as soon as the page has loaded
+  isWaiting = true;
+  if (settings) submit(); // else when the page has loaded
 });
 
 function submit() {
-  if (knobs.submit()) {
+  if (settings.submit()) {
     ask(true);
     return;
   }
-  wanted = false;
-  say(find("failed"), "Type a question first.");
+  isWaiting = false;
+  showMessage(find("error"), "Type a question first.");
   find("question").focus();
 }
 
 addEventListener("popstate", () => {
-  if (!knobs?.reread()) return;
-  if (knobs.question) ask();
+  if (!settings?.reread()) return;
+  if (settings.question) ask();
   else clear();
 });
 find("question").addEventListener("keydown", (event) => {
@@ -261,57 +320,58 @@ find("question").addEventListener("keydown", (event) => {
   find("ask").requestSubmit();
 });
 
-// ---- a reader, and the files to take away
+// ---- reader and downloads
 
 find("reader-form").addEventListener("submit", async (event) => {
   event.preventDefault();
-  reading?.abort();
-  reading = new AbortController();
-  await askReader(find("answers"), id, view, shown, find("reader").value, play, reading.signal);
+  readerRequest?.abort();
+  readerRequest = new AbortController();
+  await askReader(find("answers"), id, view, shownRequest, find("reader").value, play, readerRequest.signal);
 });
 
-for (const button of find("exports").querySelectorAll("button")) button.addEventListener("click", () => take(button, id, shown));
+for (const button of find("exports").querySelectorAll("button"))
+  button.addEventListener("click", () => download(button, id, shownRequest));
 
 // ---- start
 
-let states = "";
-function heard(jobs) {
+let lastState = "";
+function onJobs(jobs) {
   const job = jobs.find((one) => one.video === id) ?? null;
   if (!job) return;
-  if (job.id + job.state !== states) {
-    states = job.id + job.state;
-    refresh().catch(tell);
+  if (job.id + job.state !== lastState) {
+    lastState = job.id + job.state;
+    refresh().catch(showError);
     return;
   }
   video.job = job;
-  if (video.ready) drawWords(video, choices.subtitle_endings, takeSubtitles);
-  const going = document.querySelector(`[data-job="${job.id}"]`);
-  if (!going) return;
-  going.querySelector("progress").replaceWith(jobBar(job));
-  going.querySelector("p span").textContent = jobWords(job);
+  if (video.ready) drawTextInfo(video, choices.subtitle_endings, uploadSubtitles);
+  const row = document.querySelector(`[data-job="${job.id}"]`);
+  if (!row) return;
+  row.querySelector("progress").replaceWith(jobProgress(job));
+  row.querySelector("p span").textContent = jobStatus(job);
 }
 
-/** The server is there again, or the page is. What failed meanwhile is done once more. */
-function back() {
-  say(find("failed"), "");
-  refresh().catch(tell);
+/** The server responds again, or the page was restored: repeat what failed meanwhile. */
+function onBack() {
+  showMessage(find("error"), "");
+  refresh().catch(showError);
   player.retry();
-  if (stale) ask();
+  if (isStale) ask();
   else if (view) drawCards();
 }
 
 try {
   choices = await get("/api/choices");
   await refresh();
-  knobs = new Knobs(choices, turned);
-  watchJobs(heard, () => say(find("failed"), GONE), back);
-  if (wanted) submit();
-  else if (knobs.question) ask();
+  settings = new Settings(choices, onSettingChanged);
+  watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack);
+  if (isWaiting) submit();
+  else if (settings.question) ask();
   else if (!video.problem) find("question").focus({ preventScroll: true });
 } catch (error) {
-  if (!error.status || error.status >= 500) setTimeout(() => location.reload(), 5000); // it may be there again
-  document.body.classList.add("alone");
+  if (!error.status || error.status >= 500) setTimeout(() => location.reload(), 5000); // it may be restarting
+  document.body.classList.add("no-player");
   find("ask").hidden = true;
-  say(find("failed"), error.message);
-  find("failed").after(el("p", {}, el("a", { href: "/" }, "Back to the library")));
+  showMessage(find("error"), error.message);
+  find("error").after(el("p", {}, el("a", { href: "/" }, "Back to the library")));
 }

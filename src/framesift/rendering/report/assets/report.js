@@ -82,7 +82,9 @@ function show(id) {
   label.textContent = shown.role;
   addMarker(label, shown.role);
   showImage(id);
-  dialog.querySelector(":scope > .explanation").replaceChildren(...[...card.querySelector(".explanation").children].map((c) => c.cloneNode(true)));
+  dialog
+    .querySelector(":scope > .explanation")
+    .replaceChildren(...[...card.querySelector(".explanation").children].map((c) => c.cloneNode(true)));
   resetPlayButton();
   byId("play-status").textContent = "";
   byId("previous").disabled = position === 0;
@@ -120,7 +122,8 @@ dialog.addEventListener("keydown", (event) => {
 dialog.addEventListener("click", (event) => {
   if (event.target !== dialog) return;
   const box = dialog.getBoundingClientRect();
-  const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+  const inside =
+    event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
   if (!inside) dialog.close();
 });
 dialog.addEventListener("close", () => {

@@ -123,7 +123,11 @@ function drawEvents(plot, top) {
   const events = [...plot.data.events].sort((a, b) => a.start_s - b.start_s);
   const group = svgElement("g", { class: "tl-events" }, plot.svg);
   svgElement("path", { d: bars(plot, events, top, EVENTS_HEIGHT) }, group);
-  const tipOf = (event) => ({ title: span(event), text: event.text, highlight: { item: event, y: top, height: EVENTS_HEIGHT } });
+  const tipOf = (event) => ({
+    title: span(event),
+    text: event.text,
+    highlight: { item: event, y: top, height: EVENTS_HEIGHT },
+  });
   const bottom = top + EVENTS_HEIGHT;
   makeStepper(plot, group, "events", "Events, arrow keys to browse", events, middleOf, tipOf, top, bottom);
   return {
@@ -144,13 +148,27 @@ function drawSwaps(plot, lane, top, track, y) {
     const end = track - 3;
     svgElement("path", { class: "tl-arc", d: `M${from} ${track}Q${middle} ${peak} ${to} ${end}` }, group);
     const angle = round((Math.atan2(end - peak, to - middle) * 180) / Math.PI);
-    svgElement("path", { class: "tl-head", d: "M1 0L-7 -3.5L-7 3.5z", transform: `translate(${to} ${end}) rotate(${angle})` }, group);
+    svgElement(
+      "path",
+      { class: "tl-head", d: "M1 0L-7 -3.5L-7 3.5z", transform: `translate(${to} ${end}) rotate(${angle})` },
+      group,
+    );
     svgElement("circle", { class: "tl-out", cx: from, cy: y, r: 4.5 }, group);
   }
   const tipOf = (swap) => ({ title: `${clock(swap.out_s)} replaced by ${clock(swap.in_s)}`, text: swap.note });
   const middle = (swap) => (swap.out_s + swap.in_s) / 2;
-  makeStepper(plot, group, `swaps ${lane.key}`, `${lane.name}: swaps, arrow keys to browse`, lane.swaps, middle, tipOf, top, track);
-  return (time_s, x) => {
+  makeStepper(
+    plot,
+    group,
+    `swaps ${lane.key}`,
+    `${lane.name}: swaps, arrow keys to browse`,
+    lane.swaps,
+    middle,
+    tipOf,
+    top,
+    track,
+  );
+  return (_time_s, x) => {
     const distance = (swap) => Math.min(Math.abs(plot.x(swap.out_s) - x), Math.abs(plot.x(middle(swap)) - x));
     const swap = lane.swaps.reduce((best, other) => (distance(other) < distance(best) ? other : best));
     return distance(swap) <= HIT_RADIUS ? tipOf(swap) : null;
@@ -198,7 +216,8 @@ function drawLane(plot, lane, top) {
     svgElement("path", { d: bars(plot, omitted, y - 3, 6) }, segments);
     const label = `${lane.name}: omitted segments, arrow keys to browse`;
     makeStepper(plot, segments, `omitted ${lane.key}`, label, omitted, middleOf, tipOf, track, bottom);
-  } else svgElement("path", { d: `M${plot.x(0)} ${y - 0.5}H${plot.x(plot.data.duration_s)}v1H${plot.x(0)}z` }, segments);
+  } else
+    svgElement("path", { d: `M${plot.x(0)} ${y - 0.5}H${plot.x(plot.data.duration_s)}v1H${plot.x(0)}z` }, segments);
   const swapAt = lane.swaps.length ? drawSwaps(plot, lane, top, track, y) : () => null;
   drawMarkers(plot, lane, frames, yOf, crowded);
   const nearestFrame = (x, pointer_y) => {
@@ -219,7 +238,7 @@ function drawLane(plot, lane, top) {
       const segment = itemAt(plot, omitted, time_s);
       return segment && tipOf(segment);
     },
-    frameAt: (time_s, x, pointer_y) => (pointer_y < track ? null : nearestFrame(x, pointer_y)),
+    frameAt: (_time_s, x, pointer_y) => (pointer_y < track ? null : nearestFrame(x, pointer_y)),
   };
 }
 
@@ -243,4 +262,13 @@ function drawAxis(plot, top) {
   return { bottom: top + 24 };
 }
 
-Object.assign(globalThis.framesift, { bars, drawAxis, drawCurve, drawEvents, drawLane, frameTip, markerPath, svgElement });
+Object.assign(globalThis.framesift, {
+  bars,
+  drawAxis,
+  drawCurve,
+  drawEvents,
+  drawLane,
+  frameTip,
+  markerPath,
+  svgElement,
+});

@@ -135,7 +135,8 @@ function drawTimeline(element, data) {
       top = row.bottom + gap;
     };
     if (shown.curve.relevance.some(Number.isFinite)) add("Relevance to the question", (y) => drawCurve(plot, y), 12);
-    if (shown.events.length) add(`Events: subtitles, speech or text on screen (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
+    if (shown.events.length)
+      add(`Events: subtitles, speech or text on screen (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
     for (const lane of shown.lanes) add(lane.caption ?? lane.name, (y) => drawLane(plot, lane, y), 8);
     add("", (y) => drawAxis(plot, y + 4), 0);
     plot.guide = guide;
@@ -272,7 +273,7 @@ function drawTimeline(element, data) {
   // On the parent: in Chromium an SVG element that listens for focus becomes a tab stop.
   root.addEventListener("focusin", (event) => {
     const marker = event.target.closest(".tl-marker");
-    if (!marker || !marker.matches(":focus-visible")) return;
+    if (!marker?.matches(":focus-visible")) return;
     const frames = plot.data.lanes.flatMap((lane) => lane.frames);
     const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
     const box = marker.getBoundingClientRect();
