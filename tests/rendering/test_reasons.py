@@ -29,7 +29,7 @@ def test_ground_names_the_event_and_its_rank(selection):
     slot, reason = first_of(selection, "ground")
     rows = sorted(selection.trace["ground"]["events"], key=lambda row: -row["score"])
     place = [row["index"] for row in rows].index(slot.index)
-    assert slot.event.text in reason.why[0]
+    assert slot.event.text in reason.why[1]
     assert f"{place + 1}{'st' if place == 0 else 'nd'} of 4 for" in reason.why[0]
 
 

@@ -6,9 +6,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from framesift._utils.files import write_text
-from framesift._utils.text import clock, printable
+from framesift._utils.text import printable
 from framesift.batch.search import Hit
 from framesift.errors import FramesiftError
+from framesift.rendering.reasons import short_clock
 from framesift.rendering.templates import csp_hash, read_asset, render_template
 
 THUMBNAIL_SIDE = 240  # pixels of the shorter side
@@ -38,7 +39,7 @@ def _hit_values(hit: Hit) -> dict[str, Any]:
     return {
         "name": printable(hit.video if is_url else location.name),
         "folder": "" if is_url else printable(str(location.parent)),
-        "time": clock(hit.time_s),
+        "time": short_clock(hit.time_s),
         "image": "" if is_url else _thumbnail(hit),
         "event": "" if hit.event is None else printable(hit.event.text),
         "scores": ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if score is not None),

@@ -13,11 +13,12 @@ from PIL import Image
 
 from framesift._utils.files import atomic_folder, atomic_path
 from framesift._utils.json import dump_json
-from framesift._utils.text import clock, readable
+from framesift._utils.text import readable
 from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
 from framesift.rendering.contact_sheet import Card, sheet
 from framesift.rendering.export_formats import FORMATS, check_formats, file_name
+from framesift.rendering.reasons import short_clock
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
@@ -152,7 +153,7 @@ def _link(source: Path, target: Path) -> None:
 def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Image:
     question = exhibit.question
     cards = [
-        Card(thumbnail, clock(frame.slot.time_s), frame.slot.role, frame.slot.relevance, frame.text)
+        Card(thumbnail, short_clock(frame.slot.time_s), frame.slot.role, frame.slot.relevance, frame.text)
         for thumbnail, frame in zip(images.thumbnails, exhibit.frames, strict=True)
     ]
     return sheet(cards, title=exhibit.video.name if question is None else question.text)

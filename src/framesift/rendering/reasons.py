@@ -109,13 +109,12 @@ class _GcrExplainer(_Explainer):
 
     def _ground(self, slot: Slot) -> Reason:
         place, row = next((k, row) for k, row in enumerate(self.events, 1) if row["index"] == slot.index)
-        event = f"{_quote(row['text'])} ({_span(row)})"
         cues = f", because the question contains {', '.join(_quote(cue) for cue in self.cues)}" if self.cues else ""
         why = [
-            f"This event ranks {_ordinal(place)} of {len(self.events)} for the question: {event}.",
-            f"The event scores {row['score']:.2f}: relevance of its text {row['text_relevance']:.3f}, of its frames "
-            f"{row['visual_relevance']:.3f}, each normalised over all events and weighted {1 - self.demand:.1f} to "
-            f"{self.demand:.1f}{cues}.",
+            f"Its event ({_span(row)}) ranks {_ordinal(place)} of {len(self.events)} for the question.",
+            f"The event {_quote(row['text'])} scores {row['score']:.2f}: relevance of its text "
+            f"{row['text_relevance']:.3f}, of its frames {row['visual_relevance']:.3f}, each normalised over all "
+            f"events and weighted {1 - self.demand:.1f} to {self.demand:.1f}{cues}.",
         ]
         others = [k for k in self._during(row) if k != slot.index and k not in self.selected]
         if not others:

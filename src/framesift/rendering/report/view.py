@@ -8,7 +8,6 @@ from typing import Any
 
 from framesift._utils.text import clock, readable
 from framesift._utils.version import __version__
-from framesift.rendering.reasons import short_clock
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import ReportImages
 from framesift.types import Basis
@@ -135,7 +134,7 @@ def _swaps(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     rows = []
     for swap in exhibit.selection.trace.get("refine", {}).get("swaps", ()):
         out_s, in_s = float(basis.times_s[swap["out"]]), float(basis.times_s[swap["in"]])
-        note = f"{short_clock(in_s)} replaced {short_clock(out_s)}: evidence value {swap['margin']:.2f} higher."
+        note = f"Evidence value {swap['margin']:.2f} higher than that of the replaced frame."
         rows.append({"out_s": out_s, "in_s": in_s, "margin": swap["margin"], "note": note})
     return rows
 
@@ -165,7 +164,7 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
         selection = exhibit.selection
         rows.append(["method", f"{selection.method}, budget {selection.budget}"])
         prefix = "" if len(exhibits) == 1 else f"{selection.method}: "
-        rows += [[prefix + name, str(value)] for name, value in selection.trace.get("options", {}).items()]
+        rows += [[prefix + name, str(value) or "none"] for name, value in selection.trace.get("options", {}).items()]
     rows.append(["framesift", __version__])
     rows += [[name, installed] for name in _PACKAGES if (installed := _version(name))]
     rows.append(["Python", platform.python_version()])
