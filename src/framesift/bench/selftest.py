@@ -1,4 +1,4 @@
-"""The whole river on planted evidence: does each stage find what it is there for? As measured, whatever it shows."""
+"""The self-test: run the pipeline on the synthetic benchmark and check what each stage contributes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,25 +17,25 @@ from framesift.bench.provenance import describe
 from framesift.bench.report import write_report
 from framesift.bench.runner import run_benchmark
 from framesift.bench.statistics import difference_interval, share_interval
-from framesift.bench.synthetic import KINDS, SECONDS, VIDEOS, make_planted
+from framesift.bench.synthetic import KINDS, OCCLUDED, SECONDS, SPOKEN, VIDEOS, VISUAL, make_synthetic
 from framesift.bench.tables import ResultTable, TableCell, bold_best, word
 from framesift.errors import FramesiftError
 
 BUDGETS = (8, 16)
 OTHERS = ("uniform", "topk", "mmr")
-CASE_OF = {"ground": "told", "cover": "seen", "refine": "hidden"}  # the questions made for each stage
-VARIANTS = ("gcr", *(f"gcr without={stage}" for stage in CASE_OF), *OTHERS)
-FOUND = (
-    "Questions with a frame inside their planted evidence, in percent; in brackets 95 % intervals clustered by video. "
-    "told: only spoken; seen: shown for four seconds; hidden: hurried and out of focus, while "
-    "the same is shown sharp and at length elsewhere."
+KIND_OF_STAGE = {"ground": SPOKEN, "cover": VISUAL, "refine": OCCLUDED}  # the questions designed for each stage
+VARIANTS = ("gcr", *(f"gcr without={stage}" for stage in KIND_OF_STAGE), *OTHERS)
+NOTE = (
+    "Questions of the synthetic benchmark with a frame inside their evidence, in percent; in brackets 95 % intervals "
+    "clustered by video. spoken: only in the subtitles; visual: shown for four seconds; occluded: blurred and moving "
+    "fast, while the same subject is shown sharp and for longer elsewhere."
 )
-Hits = Mapping[tuple[str, int], Mapping[str, bool]]  # by variant and budget: question → found
+Hits = Mapping[tuple[str, int], Mapping[str, bool]]  # variant and budget → question id → whether it is found
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The tables, and what was claimed against what was measured."""
+    """The tables, and each claim with its measurement."""
 
     tables: tuple[ResultTable, ...]
     verdicts: tuple[dict[str, Any], ...]
@@ -56,38 +56,46 @@ def run_selftest(
     command: str = "framesift bench selftest",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Outcome:
-    """Make the data set, choose, ask the similarity reader, and hold the evidence found against what is claimed."""
+    """Generate the data set, run the methods and the similarity reader, and check the claims."""
     started = time.perf_counter()
-    tell = progress or (lambda *_: None)
-    path = make_planted(
-        folder / "data", videos=videos, seconds=seconds, progress=lambda _, k, n: tell(0, 1, f"making video {k} of {n}")
+    report = progress or (lambda *_: None)
+    path = make_synthetic(
+        folder / "data",
+        videos=videos,
+        seconds=seconds,
+        progress=lambda _, k, n: report(0, 1, f"making video {k} of {n}"),
     )
     dataset = load_dataset(str(path))
-    settings = {"methods": ["gcr", *OTHERS], "ablate": list(CASE_OF), "budgets": list(budgets), "encoder": encoder}
+    settings = {
+        "methods": ["gcr", *OTHERS],
+        "ablate": list(KIND_OF_STAGE),
+        "budgets": list(budgets),
+        "encoder": encoder,
+    }
     plan = make_plan({**settings, "readers": ["similarity"]})
     run_benchmark(dataset, plan, folder / "results", store=folder / "indexes", command=command, progress=progress)
     results = read_results(folder / "results")
     failed = next((row.error for row in results.rows if row.error), "")
     if failed:
-        raise FramesiftError(f"the selftest could not choose or answer: {failed}")
+        raise FramesiftError(f"the self-test failed: {failed}")
     notes = describe(results.rows, results.runs.values())
-    hits = found_by(results.rows, dataset)
+    hits = evidence_hits(results.rows, dataset)
     write_report(results, folder / "report", datasets=[dataset], with_plots=False)
-    tables = (found_table(hits, dataset, notes), _accuracy_table(results, notes))
+    tables = (hits_table(hits, dataset, notes), _accuracy_table(results, notes))
     return Outcome(tables, tuple(verdicts(hits, dataset)), time.perf_counter() - started)
 
 
-def found_by(rows: Sequence[Result], dataset: Dataset) -> Hits:
-    """Whether each variant's frames hold each question's evidence: one inside the planted stretch."""
+def evidence_hits(rows: Sequence[Result], dataset: Dataset) -> Hits:
+    """Whether each variant has a frame inside each question's evidence."""
     items = {item.id: item for item in dataset.items}
-    found: dict[tuple[str, int], dict[str, bool]] = {}
+    hits: dict[tuple[str, int], dict[str, bool]] = {}
     for row in rows:
         score = score_times(items[row.item_id], row.times_s)
-        found.setdefault((row.variant, row.budget), {})[row.item_id] = bool(score and score.scenes_hit)
-    return found
+        hits.setdefault((row.variant, row.budget), {})[row.item_id] = bool(score and score.scenes_hit)
+    return hits
 
 
-def found_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> ResultTable:
+def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> ResultTable:
     kinds = [kind for kind in KINDS if kind in dataset.groups]
     lines: list[list[TableCell]] = []
     rules = []
@@ -96,41 +104,43 @@ def found_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Resu
         for variant in VARIANTS:
             cells = [word(variant), TableCell.count(budget)]
             for kind in (*kinds, OVERALL):
-                chosen = [item for item in dataset.items if kind in (item.group, OVERALL)]
-                found = [hits[variant, budget][item.id] for item in chosen]
-                cells.append(TableCell.percent(share_interval(found, [item.video_id for item in chosen])))
+                items = [item for item in dataset.items if kind in (item.group, OVERALL)]
+                found = [hits[variant, budget][item.id] for item in items]
+                cells.append(TableCell.percent(share_interval(found, [item.video_id for item in items])))
             block.append([*cells, TableCell.count(len(dataset))])
         rules.append(len(lines))
         lines += bold_best(block, range(2, 3 + len(kinds)))
     columns = ("Method", "Frames", *kinds, OVERALL, "n")
     rows = tuple(tuple(line) for line in lines)
-    return ResultTable("found", "Planted evidence found (%)", columns, rows, (), (FOUND, *notes), frozenset(rules))
+    return ResultTable(
+        "found", "Evidence of the synthetic benchmark found (%)", columns, rows, (), (NOTE, *notes), frozenset(rules)
+    )
 
 
 def verdicts(hits: Hits, dataset: Dataset) -> list[dict[str, Any]]:
-    """Each claim with the paired difference over all budgets and its 95 % interval; it holds when gcr found more."""
-    told = [_verdict(f"gcr finds more than {other}", hits, dataset, other, KINDS) for other in OTHERS]
-    for stage, kind in CASE_OF.items():
-        claim = f"without {stage.capitalize()} less is found of what is {kind}"
-        told.append(_verdict(claim, hits, dataset, f"gcr without={stage}", (kind,)))
-    return told
+    """Check each claim: the paired difference over all budgets with its 95 % interval; it holds if gcr finds more."""
+    checked = [_verdict(f"gcr finds more than {other}", hits, dataset, other, KINDS) for other in OTHERS]
+    for stage, kind in KIND_OF_STAGE.items():
+        claim = f"without {stage.capitalize()} less {kind} evidence is found"
+        checked.append(_verdict(claim, hits, dataset, f"gcr without={stage}", (kind,)))
+    return checked
 
 
 def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequence[str]) -> dict[str, Any]:
-    asked = [item for item in dataset.items if item.group in kinds]
+    items = [item for item in dataset.items if item.group in kinds]
     pairs = [
         (hits["gcr", budget][item.id], hits[other, budget][item.id], item.video_id)
         for budget in sorted({budget for _, budget in hits})
-        for item in asked
+        for item in items
     ]
     ours, theirs = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
     interval = difference_interval([int(a) - int(b) for a, b, _ in pairs], [video for *_, video in pairs])
     value, low, high = (100 * min(max(part, -1.0), 1.0) for part in interval)
-    measured = f"{ours} against {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)})"
+    measured = f"{ours} versus {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)})"
     return {"claim": claim, "measured": measured, "holds": ours > theirs, "difference": value, "low": low, "high": high}
 
 
 def _accuracy_table(results: Results, notes: Sequence[str]) -> ResultTable:
-    weak = "The similarity reader compares words with pictures and understands neither: read nothing into its answers."
+    weak = "The similarity reader only compares cosines of text and frames: its accuracy says little."
     table = main_table(results.rows, (weak, *notes))
-    return replace(table, name="answers", title="Right answers of the similarity reader (%)")
+    return replace(table, name="answers", title="Accuracy of the similarity reader (%)")

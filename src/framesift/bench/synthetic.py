@@ -1,12 +1,12 @@
-"""A small data set made on the spot, with evidence planted at known times. The selftest runs on it.
+"""The synthetic benchmark of the self-test: generated videos with evidence at known times.
 
-Every video shows photographs that come with scikit-image under a slowly moving camera, while somebody talks every few
-seconds about something else. Three questions are put to each:
+Every video shows photographs of scikit-image under a slowly moving camera, with unrelated speech every few seconds.
+Each has three questions, one for each stage of GCR:
 
-- told: one spoken line holds the answer, and the picture then has nothing to do with it. Ground's case.
-- seen: a photograph that the question names stands for a few seconds while nobody speaks. Cover's case.
-- hidden: the video opens or ends with a few hurried seconds, out of focus, of the question's subject, which elsewhere
-  stands sharp and at length: there are the peaks of relevance, and what looks like them is passed over. Refine's case.
+- spoken: one subtitle line has the answer, over unrelated frames (Ground).
+- visual: a photograph named by the question is shown for a few seconds without speech (Cover).
+- occluded: the video begins or ends with a few seconds of the question's subject, blurred and moving fast. Elsewhere
+  the subject is shown sharp and for longer; relevance peaks there and similar frames are skipped (Refine).
 """
 
 import json
@@ -25,21 +25,22 @@ from framesift.video.sample_video import camera, photographs
 VERSION = 4
 VIDEOS, SECONDS = 8, 240
 WIDTH, HEIGHT, FPS = 320, 180, 2
-SEEN_S, HIDDEN_S, FLASH_S, PEAK_S = 4, (6, 7, 8, 9, 10), 2, 12
-TALK_EVERY_S, TALK_S = 11, 4
-SLOW, NEAR, HURRIED = "slow", "near", "hurried"
-# The part of the photograph's width that a shot shows; a near one draws back slowly.
-NEAR_PART, HURRIED_PART = (0.35, 0.6), 0.6
+VISUAL_S, OCCLUDED_S, FLASH_S, PEAK_S = 4, (6, 7, 8, 9, 10), 2, 12
+SPEECH_PERIOD_S, SPEECH_S = 11, 4
+SLOW, CLOSE, BLURRED = "slow", "close", "blurred"
+# Share of the photograph's width in a shot; a close one zooms out slowly.
+CLOSE_SHARE, BLURRED_SHARE = (0.35, 0.6), 0.6
 BLUR = 3  # pixels
 NAME = "selftest"
-KINDS = ("told", "seen", "hidden")
+SPOKEN, VISUAL, OCCLUDED = "spoken", "visual", "occluded"
+KINDS = (SPOKEN, VISUAL, OCCLUDED)
 
 BACKGROUNDS = (
     *("brick.png", "gravel.png", "hubble_deep_field.jpg", "moon.png", "retina.jpg", "text.png", "ihc.png", "cell.png"),
     *("color.png", "logo.png", "clock_motion.png", "page.png", "astronaut.png"),
 )
 FLASH = "grass.png"
-# Photograph, what it shows, and two things it does not.
+# Photograph, its subject, and two distractors.
 SUBJECTS = (
     ("chelsea.png", "a cat", "a dog", "a rabbit"),
     ("coffee.png", "a cup of coffee", "a glass of wine", "a bowl of soup"),
@@ -48,7 +49,7 @@ SUBJECTS = (
     ("camera.png", "a man with a camera", "a woman with a violin", "a child with a kite"),
     ("coins.png", "old coins", "glass marbles", "rusty keys"),
 )
-# Question, the line that answers it, the answer, and two others.
+# Question, the line that answers it, the answer, and two distractors.
 STORIES = (
     (
         "According to the speaker, why was the concert put off?",
@@ -107,7 +108,7 @@ STORIES = (
         "an apprentice",
     ),
 )
-SMALL_TALK = (
+UNRELATED_LINES = (
     *("Let us go on for a while.", "It took longer than anyone thought.", "Nobody was in a hurry that day."),
     *("We will come back to this later.", "There is more to it than that.", "I still think of it now and then."),
     *("He never told me his name.", "You get used to the noise.", "The radio was on in the next room."),
@@ -121,7 +122,7 @@ SMALL_TALK = (
 
 @dataclass(frozen=True)
 class Shot:
-    """A photograph on screen from `start_s` on: under a slow camera, from near by, or hurried and out of focus."""
+    """A photograph shown from `start_s` on: with a slow camera, as a close-up, or blurred and moving fast."""
 
     photograph: str
     start_s: int
@@ -131,21 +132,21 @@ class Shot:
 
 @dataclass(frozen=True)
 class Script:
-    """A video before it is made: shots, lines (start, end, words), and the questions' rows but for the video's name."""
+    """The plan of a video: shots, lines (start, end, text), and the questions' rows without the video's name."""
 
     shots: tuple[Shot, ...]
     lines: tuple[tuple[float, float, str], ...]
     questions: tuple[dict[str, object], ...]
 
 
-def make_planted(
+def make_synthetic(
     folder: Path,
     *,
     videos: int = VIDEOS,
     seconds: int = SECONDS,
     progress: Callable[[Path, int, int], None] | None = None,
 ) -> Path:
-    """The data set's JSONL, made in `folder` where it is not there yet. The same on any machine but for the encoder."""
+    """Generate the data set in `folder` if missing; its JSONL file. Only the video encoder may differ by machine."""
     path = folder / f"{NAME}.jsonl"
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
@@ -154,7 +155,7 @@ def make_planted(
         video = folder / f"{number + 1}-{VERSION}-{seconds}.mp4"
         if not video.exists():
             with atomic_path(video) as temporary:
-                _film(temporary, script, number)
+                _encode_video(temporary, script, number)
         if progress is not None:
             progress(path, number + 1, videos)
         subtitles = [{"start_s": a, "end_s": b, "text": text} for a, b, text in script.lines]
@@ -164,57 +165,56 @@ def make_planted(
 
 
 def write_script(number: int, seconds: int = SECONDS) -> Script:
-    """Where everything stands in a video, by its number alone."""
-    rng = random.Random(f"{NAME} {VERSION} {number}")  # noqa: S311 (repeatable, no secret)
-    seen, hidden = rng.sample(SUBJECTS, 2)
-    special = [(seen[0], SEEN_S, SLOW), (hidden[0], PEAK_S, NEAR), (hidden[0], PEAK_S, NEAR)]
-    rng.shuffle(special)
-    hurried = [(hidden[0], rng.choice(HIDDEN_S), HURRIED), (FLASH, FLASH_S, SLOW)]
+    """Plan a video; the result depends only on its number and length."""
+    rng = random.Random(f"{NAME} {VERSION} {number}")  # noqa: S311 (repeatable, not a secret)
+    visual, occluded = rng.sample(SUBJECTS, 2)
+    subjects = [(visual[0], VISUAL_S, SLOW), (occluded[0], PEAK_S, CLOSE), (occluded[0], PEAK_S, CLOSE)]
+    rng.shuffle(subjects)
+    blurred = [(occluded[0], rng.choice(OCCLUDED_S), BLURRED), (FLASH, FLASH_S, SLOW)]
     backgrounds = rng.sample(BACKGROUNDS, len(BACKGROUNDS))
-    lengths = _parts(seconds - sum(shot[1] for shot in (*special, *hurried)), len(backgrounds), rng)
-    places = sorted(rng.sample(range(1, len(backgrounds)), len(special)))
+    lengths = _parts(seconds - sum(shot[1] for shot in (*subjects, *blurred)), len(backgrounds), rng)
+    positions = sorted(rng.sample(range(1, len(backgrounds)), len(subjects)))
     order = []
     for k, (background, length) in enumerate(zip(backgrounds, lengths, strict=True)):
-        if k in places:
-            order.append(special[places.index(k)])
+        if k in positions:
+            order.append(subjects[positions.index(k)])
         order.append((background, length, SLOW))
-    shots, at = [], 0
-    for photograph, length, style in [*hurried, *order] if number % 2 else [*order, *reversed(hurried)]:
-        shots.append(Shot(photograph, at, length, style))
-        at += length
-    seen_shot = next(shot for shot in shots if shot.photograph == seen[0])
-    hidden_shot = next(shot for shot in shots if shot.style == HURRIED)
+    shots, start_s = [], 0
+    for photograph, length, style in [*blurred, *order] if number % 2 else [*order, *reversed(blurred)]:
+        shots.append(Shot(photograph, start_s, length, style))
+        start_s += length
+    visual_shot = next(shot for shot in shots if shot.photograph == visual[0])
+    occluded_shot = next(shot for shot in shots if shot.style == BLURRED)
     story = STORIES[number % len(STORIES)]
-    lines, told = _talk(shots, seen_shot, hidden_shot, story[1], rng)
+    lines, answer_span = _speech(shots, visual_shot, occluded_shot, story[1], rng)
+    blurred_question = "Which of these is shown out of focus, in a hurry?"
     questions = (
-        _row(number, "told", story[0], story[2:], told, rng),
-        _row(number, "seen", "Which of these is seen for a moment?", seen[1:], _span(seen_shot), rng),
-        _row(
-            number, "hidden", "Which of these is shown out of focus, in a hurry?", hidden[1:], _span(hidden_shot), rng
-        ),
+        _row(number, SPOKEN, story[0], story[2:], answer_span, rng),
+        _row(number, VISUAL, "Which of these is seen for a moment?", visual[1:], _span(visual_shot), rng),
+        _row(number, OCCLUDED, blurred_question, occluded[1:], _span(occluded_shot), rng),
     )
     return Script(tuple(shots), tuple(lines), questions)
 
 
-def _talk(
-    shots: list[Shot], seen: Shot, hidden: Shot, line: str, rng: random.Random
+def _speech(
+    shots: list[Shot], visual: Shot, occluded: Shot, line: str, rng: random.Random
 ) -> tuple[list[tuple[float, float, str]], tuple[float, float]]:
-    """What is said and when, none of it over the planted pictures, and the span of the line that answers."""
+    """The lines, none of them over the two evidence shots, and the span of the line that answers."""
     end = shots[-1].start_s + shots[-1].seconds
     starts = []
-    for start in range(3, end - TALK_S, TALK_EVERY_S):
-        at = start + rng.random() * (TALK_EVERY_S - TALK_S - 1)
-        if all(at > shot.start_s + shot.seconds or at + TALK_S < shot.start_s for shot in (seen, hidden)):
+    for start in range(3, end - SPEECH_S, SPEECH_PERIOD_S):
+        at = start + rng.random() * (SPEECH_PERIOD_S - SPEECH_S - 1)
+        if all(at > shot.start_s + shot.seconds or at + SPEECH_S < shot.start_s for shot in (visual, occluded)):
             starts.append(round(at, 2))
-    subjects = {seen.photograph, hidden.photograph}
+    evidence = {visual.photograph, occluded.photograph}
 
-    def over(start: float) -> str:
+    def photograph_at(start: float) -> str:
         return next(s.photograph for s in reversed(shots) if s.start_s <= start)
 
-    told = rng.choice([at for at in starts if not {over(at), over(at + TALK_S)} & subjects])
-    words = rng.sample(SMALL_TALK, min(len(starts), len(SMALL_TALK)))
-    lines = [(at, at + TALK_S, line if at == told else words[k % len(words)]) for k, at in enumerate(starts)]
-    return lines, (told, told + TALK_S)
+    answer_s = rng.choice([at for at in starts if not {photograph_at(at), photograph_at(at + SPEECH_S)} & evidence])
+    others = rng.sample(UNRELATED_LINES, min(len(starts), len(UNRELATED_LINES)))
+    lines = [(at, at + SPEECH_S, line if at == answer_s else others[k % len(others)]) for k, at in enumerate(starts)]
+    return lines, (answer_s, answer_s + SPEECH_S)
 
 
 def _row(
@@ -225,7 +225,7 @@ def _row(
     span: tuple[float, float],
     rng: random.Random,
 ) -> dict[str, object]:
-    """options: the right one first; they are shuffled here."""
+    """A question's row. options: the right one first; they are shuffled here."""
     shuffled = rng.sample(options, len(options))
     return {
         "id": f"{number + 1}-{kind}",
@@ -239,7 +239,7 @@ def _row(
 
 
 def _span(shot: Shot) -> tuple[float, float]:
-    """The seconds in which every frame shows the shot: its last one begins before the next shot does."""
+    """The seconds in which every frame is of this shot."""
     return float(shot.start_s), shot.start_s + shot.seconds - 1 / FPS
 
 
@@ -250,7 +250,7 @@ def _parts(whole: int, count: int, rng: random.Random) -> list[int]:
     return [b - a for a, b in zip([0, *ends], ends, strict=False)]
 
 
-def _film(path: Path, script: Script, number: int) -> None:
+def _encode_video(path: Path, script: Script, number: int) -> None:
     import av
 
     folder = photographs()
@@ -258,19 +258,20 @@ def _film(path: Path, script: Script, number: int) -> None:
         stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast", "crf": "28", "g": "20"})
         stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         stream.codec_context.time_base = Fraction(1, FPS)
-        for place, shot in enumerate(script.shots):
+        for index, shot in enumerate(script.shots):
             with Image.open(folder / shot.photograph) as opened:
                 photograph = opened.convert("RGB")
-            rng = random.Random(f"{number} {place}")  # noqa: S311 (repeatable, no secret)
+            rng = random.Random(f"{number} {index}")  # noqa: S311 (repeatable, not a secret)
             for box in _boxes(photograph.size, shot, rng):
-                picture = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
-                if shot.style == HURRIED:
-                    picture = picture.filter(ImageFilter.GaussianBlur(BLUR))
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")))
+                frame = photograph.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box)
+                if shot.style == BLURRED:
+                    frame = frame.filter(ImageFilter.GaussianBlur(BLUR))
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.asarray(frame), format="rgb24")))
         container.mux(stream.encode(None))
 
 
 def _boxes(size: tuple[int, int], shot: Shot, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
+    """The crop of the photograph (left, top, right, bottom) for each frame."""
     if shot.style == SLOW:
         yield from camera(size, shot.seconds * FPS, rng)
         return
@@ -278,12 +279,12 @@ def _boxes(size: tuple[int, int], shot: Shot, rng: random.Random) -> Iterator[tu
     whole = min(width, height * WIDTH / HEIGHT)
     x, y = rng.random(), rng.random()
     for k in range(shot.seconds * FPS):
-        if shot.style == HURRIED and k % FPS == 0:
+        if shot.style == BLURRED and k % FPS == 0:
             x, y = rng.random(), rng.random()
         w = whole * (
-            HURRIED_PART
-            if shot.style == HURRIED
-            else NEAR_PART[0] + (NEAR_PART[1] - NEAR_PART[0]) * k / shot.seconds / FPS
+            BLURRED_SHARE
+            if shot.style == BLURRED
+            else CLOSE_SHARE[0] + (CLOSE_SHARE[1] - CLOSE_SHARE[0]) * k / shot.seconds / FPS
         )
         h = w * HEIGHT / WIDTH
         left, top = x * (width - w), y * (height - h)

@@ -1,4 +1,4 @@
-"""The benchmarks: run data sets, make tables of results, score anyone's frames, and try all on planted evidence."""
+"""The benchmarks: run data sets, make tables of results, score frame lists, and run the self-test."""
 
 import argparse
 import shlex
@@ -75,7 +75,7 @@ def add_commands(add: AddCommand) -> None:
     )
     evidence.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
     _add_data(evidence)
-    selftest = part("selftest", _selftest, "run everything on a small data set with planted evidence, made on the spot")
+    selftest = part("selftest", _selftest, "run everything on a small synthetic benchmark")
     selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
 
 
