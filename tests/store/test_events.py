@@ -1,4 +1,4 @@
-"""Finding a video's timestamped text: the order of places, what is said of each, and what is kept."""
+"""Finding a video's timestamped text: the order of the sources, the notes, and what is stored."""
 
 import shutil
 
@@ -24,59 +24,59 @@ def silent(tmp_path_factory):
 
 @pytest.fixture
 def video(silent, tmp_path):
-    return shutil.copy(silent, tmp_path / "film.mp4")
+    return shutil.copy(silent, tmp_path / "video.mp4")
 
 
-def test_named_file_comes_before_all_others(video, tmp_path):
-    (tmp_path / "film.srt").write_text(srt("beside"))
+def test_named_file_takes_precedence(video, tmp_path):
+    (tmp_path / "video.srt").write_text(srt("beside"))
     (tmp_path / "other.srt").write_text(srt("named"))
     found = search_events(video, subtitles=tmp_path / "other.srt", store=tmp_path / "store")
     assert [event.text for event in found.events] == ["named"]
     assert found.sources[0].name.endswith("other.srt")
 
 
-def test_sidecar_is_found_by_the_videos_name(video, tmp_path):
-    (tmp_path / "film.en.srt").write_text(srt("hello", "there"))
+def test_sidecar_is_found_by_its_name(video, tmp_path):
+    (tmp_path / "video.en.srt").write_text(srt("hello", "there"))
     assert [event.text for event in fs.find_events(video, store=tmp_path / "store")] == ["hello", "there"]
 
 
-def test_named_file_that_is_bad_is_an_error(video, tmp_path):
+def test_unreadable_named_file_raises(video, tmp_path):
     (tmp_path / "bad.srt").write_text("nothing of the kind")
     with pytest.raises(fs.InputError, match=r"bad\.srt"):
         search_events(video, subtitles=tmp_path / "bad.srt")
 
 
-def test_sidecar_that_is_bad_is_passed_by_with_a_word(video, tmp_path):
-    (tmp_path / "film.srt").write_text("nothing of the kind")
+def test_unreadable_sidecar_is_skipped_with_a_note(video, tmp_path):
+    (tmp_path / "video.srt").write_text("nothing of the kind")
     found = search_events(video, recognise_speech=False, store=tmp_path / "store")
     assert found.events == ()
-    assert any("passed by" in note and "film.srt" in note for note in found.notes)
+    assert any("skipped" in note and "video.srt" in note for note in found.notes)
 
 
-def test_nothing_at_all_says_where_it_looked(video, tmp_path):
+def test_notes_list_the_sources_tried(video, tmp_path):
     found = search_events(video, store=tmp_path / "store")
     assert found.events == ()
     notes = " ".join(found.notes)
-    assert "no subtitle file lies beside" in notes
-    assert "no text track" in notes
-    assert "no sound" in notes
+    assert "no subtitle file beside" in notes
+    assert "no embedded text track" in notes
+    assert "no audio" in notes
     assert "--screen-text" in notes
 
 
-def test_none_looks_for_no_subtitles(video, tmp_path):
-    (tmp_path / "film.srt").write_text(srt("beside"))
+def test_none_ignores_subtitles(video, tmp_path):
+    (tmp_path / "video.srt").write_text(srt("beside"))
     assert search_events(video, subtitles="none", recognise_speech=False, store=tmp_path / "store").events == ()
 
 
-def test_text_of_another_video_is_noticed(video, tmp_path):
+def test_text_of_another_video_gives_a_note(video, tmp_path):
     late = "1\n00:10:00,000 --> 00:10:01,000\nlate\n\n2\n00:20:00,000 --> 00:20:01,000\nlater\n\n"
-    (tmp_path / "film.vtt").write_text("WEBVTT\n\n" + late.replace(",", "."))
+    (tmp_path / "video.vtt").write_text("WEBVTT\n\n" + late.replace(",", "."))
     found = search_events(video, store=tmp_path / "store")
-    assert any("can't belong to this video" in note for note in found.notes)
+    assert any("does not belong to this video" in note for note in found.notes)
 
 
-def test_span_is_the_share_of_the_video_the_text_reaches_over(video, tmp_path):
-    (tmp_path / "film.srt").write_text(srt("a", "b", "c", "d"))
+def test_span_is_the_share_between_first_and_last_event(video, tmp_path):
+    (tmp_path / "video.srt").write_text(srt("a", "b", "c", "d"))
     assert search_events(video, store=tmp_path / "store").span == pytest.approx(3.5 / 12, abs=0.01)
 
 
@@ -97,7 +97,7 @@ def test_speech_is_recognised_once(video, tmp_path, monkeypatch):
     assert len(calls) == 1
 
 
-def test_vectors_of_events_are_computed_once_and_equal_texts_cost_one(tmp_path):
+def test_text_vectors_are_computed_once_per_distinct_text(tmp_path):
     class Counting(GridEncoder):
         texts = 0
 
@@ -112,7 +112,7 @@ def test_vectors_of_events_are_computed_once_and_equal_texts_cost_one(tmp_path):
     assert (first == again).all() and (first[0] == first[2]).all()
 
 
-def test_vectors_of_an_encoder_without_a_fingerprint_are_not_kept(tmp_path):
+def test_vectors_of_an_encoder_without_fingerprint_are_not_stored(tmp_path):
     class Nameless(GridEncoder):
         fingerprint = "unknown"
 

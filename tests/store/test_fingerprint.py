@@ -6,7 +6,7 @@ import framesift as fs
 from framesift.store.fingerprint import BLOCK_BYTES, BLOCKS, fingerprint
 
 
-def test_name_and_place_do_not_matter(tmp_path):
+def test_fingerprint_ignores_name_and_folder(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"x" * 100_000)
     (tmp_path / "b.mp4").write_bytes(b"x" * 100_000)
     assert fingerprint(tmp_path / "a.mp4") == fingerprint(tmp_path / "b.mp4")
@@ -38,6 +38,6 @@ def test_size_and_both_ends_of_a_large_file_matter(tmp_path):
     assert len(prints) == 4
 
 
-def test_missing_file_is_named(tmp_path):
+def test_missing_file_raises_with_its_path(tmp_path):
     with pytest.raises(fs.InputError, match="nowhere.mp4 can't be read"):
         fingerprint(tmp_path / "nowhere.mp4")

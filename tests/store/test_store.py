@@ -15,7 +15,7 @@ TIMES = np.array([0.0, 1.0 / 3, 2.0])
 FRAMES = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float16)
 
 
-def manifest(path="film.mp4"):
+def manifest(path="video.mp4"):
     info = {"path": str(path), "duration_s": 3.0, "width": 4, "height": 3, "fps": 25.0, "codec": "h264"}
     info |= {"start_s": 0.0, "has_audio": False, "subtitle_tracks": [{"index": 2, "codec": "mov_text"}]}
     return {"video": info, "candidates": 3}
@@ -28,15 +28,15 @@ def store(tmp_path):
 
 @pytest.fixture
 def filled(store, tmp_path):
-    (tmp_path / "film.mp4").write_bytes(b"video")
-    store.save(KEY, TIMES, FRAMES, manifest(tmp_path / "film.mp4"))
+    (tmp_path / "video.mp4").write_bytes(b"video")
+    store.save(KEY, TIMES, FRAMES, manifest(tmp_path / "video.mp4"))
     return store
 
 
-def test_index_comes_back_as_it_was_kept(filled):
-    index = filled.load(KEY, "moved/film.mp4")
+def test_stored_index_is_loaded_unchanged(filled):
+    index = filled.load(KEY, "moved/video.mp4")
     assert index.times_s.tolist() == TIMES.tolist()
-    assert index.info.path == "moved/film.mp4"
+    assert index.info.path == "moved/video.mp4"
     assert index.info.subtitle_tracks[0].codec == "mov_text"
     assert index.encoder == "some/encoder"
     assert index.frames.dtype == np.float32
@@ -47,7 +47,7 @@ def test_index_comes_back_as_it_was_kept(filled):
 def test_other_keys_are_not_found(filled):
     for change in ({"video": "cd" * 16}, {"encoder_fingerprint": "e" * 16}, {"fps": "1"}, {"mode": "fast"}):
         other = IndexKey(**{**KEY.__dict__, **change})
-        assert filled.load(other, "film.mp4") is None
+        assert filled.load(other, "video.mp4") is None
 
 
 @pytest.mark.parametrize(
@@ -62,24 +62,24 @@ def test_other_keys_are_not_found(filled):
         (MANIFEST, lambda data: json.dumps({**json.loads(data), "video": {}}).encode()),
     ],
 )
-def test_damage_is_noticed_named_and_cleared(filled, caplog, name, damage):
+def test_damaged_entry_is_logged_and_removed(filled, caplog, name, damage):
     file = filled.root / KEY.folder / name
     file.write_bytes(damage(file.read_bytes()))
     with caplog.at_level(logging.WARNING):
-        assert filled.load(KEY, "film.mp4") is None
+        assert filled.load(KEY, "video.mp4") is None
     assert "is damaged" in caplog.text
     assert str(KEY.folder) in caplog.text
     assert not file.exists()
 
 
-def test_second_run_to_finish_leaves_the_first_ones_index(filled):
+def test_second_run_to_finish_keeps_the_first_index(filled):
     before = (filled.root / KEY.folder / INDEX).stat().st_mtime_ns
     filled.save(KEY, TIMES, FRAMES, manifest())
     assert (filled.root / KEY.folder / INDEX).stat().st_mtime_ns == before
     assert [path.name for path in (filled.root / KEY.video).iterdir()] == [KEY.folder.name]
 
 
-def test_parts_come_back_in_order_and_go_when_the_index_is_whole(store):
+def test_parts_are_loaded_in_order_and_removed_with_the_finished_index(store):
     store.save_part(KEY, 0, TIMES, FRAMES)
     store.save_part(KEY, 3, TIMES + 3, FRAMES)
     parts = store.load_parts(KEY)
@@ -89,7 +89,7 @@ def test_parts_come_back_in_order_and_go_when_the_index_is_whole(store):
     assert store.load_parts(KEY) == []
 
 
-def test_parts_after_a_gap_or_damage_are_left_out(store):
+def test_parts_after_a_gap_or_damage_are_ignored(store):
     for start in (0, 3, 9):
         store.save_part(KEY, start, TIMES, FRAMES)
     assert len(store.load_parts(KEY)) == 2
@@ -98,67 +98,67 @@ def test_parts_after_a_gap_or_damage_are_left_out(store):
     assert store.load_parts(KEY) == []
 
 
-def test_store_that_cannot_be_written_is_one_sentence(tmp_path):
+def test_unwritable_store_raises_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(fs.FramesiftError, match="can't be kept in .*; free some space or name another folder"):
+    with pytest.raises(fs.FramesiftError, match="can't be written .*; free some space or choose another folder"):
         Store(tmp_path / "file").save_part(KEY, 0, TIMES, FRAMES)
 
 
-def test_variable_names_the_store(monkeypatch, tmp_path):
+def test_environment_variable_sets_the_store(monkeypatch, tmp_path):
     monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path))
     assert default_store() == tmp_path
 
 
-def test_folder_names_are_safe_whatever_the_encoder_is_called():
+def test_folder_names_are_safe_for_any_encoder_name():
     key = IndexKey("ab" * 16, "../../etc/passwd\n;rm", "f" * 16, "1", "exact")
     assert ".." not in key.folder.parts
     assert len(key.folder.parts) == 2
 
 
-def test_listing_tells_video_length_encoder_and_size(filled, tmp_path):
+def test_listing_shows_video_length_encoder_and_size(filled, tmp_path):
     row = describe(next(filled.entries()))
-    assert row["video"] == str(tmp_path / "film.mp4")
+    assert row["video"] == str(tmp_path / "video.mp4")
     assert (row["duration_s"], row["encoder"], row["problem"]) == (3.0, "some/encoder", "")
     assert row["bytes"] > 0
 
 
-def test_prune_keeps_what_is_in_use(filled):
+def test_prune_keeps_used_entries(filled):
     assert prune(filled) == []
     assert prune(filled, older_than_s=3600, max_bytes=1e9) == []
 
 
 def test_prune_removes_indexes_of_missing_videos(filled, tmp_path):
-    (tmp_path / "film.mp4").unlink()
-    assert "no longer there" in prune(filled)[0]["reason"]
+    (tmp_path / "video.mp4").unlink()
+    assert "no longer exists" in prune(filled)[0]["reason"]
     assert list(filled.entries()) == []
 
 
 def test_prune_by_age_and_by_size(filled):
-    assert prune(filled, max_bytes=10)[0]["reason"] == "the library was larger than asked"
+    assert prune(filled, max_bytes=10)[0]["reason"] == "the library exceeds the size limit"
     filled.save(KEY, TIMES, FRAMES, manifest(filled.root))
     assert "not used for" in prune(filled, older_than_s=-1)[0]["reason"]
 
 
-def test_prune_leaves_work_in_progress_alone(store):
+def test_prune_keeps_recent_unfinished_parts(store):
     store.save_part(KEY, 0, TIMES, FRAMES)
     assert prune(store) == []
     assert len(store.load_parts(KEY)) == 1
 
 
-def test_events_come_back_as_they_were_kept(store):
+def test_stored_events_are_loaded_unchanged(store):
     events = [fs.Event(0.5, 2.0, "Ünï </script>", "speech"), fs.Event(3.0, 3.0, "")]
     assert store.load_events("ab" * 16, "speech-moonshine") is None
-    store.save_events("ab" * 16, "speech-moonshine", events, "film.mp4")
+    store.save_events("ab" * 16, "speech-moonshine", events, "video.mp4")
     assert store.load_events("ab" * 16, "speech-moonshine") == events
     assert store.load_events("ab" * 16, "speech-whisper") is None
 
 
-def test_no_speech_is_an_answer_worth_keeping(store):
-    store.save_events("ab" * 16, "speech", [], "film.mp4")
+def test_empty_events_are_stored(store):
+    store.save_events("ab" * 16, "speech", [], "video.mp4")
     assert store.load_events("ab" * 16, "speech") == []
 
 
-def test_vectors_of_texts_are_found_by_texts_and_encoder(store):
+def test_text_vectors_are_keyed_by_texts_and_encoder(store):
     vectors = np.eye(2, 4, dtype=np.float32)
     store.save_texts("some/encoder", "f" * 16, ["a", "b"], vectors)
     assert (store.load_texts("some/encoder", "f" * 16, ["a", "b"]) == vectors).all()

@@ -1,1 +1,1 @@
-"""What is kept: an index built once per video, found again by the video's content."""
+"""The store on disk: indexes, events and text vectors, computed once and identified by content."""

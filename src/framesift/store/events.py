@@ -1,4 +1,4 @@
-"""The timestamped text of a video: looked for where people keep it, recognised once where there is none."""
+"""The timestamped text of a video: from subtitles if there are any, else recognised once and stored."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from framesift.errors import FramesiftError, InputError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
-from framesift.text import ocr as screentext
+from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
 from framesift.text.merge import merge_events
 from framesift.text.subtitles import find_sidecars, read_report
@@ -23,7 +23,7 @@ AUTO, NONE = "auto", "none"
 
 @dataclass(frozen=True)
 class EventSource:
-    """One place text was taken from: its kind, a name a person understands, how many events, and repairs made."""
+    """One source of text: its kind, a readable name, the number of events, and repairs made to it."""
 
     kind: str
     name: str
@@ -33,7 +33,7 @@ class EventSource:
 
 @dataclass(frozen=True)
 class FoundEvents:
-    """The events, where they came from, and what a person should know about them."""
+    """The events of a video, their sources, and notes on the search."""
 
     events: tuple[Event, ...]
     sources: tuple[EventSource, ...]
@@ -42,7 +42,7 @@ class FoundEvents:
 
     @property
     def span(self) -> float:
-        """The share of the video from the first event's start to the last one's end."""
+        """The share of the video between the first event's start and the last one's end."""
         inside = [event for event in self.events if event.start_s <= self.duration_s]
         if not inside:
             return 0.0
@@ -60,8 +60,10 @@ def find_events(
     store: str | os.PathLike[str] | Store | None = None,
     progress: Callable[..., Any] | None = None,
 ) -> list[Event]:
-    """The timestamped text of a video, from the first of these that has any: the file you name, a subtitle file beside
-    the video, a text track inside it, speech (recognised once and kept). Text on the screen is added if asked for.
+    """Find the timestamped text of a video.
+
+    The first of these with any text is used: the named file, a subtitle file beside the video, an embedded text track,
+    speech (recognised once and stored). Text on the screen is added with `screen_text`.
     """
     return list(
         search_events(
@@ -86,30 +88,30 @@ def search_events(
     store: str | os.PathLike[str] | Store | None = None,
     progress: Callable[..., Any] | None = None,
 ) -> FoundEvents:
-    """`find_events`, with where the events came from and what was looked for in vain.
+    """Find events as `find_events` does, with their sources and notes on what was not found.
 
-    subtitles: a file, "auto", or "none" (then nothing but what is asked for below). recognise_speech: False, True (if
-    nothing else has text) or an engine's name. progress: a `framesift.progress.Progress`, in
+    subtitles: a file, "auto", or "none" (only what the options below add). recognise_speech: False, True (if
+    there is no other text) or the name of an engine. progress: a `framesift.progress.Progress`, in
     seconds of the video.
     """
     info = probe(video)
-    kept = store if isinstance(store, Store) else Store(store)
-    search = _Search(info, kept, language, as_progress(progress))
+    opened = store if isinstance(store, Store) else Store(store)
+    search = _EventSearch(info, opened, language, as_progress(progress))
     if os.fspath(subtitles) not in (AUTO, NONE):
         search.read_file(Path(subtitles), named=True)
     elif os.fspath(subtitles) == AUTO:
-        _ = search.beside() or search.inside()
+        _ = search.read_sidecars() or search.read_embedded()
     if not search.lists and recognise_speech:
-        search.heard("auto" if recognise_speech is True else recognise_speech)
+        search.recognise_speech("auto" if recognise_speech is True else recognise_speech)
     if screen_text:
-        search.seen()
+        search.read_screen()
     elif not search.lists:
-        search.notes.append("text on the screen was not looked for: ask for it with screen_text (--screen-text)")
+        search.notes.append("text on the screen was not searched; enable it with screen_text (--screen-text)")
     return search.result()
 
 
-class _Search:
-    """The places looked at so far, and what was found there."""
+class _EventSearch:
+    """The sources tried so far and their events."""
 
     def __init__(self, info: VideoInfo, store: Store, language: str | None, progress: Progress) -> None:
         self.info, self.store, self.language, self.progress = info, store, language, progress
@@ -118,70 +120,70 @@ class _Search:
         self.notes: list[str] = []
 
     def read_file(self, path: Path, *, named: bool = False) -> bool:
-        """A subtitle file. One the user named must be readable; one that was found is passed by if it is not."""
+        """Read a subtitle file. A named one must be readable; one found beside the video is skipped otherwise."""
         try:
             events, report = read_report(path, language=self.language)
         except InputError as error:
             if named:
                 raise
-            self.notes.append(f"passed by: {error}")
+            self.notes.append(f"skipped: {error}")
             return False
         return self._add(events, EventSource("subtitles", str(path), len(events), dict(report.repairs)))
 
-    def beside(self) -> bool:
+    def read_sidecars(self) -> bool:
         sidecars = find_sidecars(self.info.path, language=self.language)
         if not sidecars:
-            self.notes.append("no subtitle file lies beside the video")
+            self.notes.append("there is no subtitle file beside the video")
         return any(self.read_file(path) for path in sidecars)
 
-    def inside(self) -> bool:
+    def read_embedded(self) -> bool:
         if not any(track.is_text for track in self.info.subtitle_tracks):
-            self.notes.append("the video holds no text track")
+            self.notes.append("the video has no embedded text track")
             return False
         try:
             events = read_track(self.info.path, language=self.language)
         except InputError as error:
-            self.notes.append(f"passed by: {error}")
+            self.notes.append(f"skipped: {error}")
             return False
-        return self._add(events, EventSource("track", "a text track inside the video", len(events), {}))
+        return self._add(events, EventSource("track", "an embedded text track", len(events), {}))
 
-    def heard(self, engine: str) -> bool:
+    def recognise_speech(self, engine: str) -> bool:
         ready, why_not = speech.available()
         if not self.info.has_audio or not ready:
-            self.notes.append(why_not if self.info.has_audio else "the video has no sound")
+            self.notes.append(why_not if self.info.has_audio else "the video has no audio")
             return False
         name = speech.engine_name(engine)
-        spoken = self._kept(
+        spoken = self._cached(
             f"speech-{name}-{self.language or 'any'}",
             lambda: speech.recognise(self.info.path, engine=engine, language=self.language, progress=self.progress),
         )
         if not spoken:
-            self.notes.append(f"no speech was heard ({name})")
+            self.notes.append(f"no speech was recognised ({name})")
             return False
         return self._add(spoken, EventSource("speech", f"speech recognised by {name}", len(spoken), {}))
 
-    def seen(self) -> bool:
-        ready, why_not = screentext.available()
+    def read_screen(self) -> bool:
+        ready, why_not = screen_text_reader.available()
         if not ready:
             raise FramesiftError(why_not)
 
         def read() -> list[Event]:
             with sample(self.info.path, 1.0) as frames:
-                return screentext.read_screen(frames, duration_s=self.info.duration_s, progress=self.progress)
+                return screen_text_reader.read_screen(frames, duration_s=self.info.duration_s, progress=self.progress)
 
-        written = self._kept("screen", read)
+        written = self._cached("screen", read)
         if not written:
-            self.notes.append("no text was seen on the screen")
+            self.notes.append("no text was found on the screen")
             return False
-        return self._add(written, EventSource("screen", "text read off the screen", len(written), {}))
+        return self._add(written, EventSource("screen", "text on the screen", len(written), {}))
 
     def result(self) -> FoundEvents:
-        events = merge_events(*self.lists) if len(self.lists) > 1 else [e for found in self.lists for e in found]
+        events = merge_events(*self.lists) if len(self.lists) > 1 else [e for listed in self.lists for e in listed]
         past = sum(event.start_s > self.info.duration_s for event in events)
         if past > len(events) / 2:
             self.notes.append(
                 f"{past} of {len(events)} events start after the video's end at {self.info.duration_s:.0f} s: "
-                "this text can't belong to this video"
+                "this text does not belong to this video"
             )
         return FoundEvents(tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s)
 
@@ -190,11 +192,11 @@ class _Search:
         self.sources.append(source)
         return True
 
-    def _kept(self, name: str, make: Callable[[], list[Event]]) -> list[Event]:
-        """What `make` gives, read from the library if it was made before."""
+    def _cached(self, name: str, compute: Callable[[], list[Event]]) -> list[Event]:
+        """The events of `compute`, read from the store if they were computed before."""
         video = fingerprint(self.info.path)
         events = self.store.load_events(video, name)
         if events is None:
-            events = make()
+            events = compute()
             self.store.save_events(video, name, events, self.info.path)
         return events

@@ -1,4 +1,4 @@
-"""A video file known by its content: the same after a move or a new name, another after a change."""
+"""Fingerprints of files by content: unchanged by a move or a new name."""
 
 import hashlib
 import os
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from framesift.errors import InputError
 
-# Up to 16 MiB every byte counts; of a larger file its size and 256 blocks of 64 KiB spread over it, first and last
+# Up to 16 MiB every byte is hashed; of a larger file its size and 256 blocks of 64 KiB spread evenly, first and last
 # included: a few milliseconds, and any re-encoding or cut changes nearly all of them.
 BLOCK_BYTES = 64 * 1024
 BLOCKS = 256
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
-    """32 hex digits that stand for the file's content."""
+    """32 hex digits that identify the content of a file."""
     try:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size

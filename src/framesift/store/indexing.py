@@ -1,4 +1,4 @@
-"""One video into its index: decoded in one thread, encoded in another, kept as it is done."""
+"""Indexing a video: decoded in one thread, encoded in another, stored in parts as it proceeds."""
 
 import logging
 import os
@@ -22,12 +22,12 @@ from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
 
-# Candidates per part: what is lost at most when a run is stopped. Batches end with their part, so that the vectors do
-# not depend on where a run was stopped.
+# Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
+# vectors do not depend on where a run was interrupted.
 PART_SIZE = 128
 DEFAULT_BATCH = 16
-# The decoder shrinks pictures to this many times what the encoder wants. On grainy 1080p pictures the offline encoder's
-# vectors then have a cosine of at least 0.993 with those of the full-size pictures; at 1 it was 0.982.
+# The decoder shrinks frames to this many times the encoder's input size. On grainy 1080p video the offline encoder's
+# vectors then have a cosine of at least 0.993 with those of the full-size frames; at 1 it was 0.982.
 IMAGE_MARGIN = 2
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def index(
     device: str = "auto",
     source: str | None = None,
 ) -> VideoIndex:
-    """Decode and encode a video once; the next call, in any process, reads the result.
+    """Decode and encode a video once; later calls, in any process, read the stored index.
 
     encoder: a name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods. fps: candidates
     per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress:
@@ -52,16 +52,16 @@ def index(
     folder by default. source: the URL the video came from, if `path` is a local copy.
     """
     path = os.fspath(path)
-    kept = store if isinstance(store, Store) else Store(store)
+    opened = store if isinstance(store, Store) else Store(store)
     key = index_key(fingerprint(path), encoder, fps, mode)
-    found = kept.load(key, path)
-    if found is not None:
-        return found
+    cached = opened.load(key, path)
+    if cached is not None:
+        return cached
     model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
-    _build(path, model, kept, key, fps, mode, as_progress(progress), source or path)
-    built = kept.load(key, path)
+    _build(path, model, opened, key, fps, mode, as_progress(progress), source or path)
+    built = opened.load(key, path)
     if built is None:
-        raise FramesiftError(f"the index of {path} was removed while it was made; run the command again")
+        raise FramesiftError(f"the index of {path} was removed while it was built; run the command again")
     return built
 
 
@@ -73,24 +73,12 @@ def check_sampling(fps: Fps, mode: str) -> None:
         raise OptionError(f"mode is {mode!r}; expected one of {', '.join(MODES)}")
 
 
-def build_seconds(
-    path: str | os.PathLike[str],
-    encoder: str | Encoder = "auto",
-    fps: Fps = "auto",
-    mode: Mode = "exact",
-    *,
-    store: str | os.PathLike[str] | Store | None = None,
-) -> float | None:
-    """How long the kept index of a video took to make; None where there is none, or it was made in several runs."""
-    kept = store if isinstance(store, Store) else Store(store)
-    manifest = kept.manifest(index_key(fingerprint(path), encoder, fps, mode))
-    return None if manifest is None or manifest.get("resumed", True) else float(manifest["seconds"])
-
-
 def index_key(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> IndexKey:
-    """What the index of the video with this fingerprint is kept under."""
-    name, mark = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
-    return IndexKey(video, name, mark, "auto" if fps == "auto" else f"{float(fps):g}", mode)
+    """The key of the index of the video with this fingerprint."""
+    name, encoder_fingerprint = (
+        identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
+    )
+    return IndexKey(video, name, encoder_fingerprint, "auto" if fps == "auto" else f"{float(fps):g}", mode)
 
 
 def _build(
@@ -107,14 +95,14 @@ def _build(
     parts = store.load_parts(key)
     done = resumed = sum(len(times) for times, _ in parts)
     if done:
-        log.info("%s: going on after %d candidates", path, done)
+        log.info("%s: resuming after %d candidates", path, done)
     after_s = float(parts[-1][0][-1]) if parts else None
     side = getattr(encoder, "picture_side", None)
     short_side = None if side is None else IMAGE_MARGIN * side
     with sample(path, fps, mode, short_side=short_side, after_s=after_s) as sampling:
         expected = done + sampling.expected
-        for times, pictures in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
-            vectors = _encoded(encoder, pictures, times, path)
+        for times, images in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
+            vectors = _encode(encoder, images, times, path)
             if not parts or len(parts[-1][0]) == PART_SIZE:
                 parts.append((np.zeros(0), np.zeros((0, vectors.shape[1]), np.float16)))
             joined = np.concatenate((parts[-1][0], times)), np.concatenate((parts[-1][1], vectors))
@@ -124,15 +112,15 @@ def _build(
             done += len(times)
             progress("indexing", done, max(expected, done))
         if not done:
-            raise InputError(f"{path} gave no picture; expected a video that can be played")
+            raise InputError(f"{path} has no decodable frame; expected a playable video")
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
-            "video": asdict(sampling.info) | {"path": absolute_source(source)},  # pruning looks from any folder
+            "video": asdict(sampling.info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": list(sampling.warnings)},
             "candidates": done,
             "dim": int(parts[0][1].shape[1]),
             "seconds": round(time.perf_counter() - started, 3),
-            "resumed": bool(resumed),  # the seconds are then of the last run alone
+            "resumed": bool(resumed),  # then the seconds cover the last run only
         }
     for warning in manifest["sampling"]["warnings"]:
         log.warning("%s: %s", path, warning)
@@ -140,23 +128,23 @@ def _build(
     store.save(key, times_s, frames, manifest)
 
 
-def _encoded(encoder: Encoder, pictures: list[Array], times: Array, path: str) -> Array:
-    """(n, D) float16; a vector that is not finite is an error that names its time."""
-    vectors = np.asarray(encoder.encode_images(pictures))
-    if vectors.shape != (len(pictures), encoder.dim):
-        expected = (len(pictures), encoder.dim)
-        raise FramesiftError(f"the encoder {encoder.name} gave shape {vectors.shape}; expected {expected}")
+def _encode(encoder: Encoder, images: list[Array], times: Array, path: str) -> Array:
+    """Encode images as (n, D) float16; a non-finite vector raises an error with its time."""
+    vectors = np.asarray(encoder.encode_images(images))
+    if vectors.shape != (len(images), encoder.dim):
+        expected = (len(images), encoder.dim)
+        raise FramesiftError(f"the encoder {encoder.name} returned shape {vectors.shape}; expected {expected}")
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
         at = float(times[bad[0]])
-        raise FramesiftError(f"the encoder {encoder.name} gave no finite vector for {path} at {at:.3f} s")
+        raise FramesiftError(f"the encoder {encoder.name} returned a non-finite vector for {path} at {at:.3f} s")
     return vectors.astype(np.float16)
 
 
 def _batches(sampling: Sampling, size: int) -> Iterator[tuple[Array, list[Array]]]:
-    """(times, pictures) in batches that end with their part, decoded in a thread of their own.
+    """Yield (times, images) in batches that end at part boundaries, decoded in a separate thread.
 
-    The thread runs at most two batches ahead: memory stays flat whatever the video's length.
+    The thread runs at most two batches ahead, so memory does not grow with the length of the video.
     """
     ahead: queue.Queue[tuple[Array, list[Array]] | BaseException | None] = queue.Queue(maxsize=2)
     stop = threading.Event()
@@ -171,22 +159,22 @@ def _batches(sampling: Sampling, size: int) -> Iterator[tuple[Array, list[Array]
 
     def decode() -> None:
         times: list[float] = []
-        pictures: list[Array] = []
+        images: list[Array] = []
         count = 0
         try:
-            for time_s, picture in sampling:
+            for time_s, image in sampling:
                 times.append(time_s)
-                pictures.append(picture)
+                images.append(image)
                 count += 1
-                if len(pictures) == size or count % PART_SIZE == 0:
-                    put((np.array(times), pictures))
-                    times, pictures = [], []
+                if len(images) == size or count % PART_SIZE == 0:
+                    put((np.array(times), images))
+                    times, images = [], []
                 if stop.is_set():
                     return
-            if pictures:
-                put((np.array(times), pictures))
+            if images:
+                put((np.array(times), images))
             put(None)
-        except BaseException as error:  # whatever it was, the thread that encodes has to hear of it
+        except BaseException as error:  # re-raised in the encoding thread
             put(error)
 
     thread = threading.Thread(target=decode, name="framesift-decode", daemon=True)

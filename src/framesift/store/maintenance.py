@@ -1,4 +1,4 @@
-"""Looking after the library: what is kept, what can go, and what this installation can do."""
+"""Maintenance: listing and pruning the store, and a report on the installation."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ DAY_S = 86400.0
 
 
 def describe(entry: StoreEntry) -> dict[str, Any]:
-    """One entry as a row of a list."""
+    """An entry as a row of a listing."""
     video = entry.manifest.get("video", {})
     return {
         "kind": entry.manifest.get("kind", ""),
@@ -27,14 +27,14 @@ def describe(entry: StoreEntry) -> dict[str, Any]:
         "bytes": entry.bytes,
         "used_s": entry.used_s,
         "folder": str(entry.folder),
-        "problem": entry.problem or ("the video is no longer there" if _is_orphan(entry) else ""),
+        "problem": entry.problem or ("the video no longer exists" if _is_orphan(entry) else ""),
     }
 
 
 def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float | None = None) -> list[dict[str, str]]:
-    """Remove what is stale, then what is older than asked, then the least recently used beyond `max_bytes`.
+    """Remove stale entries, then those unused for `older_than_s`, then the least recently used beyond `max_bytes`.
 
-    Stale are damaged indexes, those of a video that is no longer where it was, and work unfinished for a day.
+    Stale are damaged entries, those of a video that no longer exists at its path, and parts unfinished for a day.
     """
     removed = []
     now = time.time()
@@ -55,7 +55,7 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
                 break
             store.remove(entry)
             total -= entry.bytes
-            removed.append({"folder": str(entry.folder), "reason": "the library was larger than asked"})
+            removed.append({"folder": str(entry.folder), "reason": "the library exceeds the size limit"})
     return removed
 
 
@@ -64,23 +64,23 @@ def _stale(entry: StoreEntry, now: float) -> str:
         return "unfinished for a day" if now - entry.used_s > DAY_S else ""
     if entry.problem:
         return entry.problem
-    return f"{entry.video_path} is no longer there" if _is_orphan(entry) else ""
+    return f"{entry.video_path} no longer exists" if _is_orphan(entry) else ""
 
 
 def _is_orphan(entry: StoreEntry) -> bool:
-    """Whether the video it belongs to is gone; vectors of texts belong to none, and a URL is not asked."""
+    """Whether its video no longer exists; text vectors have none, and URLs are not checked."""
     path = entry.video_path
     return bool(path) and "://" not in path and not Path(path).exists()
 
 
 def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """What is installed, what is missing and how to get it, and which encoder "auto" would use and why."""
+    """Report what is installed, what is missing and how to install it, and which encoder "auto" selects and why."""
     from framesift.encoders.base import choose_encoder, encoders
 
     extras = {name: _extra(name) for name in _extras()}
-    chosen, why = choose_encoder()
-    known = encoders().values()
-    kept = list(Store(store).entries())
+    encoder, why = choose_encoder()
+    available = encoders().values()
+    entries = list(Store(store).entries())
     root = Store(store).root
     lines = [f"framesift {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
     lines += [f"decoder: PyAV {version('av')}", f"device: {_device()}", "", "extras:"]
@@ -88,17 +88,17 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'framesift[{name}]'"
         lines.append(f"  {name:<11} {state}")
     lines += ["", "encoders:"]
-    lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in known]
+    lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available]
     lines += [f"  auto means {why}", ""]
-    lines.append(f"library: {len(kept)} indexes, {sum(e.bytes for e in kept) / 1e6:.1f} MB in {root}")
+    lines.append(f"library: {len(entries)} indexes, {sum(e.bytes for e in entries) / 1e6:.1f} MB in {root}")
     return {
         "version": __version__,
         "python": sys.version.split()[0],
         "extras": {name: {"missing": missing} for name, missing in extras.items()},
-        "encoders": [{"name": e.name, "available": e.available, "why_not": e.why_not} for e in known],
-        "auto": {"encoder": chosen, "why": why},
+        "encoders": [{"name": e.name, "available": e.available, "why_not": e.why_not} for e in available],
+        "auto": {"encoder": encoder, "why": why},
         "store": str(root),
-        "indexes": len(kept),
+        "indexes": len(entries),
         "lines": lines,
     }
 
@@ -128,7 +128,7 @@ def _extra(name: str) -> list[str]:
 
 
 def _device() -> str:
-    """What a model would run on, without loading torch where it is not installed."""
+    """The device a model would run on."""
     try:
         import torch
     except ImportError:

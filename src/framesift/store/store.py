@@ -1,13 +1,13 @@
-"""The library's folder: what was computed once, in one folder each; written whole or not at all.
+"""The store on disk: one folder per computed result, written atomically.
 
     STORE/<video's content>/<encoder>-<its fingerprint>-<sampling>/index.safetensors   times_s, frames (float16)
-                                                                  manifest.json        what made it, and its checksum
-    STORE/<video's content>/<the same>.part/000128.safetensors …                       work of a run not yet finished
+                                                                  manifest.json        its origin and checksum
+    STORE/<video's content>/<the same>.part/000128.safetensors …                       parts of an unfinished run
     STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
-    STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json texts' vectors
+    STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json text vectors
 
-Nothing is locked. Every file is written under a temporary name and renamed; runs that index the same video at the same
-time write the same parts, and the one that finishes first leaves the index that the others then find.
+There are no locks: files and folders are renamed into place. Processes that index the same video at the same time
+write the same parts, and the first to finish provides the index for all.
 """
 
 import hashlib
@@ -33,18 +33,18 @@ from framesift.types.vectors import Array, unit_rows
 SCHEMA = "framesift.kept/1"
 STORE_VARIABLE = "FRAMESIFT_STORE"
 MANIFEST, PART, TEXTS = "manifest.json", ".part", "texts"
-# The file that holds what is kept, by kind.
+# The payload file, by kind of entry.
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
 INDEX = PAYLOADS["index"]
 
-Kept = TypeVar("Kept")
+Payload = TypeVar("Payload")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class IndexKey:
-    """What an index belongs to: a video's content, an encoder and a way of sampling."""
+    """What identifies an index: the content of a video, an encoder and the sampling."""
 
     video: str
     encoder: str
@@ -59,13 +59,13 @@ class IndexKey:
 
 @dataclass(frozen=True)
 class StoreEntry:
-    """One thing kept in the store, as its manifest tells it."""
+    """One entry of the store, with its manifest."""
 
     folder: Path
     manifest: dict[str, Any]
     bytes: int
-    used_s: float  # when it was last read or written, seconds since 1970
-    problem: str = ""  # why it can't be used, where it can't
+    used_s: float  # last read or write, seconds since 1970
+    problem: str = ""  # why it can't be used; empty if it can
 
     @property
     def video_path(self) -> str:
@@ -73,7 +73,7 @@ class StoreEntry:
 
 
 def default_store() -> Path:
-    """FRAMESIFT_STORE if it is set, else the user's cache folder."""
+    """FRAMESIFT_STORE if it is set, else a folder in the user's cache."""
     if named := os.environ.get(STORE_VARIABLE):
         return Path(named)
     from platformdirs import user_cache_path
@@ -82,30 +82,23 @@ def default_store() -> Path:
 
 
 class Store:
-    """The indexes under one folder."""
+    """Indexes, events and text vectors under one folder."""
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root) if root is not None else default_store()
 
     def load(self, key: IndexKey, path: str) -> VideoIndex | None:
-        """The index of `key`, or None if there is none. A damaged one is named in the log, removed, and None too."""
-        return self._load(self.root / key.folder, "index", lambda data, made: _index_from(data, made, path))
-
-    def manifest(self, key: IndexKey) -> dict[str, Any] | None:
-        """What is told of the index of `key`, or None if there is none that can be read."""
-        try:
-            return read_manifest(self.root / key.folder)
-        except (OSError, StoreError):
-            return None
+        """Load the index of `key`; None if there is none. A damaged one is logged and removed."""
+        return self._load(self.root / key.folder, "index", lambda data, manifest: _index_from(data, manifest, path))
 
     def save(self, key: IndexKey, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
-        """Write the finished index and drop its parts. If another run was first, its index stays."""
-        payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
+        """Write the finished index and remove its parts. An index that another process wrote first stays."""
+        payload = _pack(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
         self._save(self.root / key.folder, "index", payload, {**manifest, "key": asdict(key)})
-        shutil.rmtree(self._parts(key), ignore_errors=True)
+        shutil.rmtree(self._parts_folder(key), ignore_errors=True)
 
     def load_events(self, video: str, name: str) -> list[Event] | None:
-        """What was recognised before in the video of this fingerprint by `name`, or None."""
+        """Load the events that `name` found in the video with this fingerprint; None if there are none stored."""
         return self._load(self.root / video / f"events-{_slug(name)}", "events", _events_from)
 
     def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
@@ -114,37 +107,37 @@ class Store:
         self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
-        """The vectors of these texts, in this order, or None."""
-        folder = self._texts(encoder, encoder_fingerprint, texts)
-        return self._load(folder, "texts", lambda data, _: _unpacked(data)["vectors"])
+        """Load the vectors of these texts, in this order; None if they are not stored."""
+        folder = self._texts_folder(encoder, encoder_fingerprint, texts)
+        return self._load(folder, "texts", lambda data, _: _unpack(data)["vectors"])
 
     def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
-        folder = self._texts(encoder, encoder_fingerprint, texts)
+        folder = self._texts_folder(encoder, encoder_fingerprint, texts)
         manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
-        self._save(folder, "texts", _packed(vectors=vectors.astype(np.float32)), manifest)
+        self._save(folder, "texts", _pack(vectors=vectors.astype(np.float32)), manifest)
 
-    def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Kept]) -> Kept | None:
+    def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
         if not (folder / MANIFEST).exists():
             return None
         try:
             manifest = read_manifest(folder)
             payload = (folder / PAYLOADS[kind]).read_bytes()
             if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
-                raise StoreError("its checksum does not match")
-            kept = read(payload, manifest)
-        except FileNotFoundError:  # another run is replacing or pruning it
+                raise StoreError("the checksum does not match")
+            value = read(payload, manifest)
+        except FileNotFoundError:  # another process is replacing or pruning it
             return None
         except (StoreError, KeyError, TypeError, ValueError, OSError) as error:
-            log.warning("what is kept in %s is damaged (%s): it is made again", folder, error)
+            log.warning("%s is damaged (%s) and is computed again", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
             return None
         _touch(folder / MANIFEST)
-        return kept
+        return value
 
     def _save(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
-        """Write payload and manifest under a temporary name and rename; if another run was first, its files stay."""
+        """Write payload and manifest atomically; an entry that another process wrote first stays."""
         manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
-        with _disk_errors(folder):
+        with _write_errors(folder):
             try:
                 with atomic_folder(folder) as temporary:
                     (temporary / PAYLOADS[kind]).write_bytes(payload)
@@ -154,26 +147,26 @@ class Store:
                     raise
 
     def has(self, key: IndexKey) -> bool:
-        """Whether there is an index of `key`; reading it may still find it damaged."""
+        """Whether there is an index of `key`; loading may still find it damaged."""
         return (self.root / key.folder / MANIFEST).exists()
 
     def save_part(self, key: IndexKey, start: int, times_s: Array, frames: Array) -> None:
-        """Keep the candidates from `start` on, so that a run that is stopped goes on from here."""
-        folder = self._parts(key)
-        payload = _packed(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
-        with _disk_errors(folder):
+        """Store the candidates from `start` on, so that an interrupted run can resume here."""
+        folder = self._parts_folder(key)
+        payload = _pack(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
+        with _write_errors(folder):
             write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
     def load_parts(self, key: IndexKey) -> list[tuple[Array, Array]]:
-        """The unbroken run of parts from the first candidate on; whatever follows a gap or damage is left out."""
+        """Load the contiguous parts from the first candidate on; those after a gap or damage are ignored."""
         parts: list[tuple[Array, Array]] = []
         start = 0
-        while (path := self._parts(key) / f"{start:06d}.safetensors").exists():
+        while (path := self._parts_folder(key) / f"{start:06d}.safetensors").exists():
             try:
                 data = path.read_bytes()
                 if hashlib.sha256(data[:-32]).digest() != data[-32:]:
                     break
-                tensors = _unpacked(data[:-32])
+                tensors = _unpack(data[:-32])
                 parts.append((tensors["times_s"], tensors["frames"]))
             except (OSError, KeyError, StoreError):
                 break
@@ -181,56 +174,56 @@ class Store:
         return parts
 
     def entries(self) -> Iterator[StoreEntry]:
-        """Everything kept, damaged ones and unfinished parts included, by folder name."""
+        """Yield all entries, including damaged and unfinished ones, by folder name."""
         if not self.root.is_dir():
             return
-        # Hidden folders belong to others, such as the web page's queue.
+        # Hidden folders belong to others, such as the server's queue.
         for video in sorted(path for path in self.root.iterdir() if path.is_dir() and path.name[0] != "."):
             for folder in sorted(path for path in video.iterdir() if path.is_dir()):
                 yield _entry(folder)
 
     def remove(self, entry: StoreEntry) -> None:
-        """Delete one entry, and its video's folder when that was the last."""
+        """Delete an entry, and the folder of its video after the last one."""
         if self.root.resolve() not in entry.folder.resolve().parents:
-            raise StoreError(f"{entry.folder} does not lie in the store {self.root}: it is not removed")
+            raise StoreError(f"{entry.folder} is outside the store {self.root} and was not removed")
         shutil.rmtree(entry.folder, ignore_errors=True)
         if not any(entry.folder.parent.iterdir()):
             entry.folder.parent.rmdir()
 
-    def _parts(self, key: IndexKey) -> Path:
+    def _parts_folder(self, key: IndexKey) -> Path:
         folder = self.root / key.folder
         return folder.with_name(folder.name + PART)
 
-    def _texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Path:
+    def _texts_folder(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Path:
         digest = hashlib.blake2b(json.dumps(list(texts)).encode(), digest_size=16).hexdigest()
         return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
 
 
 def absolute_source(path: str) -> str:
-    """A path as it reads from any folder; a URL as it is."""
+    """An absolute path; a URL is returned unchanged."""
     return path if "://" in path else os.path.abspath(path)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of an index's folder; StoreError if it is none of ours."""
+    """Read the manifest of an entry; StoreError if it is not a valid one."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except ValueError:
-        raise StoreError("its manifest is not JSON") from None
+        raise StoreError("the manifest is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise StoreError(f"its manifest is not of the form {SCHEMA}")
+        raise StoreError(f"the manifest does not have the schema {SCHEMA}")
     return manifest
 
 
 def info_from(data: dict[str, Any], path: str) -> VideoInfo:
-    """The VideoInfo a manifest holds, at the path the video has now."""
+    """The VideoInfo of a manifest, with the current path of the video."""
     tracks = tuple(SubtitleTrack(**track) for track in data["subtitle_tracks"])
     return VideoInfo(**{**data, "path": path, "subtitle_tracks": tracks})
 
 
 def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
-    tensors = _unpacked(payload)
-    # Half precision moves a row's length by up to 1e-3: back to one, in float32.
+    tensors = _unpack(payload)
+    # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
     frames = unit_rows(tensors["frames"], "frames").astype(np.float32)
     return VideoIndex(
         info_from(manifest["video"], path),
@@ -246,13 +239,13 @@ def _events_from(payload: bytes, _: dict[str, Any]) -> list[Event]:
     return [Event(**event) for event in json.loads(payload)]
 
 
-def _packed(**arrays: Array) -> bytes:
+def _pack(**arrays: Array) -> bytes:
     from safetensors.numpy import save
 
     return save(arrays)
 
 
-def _unpacked(payload: bytes) -> dict[str, Array]:
+def _unpack(payload: bytes) -> dict[str, Array]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -263,7 +256,7 @@ def _unpacked(payload: bytes) -> dict[str, Array]:
 
 
 def _slug(name: str) -> str:
-    """A name as a piece of a file's name."""
+    """A name reduced to characters that are safe in file names."""
     return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_.")[-60:] or "x"
 
 
@@ -287,16 +280,16 @@ def _entry(folder: Path) -> StoreEntry:
 def _touch(path: Path) -> None:
     try:
         os.utime(path, (time.time(), time.time()))
-    except OSError:  # a store that may only be read is good enough to read
-        log.debug("can't note the use of %s", path)
+    except OSError:  # a read-only store is still readable
+        log.debug("can't update the access time of %s", path)
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
+def _write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise FramesiftError(
-            f"the index can't be kept in {folder.parent} ({error.strerror or error}); "
-            f"free some space or name another folder with --store or {STORE_VARIABLE}"
+            f"{folder.parent} can't be written ({error.strerror or error}); "
+            f"free some space or choose another folder with --store or {STORE_VARIABLE}"
         ) from error

@@ -1,4 +1,4 @@
-"""Vectors of texts, computed once: an event's words belong to the video, not to the question."""
+"""Cached text vectors: the text of events depends on the video, not on the question."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from framesift.encoders.base import TextEncoder
 
 
-AT_ONCE = 1024  # texts, between two calls of progress
+CHUNK = 1024  # texts between two calls of progress
 
 
 def cached_text_vectors(
@@ -25,25 +25,25 @@ def cached_text_vectors(
     *,
     progress: Progress = ignore_progress,
 ) -> Array:
-    """(n, D) float32 unit rows, read from the library if these texts were encoded before. Equal texts cost one.
+    """Encode texts as (n, D) float32 unit rows, or read them from the store if they were encoded before.
 
-    An encoder without a fingerprint can't be told from its next version, so its vectors are not kept. progress is
-    called with how many distinct texts are encoded, and of how many; what it raises ends the work.
+    Equal texts are encoded once. Without a fingerprint, versions of an encoder can't be distinguished, so its vectors
+    are not stored. progress: counts distinct texts.
     """
-    mark = fingerprint_of(encoder)
-    kept = Store(store)
-    vectors = kept.load_texts(encoder.name, mark, texts)
+    encoder_fingerprint = fingerprint_of(encoder)
+    cache = Store(store)
+    vectors = cache.load_texts(encoder.name, encoder_fingerprint, texts)
     if vectors is None:
         distinct = {text: k for k, text in enumerate(dict.fromkeys(texts))}
         vectors = _encoded(encoder, list(distinct), progress)[[distinct[text] for text in texts]]
-        if mark != UNKNOWN:
-            kept.save_texts(encoder.name, mark, texts, vectors)
+        if encoder_fingerprint != UNKNOWN:
+            cache.save_texts(encoder.name, encoder_fingerprint, texts, vectors)
     return vectors
 
 
 def _encoded(encoder: "TextEncoder", texts: list[str], progress: Progress) -> Array:
     parts = []
-    for start in range(0, len(texts), AT_ONCE):
+    for start in range(0, len(texts), CHUNK):
         progress("encoding text", start, len(texts))
-        parts.append(encode_long_texts(encoder, texts[start : start + AT_ONCE]))
+        parts.append(encode_long_texts(encoder, texts[start : start + CHUNK]))
     return np.concatenate(parts) if parts else encode_long_texts(encoder, texts)

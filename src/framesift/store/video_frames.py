@@ -1,4 +1,4 @@
-"""The frames of a video as a selector may ask for them: decoded, and if need be scored, when asked for."""
+"""The frames of a video for selectors: decoded, and scored if needed, on demand."""
 
 import os
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class VideoFrames:
-    """A `FrameSource` over a file. times_s: the candidates' presentation times, as in its index.
+    """A `FrameSource` over a video file. times_s: the presentation times of the candidates, as in its index.
 
-    With an encoder and the question's text vector it gives scores too, so that a video can be searched without
-    an index: `Evidence.from_source(VideoFrames(…), times_s, duration_s)`.
+    With an encoder and the text vector of the question it also computes scores, so that a video can be searched
+    without an index: `Evidence.from_source(VideoFrames(…), times_s, duration_s)`.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class VideoFrames:
 
     def scores(self, indices: Sequence[int]) -> Array:
         if self._encoder is None or self._query is None:
-            raise InputError("these frames have no encoder to score them with: pass encoder= and query=")
+            raise InputError("frames can't be scored without an encoder; pass encoder= and query=")
         query = np.asarray(self._query, dtype=np.float64)
         out = np.empty(len(indices))
-        wanted = getattr(self._encoder, "picture_side", None)
-        side = None if wanted is None else IMAGE_MARGIN * wanted
+        encoder_side = getattr(self._encoder, "picture_side", None)
+        side = None if encoder_side is None else IMAGE_MARGIN * encoder_side
         for start in range(0, len(indices), batch := int(getattr(self._encoder, "batch_size", 16))):
             part = indices[start : start + batch]
             rows = self._encoder.encode_images(self._decode(part, short_side=side))
@@ -50,11 +50,11 @@ class VideoFrames:
         from PIL import Image
 
         scaled = [Image.fromarray(p).resize(size, Image.Resampling.BILINEAR) for p in self._decode(indices, min(size))]
-        return [np.asarray(picture) for picture in scaled]
+        return [np.asarray(image) for image in scaled]
 
     def _decode(self, indices: Sequence[int], short_side: int | None) -> list[Array]:
-        """The pictures in the order asked for; the file is read once, by ascending time."""
+        """Decode frames in the order given; the file is read once, by ascending time."""
         ascending = sorted(set(indices))
-        found = fetch(self._path, self._times_s[ascending].tolist(), short_side=short_side)
-        by_index = dict(zip(ascending, (picture for _, picture in found), strict=True))
+        fetched = fetch(self._path, self._times_s[ascending].tolist(), short_side=short_side)
+        by_index = dict(zip(ascending, (image for _, image in fetched), strict=True))
         return [by_index[index] for index in indices]

@@ -10,14 +10,14 @@ from helpers.clips import make_clip
 
 
 class Brightness:
-    """An encoder of two numbers: how bright a picture is, and one."""
+    """An encoder of two numbers: how bright a image is, and one."""
 
     name, dim, batch_size = "brightness", 2, 4
-    pictures_read = 0
+    images_read = 0
 
-    def encode_images(self, pictures):
-        self.pictures_read += len(pictures)
-        rows = np.array([[picture.mean() / 255, 1.0] for picture in map(np.asarray, pictures)])
+    def encode_images(self, images):
+        self.images_read += len(images)
+        rows = np.array([[image.mean() / 255, 1.0] for image in map(np.asarray, images)])
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -28,10 +28,10 @@ def clip(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def candidates(clip):
-    return [(time_s, picture) for time_s, picture in sample(clip, fps=1)]
+    return [(time_s, image) for time_s, image in sample(clip, fps=1)]
 
 
-def test_pictures_come_in_the_order_and_size_asked_for(clip, candidates):
+def test_images_have_the_requested_order_and_size(clip, candidates):
     frames = VideoFrames(clip, [time_s for time_s, _ in candidates])
     late, early = frames.pictures([7, 2], size=(32, 24))
     assert late.shape == early.shape == (24, 32, 3) and late.dtype == np.uint8
@@ -45,8 +45,8 @@ def test_focus_scores_few_frames_of_a_video_without_an_index(clip, candidates):
     source = VideoFrames(clip, times, encoder=encoder, query=query)
     lazy = fs.Evidence.from_source(source, times, 40.0)
     selection = fs.select_frames(lazy, budget=4, method="focus")
-    assert encoder.pictures_read == selection.trace["looked_at"] < len(times)
-    every = Brightness().encode_images([picture for _, picture in candidates])
+    assert encoder.images_read == selection.trace["looked_at"] < len(times)
+    every = Brightness().encode_images([image for _, image in candidates])
     whole = fs.Evidence(times, 40.0, every, query)
     assert selection.indices == fs.select_frames(whole, budget=4, method="focus").indices
 
@@ -56,29 +56,29 @@ def test_scores_need_an_encoder(clip):
         VideoFrames(clip, [0.0]).scores([0])
 
 
-def test_an_indexed_video_is_searched_by_one_call(clip, candidates):
+def test_indexed_video_is_searched_in_one_call(clip, candidates):
     class Anything:
         name = "anything"
 
-        def detect(self, pictures, phrases):
-            return [[fs.Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in pictures]
+        def detect(self, images, phrases):
+            return [[fs.Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in images]
 
     times, encoder = [time_s for time_s, _ in candidates], Brightness()
-    rows = encoder.encode_images([picture for _, picture in candidates])
+    rows = encoder.encode_images([image for _, image in candidates])
     index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, rows, "brightness")
     asked = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "t-star", "detector": Anything()}
     (selection,) = fs.select_many(index, ["Where is the red car?"], **asked)
     assert len(selection) == 4 and selection.trace["objects"] == ["red car"]
 
 
-def test_a_detector_may_be_named(clip, candidates, monkeypatch):
+def test_detector_can_be_given_by_name(clip, candidates, monkeypatch):
     from framesift.encoders import detectors as detect
 
     class Nothing:
         name = "nothing"
 
-        def detect(self, pictures, phrases):
-            return [[] for _ in pictures]
+        def detect(self, images, phrases):
+            return [[] for _ in images]
 
     asked = []
     monkeypatch.setattr(detect, "load", lambda name: asked.append(name) or Nothing())
