@@ -1,4 +1,4 @@
-"""Search: what a full scan in float64 would find, whatever the store holds and however it grew."""
+"""Search: the result of a full scan in float64, whatever the store holds and however it grew."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.batch.search import _Rows, search
+from framesift.batch.search import _RowRanking, search
 from framesift.batch.search_report import write_report
 from framesift.batch.vector_store import build, quantise
 from framesift.errors import InputError
@@ -18,8 +18,8 @@ from framesift.types import Event
 from helpers.batch_videos import make_video
 
 
-class Words:
-    """Texts as given vectors; the last two columns belong to pictures alone."""
+class RandomTextEncoder:
+    """Random text vectors; the last two columns are zero for texts."""
 
     name, dim, fingerprint = "words", 10, "ab" * 8
 
@@ -33,8 +33,11 @@ class Words:
         raise NotImplementedError
 
 
-class Made:
-    """A source out of an array."""
+ENCODER = RandomTextEncoder()
+
+
+class ArraySource:
+    """A source of vectors in an array."""
 
     def __init__(self, owner, rows, times_s):
         self.owner, self.rows, self.times_s = owner, rows, times_s
@@ -42,8 +45,8 @@ class Made:
     def vectors(self):
         return self.rows, self.times_s
 
-    def some(self, places):
-        return self.rows[list(places)]
+    def rows_at(self, positions):
+        return self.rows[list(positions)]
 
 
 def unit(rows):
@@ -52,17 +55,17 @@ def unit(rows):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 12), st.sampled_from([0.0, 2.0, 50.0]))
-def test_the_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit, window_s):
+def test_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit, window_s):
     rng = np.random.default_rng(seed)
-    # Vectors in a narrow cone, as real ones are, and some of them equal: the bounds alone decide nothing.
+    # Vectors in a narrow cone, as real ones are, and some of them equal: the bounds alone do not decide.
     centre = rng.normal(size=6)
     sources = [
-        Made(f"{k:032x}/x", unit(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
+        ArraySource(f"{k:032x}/x", unit(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
         for k in range(3)
     ]
     segment = build(tmp_path_factory.mktemp("m"), "search-x", sources, np.arange(6))
     query = unit(rng.normal(size=(1, 6)))[0]
-    rows = _Rows([(segment, np.ones(3 * count, bool))], sources, query)
+    rows = _RowRanking([(segment, np.ones(3 * count, bool))], sources, query)
     scores = np.concatenate([source.rows for source in sources]).astype(np.float64) @ query.astype(np.float64)
     wanted: list[int] = []
     for row in sorted(range(3 * count), key=lambda row: (-scores[row], row)):
@@ -74,12 +77,12 @@ def test_the_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, l
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 300))
-def test_no_product_is_off_by_more_than_its_bound(seed, dim):
+def test_no_product_exceeds_its_error_bound(seed, dim):
     rng = np.random.default_rng(seed)
     rows, query = unit(rng.standard_cauchy(size=(20, dim))), unit(rng.normal(size=(1, dim)))[0]
-    codes, told = quantise(rows)
-    rough = (codes.astype(np.float64) @ query) * told["scale"]
-    assert (np.abs(rough - rows.astype(np.float64) @ query) <= told["error"] + 1e-6).all()
+    codes, layout = quantise(rows)
+    rough = (codes.astype(np.float64) @ query) * layout["scale"]
+    assert (np.abs(rough - rows.astype(np.float64) @ query) <= layout["error"] + 1e-6).all()
 
 
 @pytest.fixture
@@ -97,7 +100,7 @@ def save(store, k, count=40):
 
 
 def best_of(store, text):
-    query = Words().encode_texts([text])[0].astype(np.float64)
+    query = ENCODER.encode_texts([text])[0].astype(np.float64)
     found = []
     for file in store.root.rglob("index.safetensors"):
         from safetensors.numpy import load_file
@@ -108,7 +111,7 @@ def best_of(store, text):
     return max(found)
 
 
-def test_a_store_that_grows_and_shrinks_is_searched_as_it_is(store):
+def test_search_follows_a_store_that_grows_and_shrinks(store):
     assert hit_of(store, "one") == best_of(store, "one")[1:]
     for k in range(3, 9):
         save(store, k)
@@ -120,45 +123,45 @@ def test_a_store_that_grows_and_shrinks_is_searched_as_it_is(store):
 
 
 def hit_of(store, text):
-    hit = search(text, encoder=Words(), store=store.root, limit=1)[0]
+    hit = search(text, encoder=ENCODER, store=store.root, limit=1)[0]
     return hit.fingerprint, hit.time_s
 
 
-def test_only_columns_that_texts_use_are_kept(store):
-    search("one", encoder=Words(), store=store.root)
+def test_only_columns_used_by_texts_are_stored(store):
+    search("one", encoder=ENCODER, store=store.root)
     codes = next((store.root / "corpus").glob("*.codes.npy"))
     assert np.load(codes).shape == (120, 8)
 
 
-def test_words_are_found_too_and_joined_with_the_pictures_near_them(store):
+def test_events_are_found_and_fused_with_frames_near_them(store):
     video = f"{1:032x}"
     time_s = next(
-        h.time_s for h in search("a hedgehog", encoder=Words(), store=store.root, limit=50) if h.fingerprint == video
+        h.time_s for h in search("a hedgehog", encoder=ENCODER, store=store.root, limit=50) if h.fingerprint == video
     )
     store.save_events(
         video, "corpus", [Event(time_s, time_s + 2, "a hedgehog"), Event(90, 92, "else")], "/videos/1.mp4"
     )
-    hits = search("a hedgehog", encoder=Words(), store=store.root, limit=5, by="events")
+    hits = search("a hedgehog", encoder=ENCODER, store=store.root, limit=5, by="events")
     assert hits[0].event.text == "a hedgehog" and hits[0].event_relevance == pytest.approx(1)
-    both = search("a hedgehog", encoder=Words(), store=store.root, limit=50)
+    both = search("a hedgehog", encoder=ENCODER, store=store.root, limit=50)
     assert "a hedgehog" in [hit.event.text for hit in both if hit.event and hit.fingerprint == video and hit.relevance]
     store.remove(next(e for e in store.entries() if e.folder.name == "events-corpus"))
     store.save_events(video, "corpus", [Event(3, 4, "a whale")], "/videos/1.mp4")
-    assert [h.event.text for h in search("a hedgehog", encoder=Words(), store=store.root, by="events")] == ["a whale"]
+    assert [h.event.text for h in search("a hedgehog", encoder=ENCODER, store=store.root, by="events")] == ["a whale"]
 
 
-def test_a_damaged_file_of_vectors_is_made_again(store):
-    first = search("one", encoder=Words(), store=store.root)
+def test_damaged_vector_file_is_rebuilt(store):
+    first = search("one", encoder=ENCODER, store=store.root)
     for file in (store.root / "corpus").glob("search-*.rows.npy"):
         file.write_bytes(b"torn")
-    assert search("one", encoder=Words(), store=store.root) == first
+    assert search("one", encoder=ENCODER, store=store.root) == first
 
 
-def test_an_empty_store_and_empty_words_are_sentences(tmp_path):
+def test_empty_store_and_empty_text_are_input_errors(tmp_path):
     with pytest.raises(InputError, match="holds no video indexed with words"):
-        search("one", encoder=Words(), store=tmp_path)
-    with pytest.raises(InputError, match="nothing to search for"):
-        search(" ", encoder=Words(), store=tmp_path)
+        search("one", encoder=ENCODER, store=tmp_path)
+    with pytest.raises(InputError, match="the text to search for is empty"):
+        search(" ", encoder=ENCODER, store=tmp_path)
 
 
 def test_the_report_embeds_a_thumbnail_and_escapes_all_text(known, tmp_path):
@@ -173,7 +176,7 @@ def test_the_report_embeds_a_thumbnail_and_escapes_all_text(known, tmp_path):
     assert "The video file was not found" in write_report("red", hits, tmp_path / "r.html").read_text()
 
 
-def test_the_command_prints_a_table_or_json(known, store, tmp_path, capsys):
+def test_search_command_prints_a_table_or_json(known, store, tmp_path, capsys):
     from framesift.cli import main
 
     fs.corpus.index(make_video(tmp_path / "a.mp4"), encoder=known, store=tmp_path / "s")

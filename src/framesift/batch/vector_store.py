@@ -1,13 +1,13 @@
-"""All vectors of a store in one file that is scanned in blocks, without loading it.
+"""All vectors of a store in a few memory-mapped files that are scanned in blocks.
 
     STORE/corpus/search-<encoder>-<its fingerprint>-<kind>-<random>.codes.npy    (N, D) int8, memory-mapped
                                                                    .rows.npy     (N,) scale, error, time
-                                                                   .json         which rows are whose; written last
+                                                                   .json         the source of each row; written last
 
-A row is kept as whole numbers from -127 to 127 times a scale. What that leaves out of row x is a vector e; by Cauchy
-and Schwarz no product with a unit vector q is off by more than |e|, which is kept beside it. So a scan of one byte per
-number says which rows can be among the best, and only those are looked up in the indexes, in float32: the result is
-that of the full scan. Only the columns in which texts differ from zero are kept, as products with texts need no other.
+A row is stored as integers from -127 to 127 times a scale. The rounding error of row x is a vector e; by the
+Cauchy-Schwarz inequality no product with a unit vector q is off by more than |e|, which is stored as well. A scan of
+one byte per number thus gives the rows that can be among the best, and only those are read from the indexes in float32:
+the result is that of the full scan. Only the columns in which text vectors are not zero are stored.
 """
 
 import json
@@ -27,32 +27,32 @@ from framesift.errors import FramesiftError
 from framesift.types.vectors import Array
 
 ROW = np.dtype([("scale", "<f4"), ("error", "<f4"), ("time_s", "<f8")])
-# Rows turned to float32 at a time: they stay in a core's cache until they are multiplied.
+# Rows converted to float32 at a time: they stay in a core's cache until they are multiplied.
 SCAN_ROWS = 128
 BUILD_ROWS = 65536
-# Room for the rounding of the products in float32 and of the bounds themselves.
+# Margin for the rounding of the products in float32 and of the bounds themselves.
 ROUNDING = 2e-5
 
 log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
-    """Where some rows come from, such as a video's frames."""
+class VectorSource(Protocol):
+    """The origin of some rows, such as the frames of a video."""
 
     @property
     def owner(self) -> str:
-        """What tells it from all others, and from what it may be later."""
+        """A unique name, which changes with the content."""
 
     def vectors(self) -> tuple[Array, Array]:
         """(n, D) float32 unit rows, and their times."""
 
-    def some(self, places: Sequence[int]) -> Array:
-        """Those of the rows at these places."""
+    def rows_at(self, positions: Sequence[int]) -> Array:
+        """The rows at these positions."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of the store, as it was when it was made. owners: whose rows begin at each of `starts`."""
+    """The vectors of some sources, written together. owners: the source whose rows begin at each of `starts`."""
 
     codes: Array
     rows: Array
@@ -65,66 +65,66 @@ class Segment:
         return len(self.rows)
 
     def scan(self, query: Array) -> tuple[Array, Array]:
-        """(N,) float32 products of every row with a unit vector, and how far each can be from the true one."""
-        told = query[self.columns].astype(np.float32)
+        """(N,) float32 products of every row with a unit vector, and the largest error of each."""
+        used = query[self.columns].astype(np.float32)
         products = np.empty(len(self), np.float32)
         threads = min(cores(), max(1, len(self) // 4096))
         bounds = np.linspace(0, len(self), threads + 1).astype(int)
 
-        def part(start: int, end: int) -> None:
-            block = np.empty((SCAN_ROWS, len(told)), np.float32)
+        def scan_rows(start: int, end: int) -> None:
+            block = np.empty((SCAN_ROWS, len(used)), np.float32)
             for first in range(start, end, SCAN_ROWS):
                 last = min(first + SCAN_ROWS, end)
                 block[: last - first] = self.codes[first:last]
-                np.dot(block[: last - first], told, out=products[first:last])
+                np.dot(block[: last - first], used, out=products[first:last])
 
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, bounds[:-1], bounds[1:]))
+            list(pool.map(scan_rows, bounds[:-1], bounds[1:]))
         products *= self.rows["scale"]
         return products, self.rows["error"] + np.float32(ROUNDING)
 
     def owner_of(self, row: int) -> tuple[str, int]:
-        """Whose row it is, and which one of theirs."""
-        place = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return self.owners[place], row - int(self.starts[place])
+        """The source of a row, and the row's position in it."""
+        number = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return self.owners[number], row - int(self.starts[number])
 
 
-class Matrix:
-    """The segments of one encoder's vectors of one kind, brought up to date with the store."""
+class VectorStore:
+    """The segments of one encoder's vectors of one kind, kept up to date with the store."""
 
-    MOST_SEGMENTS = 16
+    MAX_SEGMENTS = 16
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
 
-    def update(self, sources: Sequence[Source], columns: Array) -> list[tuple[Segment, Array]]:
-        """Segments that hold these sources, each with which of its rows count: the owner's newest, and still there."""
+    def update(self, sources: Sequence[VectorSource], columns: Array) -> list[tuple[Segment, Array]]:
+        """Segments with the vectors of these sources, each with a mask of the rows that are current."""
         wanted = {source.owner for source in sources}
         segments = [s for s in self._segments() if np.array_equal(s.columns, columns)]
-        held = {owner for segment in segments for owner in segment.owners}
-        gone = sum(1 for owner in held if owner not in wanted)
-        if len(segments) >= self.MOST_SEGMENTS or gone > len(held) // 2:
+        stored = {owner for segment in segments for owner in segment.owners}
+        removed = sum(1 for owner in stored if owner not in wanted)
+        if len(segments) >= self.MAX_SEGMENTS or removed > len(stored) // 2:
             self._remove(segments)
-            segments, held = [], set()
-        missing = [source for source in sources if source.owner not in held]
+            segments, stored = [], set()
+        missing = [source for source in sources if source.owner not in stored]
         if missing:
-            made = build(self.folder, self.name, missing, columns)
-            segments += [made] if made is not None else []
-        taken: set[str] = set()
-        told = []
+            built = build(self.folder, self.name, missing, columns)
+            segments += [built] if built is not None else []
+        seen: set[str] = set()
+        current = []
         for segment in segments:
             counts = np.diff([*segment.starts, len(segment)])
-            alive = [owner in wanted and owner not in taken for owner in segment.owners]
-            taken.update(segment.owners)
-            told.append((segment, np.repeat(alive, counts)))
-        return told
+            is_current = [owner in wanted and owner not in seen for owner in segment.owners]
+            seen.update(segment.owners)
+            current.append((segment, np.repeat(is_current, counts)))
+        return current
 
     def _segments(self) -> Iterator[Segment]:
         for path in sorted(self.folder.glob(f"{self.name}-*.json")):
             try:
                 yield load(path)
             except (OSError, ValueError, KeyError, TypeError) as error:
-                log.warning("%s is damaged (%s): it is made again", path, error)
+                log.warning("%s is damaged (%s): it is rebuilt", path, error)
                 _delete(path)
 
     def _remove(self, segments: Sequence[Segment]) -> None:
@@ -132,8 +132,8 @@ class Matrix:
             _delete(segment.path)
 
 
-def build(folder: Path, name: str, sources: Sequence[Source], columns: Array) -> Segment | None:
-    """Write the vectors of these sources as a segment; one that can't be read is left out and named in the log."""
+def build(folder: Path, name: str, sources: Sequence[VectorSource], columns: Array) -> Segment | None:
+    """Write the vectors of these sources as a segment; a source that can't be read is skipped with a warning."""
     stem = f"{name}-{secrets.token_hex(4)}"
     codes_path, rows_path, path = (folder / f"{stem}{end}" for end in (".codes.npy", ".rows.npy", ".json"))
     owners: list[str] = []
@@ -165,37 +165,36 @@ def build(folder: Path, name: str, sources: Sequence[Source], columns: Array) ->
         if not count:
             _delete(path)
             return None
-        told = {"owners": owners, "starts": starts, "columns": columns.tolist()}
-        write_text(path, json.dumps(told))
+        write_text(path, json.dumps({"owners": owners, "starts": starts, "columns": columns.tolist()}))
     except OSError as error:
         _delete(path)
         raise FramesiftError(
-            f"the vectors to be searched can't be kept in {folder} ({error.strerror or error}); free some space"
+            f"the search vectors can't be written to {folder} ({error.strerror or error}); free some space"
         ) from error
     return load(path)
 
 
 def load(path: Path) -> Segment:
-    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    layout: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     stem = path.name.removesuffix(".json")
-    codes = _mapped(path.with_name(f"{stem}.codes.npy"))
-    rows = _mapped(path.with_name(f"{stem}.rows.npy"))
-    columns = np.array(told["columns"], np.int64)
+    codes = _memory_map(path.with_name(f"{stem}.codes.npy"))
+    rows = _memory_map(path.with_name(f"{stem}.rows.npy"))
+    columns = np.array(layout["columns"], np.int64)
     if codes.shape != (len(rows), len(columns)) or rows.dtype != ROW:
         raise ValueError(f"its files have {codes.shape} and {rows.shape} rows")
-    return Segment(codes, rows, tuple(told["owners"]), np.array(told["starts"], np.int64), columns, path)
+    return Segment(codes, rows, tuple(layout["owners"]), np.array(layout["starts"], np.int64), columns, path)
 
 
 def quantise(vectors: Array) -> tuple[Array, Array]:
-    """(n, D) int8 codes and (n,) ROW: scale, and the length of what scale · codes leaves out."""
+    """(n, D) int8 codes and (n,) ROW: the scale, and the length of the rounding error."""
     exact = vectors.astype(np.float32)
     scale = np.abs(exact).max(axis=1) / np.float32(127)
     safe = np.where(scale > 0, scale, np.float32(1))
     codes = np.rint(exact / safe[:, None]).astype(np.int8)
-    rest = exact - codes * scale[:, None]
+    error = exact - codes * scale[:, None]
     rows = np.zeros(len(exact), ROW)
     rows["scale"] = scale
-    rows["error"] = np.nextafter(np.sqrt(np.einsum("nd,nd->n", rest, rest)), np.float32(np.inf))
+    rows["error"] = np.nextafter(np.sqrt(np.einsum("nd,nd->n", error, error)), np.float32(np.inf))
     return codes, rows
 
 
@@ -205,8 +204,8 @@ def _write_header(file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) 
     np.lib.format.write_array_header_1_0(file, header)
 
 
-def _mapped(path: Path) -> Array:
-    """The array, as a plain view: slicing a numpy.memmap costs more than the work on a small block."""
+def _memory_map(path: Path) -> Array:
+    """The array, as a plain view: slicing a numpy.memmap costs more than the product of a small block."""
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
