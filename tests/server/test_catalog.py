@@ -1,11 +1,14 @@
 """Facts about videos, and the cache of indexes and texts."""
 
+import json
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 
 from framesift.config import PipelineConfig
+from framesift.progress import ignore_progress
 from framesift.server.catalog import Catalog, RecentCache
 from framesift.server.config import ServerConfig
 from framesift.server.files import VideoFiles
@@ -25,10 +28,10 @@ def test_file_is_probed_once_per_version(catalog, monkeypatch):
     video = catalog.files.list_videos()[0]
     assert catalog.facts(video) is None  # a listing does not wait
     facts = catalog.facts(video, wait=True)
-    monkeypatch.setattr("framesift.server.catalog.probe", lambda _: pytest.fail("looked up again"))
+    monkeypatch.setattr("framesift.server.catalog.probe", lambda _: pytest.fail("probed again"))
     assert catalog.facts(video, wait=True) == facts and facts.duration_s == 4
     again = Catalog(catalog.config, catalog.files, lambda: None)
-    assert again.facts(video) == facts  # kept on the disk
+    assert again.facts(video) == facts  # cached on disk
 
 
 def test_facts_of_earlier_versions_are_deleted(catalog):
@@ -37,6 +40,27 @@ def test_facts_of_earlier_versions_are_deleted(catalog):
         os.utime(video.path, (second, second))
         assert catalog.facts(video, wait=True).duration_s == 4
     assert len(catalog._facts) == 1 and len(list(catalog._folder.iterdir())) == 1
+
+
+def test_summary_of_version_1_has_no_warnings(catalog):
+    video = catalog.files.list_videos()[0]
+    catalog._folder.mkdir(parents=True)
+    (catalog._folder / f"{video.stamp}.words.json").write_text(json.dumps({"events": 0, "sources": [], "notes": ["a"]}))
+    assert catalog.summary(video).notes == ["a"] and catalog.summary(video).warnings == []
+
+
+def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, monkeypatch):
+    from framesift import pipeline
+
+    build = pipeline.build_index
+
+    def build_with_warning(path, *arguments, **options):
+        return replace(build(path, *arguments, **options), warnings=(f"{path} has a gap",))
+
+    monkeypatch.setattr(pipeline, "build_index", build_with_warning)
+    video = catalog.files.list_videos()[0]
+    catalog.prepare(video, ignore_progress)
+    assert catalog.summary(video).warnings == ["video.mp4 has a gap"]
 
 
 def test_cache_keeps_recent_values_and_makes_each_once():

@@ -29,9 +29,9 @@ def passes(monkeypatch):
 
 @pytest.fixture
 def images(tmp_path):
-    pictures = FrameImages(tmp_path / "pictures")
-    yield pictures
-    pictures.stop()
+    frame_images = FrameImages(tmp_path / "frames")
+    yield frame_images
+    frame_images.stop()
 
 
 def test_requested_frames_come_from_one_pass(images, video, passes):
@@ -40,7 +40,7 @@ def test_requested_frames_come_from_one_pass(images, video, passes):
     images.start()
     sizes = {Image.open(io.BytesIO(one.result(timeout=20))).size for one in waiting}
     assert sizes == {(96, 64)} and passes == [times]
-    assert images.request(video, "f", times[3]).done() and len(passes) == 1  # kept
+    assert images.request(video, "f", times[3]).done() and len(passes) == 1  # cached
 
 
 def test_wrong_time_fails_alone(images, video):
@@ -69,7 +69,7 @@ def test_invalid_times_are_refused(images, video):
 
 def test_cache_is_pruned_to_its_limit(images, video, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CACHE_BYTES", 100)
-    folder = tmp_path / "pictures" / "f"
+    folder = tmp_path / "frames" / "f"
     folder.mkdir(parents=True)
     for k in range(5):
         (folder / f"{k}.jpg").write_bytes(b"x" * 40)

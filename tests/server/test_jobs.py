@@ -74,7 +74,7 @@ def test_cancelled_jobs_stop_at_their_next_progress_call(start):
     queue.cancel(waiting.id)
     queue.cancel(running.id)
     until(lambda: states(queue) == {"a": "cancelled", "b": "cancelled"})
-    assert queue.cancel("nobody") is None
+    assert queue.cancel("unknown") is None
 
 
 def test_job_queued_again_while_being_cancelled_is_done(start):
@@ -186,9 +186,9 @@ def test_step_longer_than_the_shutdown_is_not_counted_as_a_crash(start, tmp_path
     queue.add("a", "a")
     assert begun.wait(10)
     queue.stop()
-    kept = json.loads((tmp_path / "jobs.json").read_text())[0]
+    saved = json.loads((tmp_path / "jobs.json").read_text())[0]
     release.set()
-    assert (kept["state"], kept["starts"]) == ("waiting", 0)
+    assert (saved["state"], saved["starts"]) == ("waiting", 0)
 
 
 def test_job_that_fails_during_the_shutdown_is_resumed(start):

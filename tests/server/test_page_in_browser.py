@@ -27,8 +27,8 @@ def test_timeline_marker_shows_its_frame_and_plays_it(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
     tab.page.locator(".tl-marker").last.hover(force=True)
-    picture = tab.page.locator(".tl-tip-image")
-    assert tab.settles(lambda: picture.is_visible() and picture.evaluate("one => one.naturalWidth") == 96)
+    image = tab.page.locator(".tl-tip-image")
+    assert tab.settles(lambda: image.is_visible() and image.evaluate("one => one.naturalWidth") == 96)
     tab.page.locator(".tl-marker").last.click(force=True)
     assert tab.settles(lambda: tab.at_s() > 5)
 
@@ -126,9 +126,9 @@ def test_timeline_shows_the_frame_under_the_pointer(shared_server, visit):
     assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
     box = tab.page.locator(".tl-curve").bounding_box()
     tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
-    picture = tab.page.locator(".tl-tip-image")
-    assert tab.settles(lambda: picture.evaluate("one => one.naturalWidth") == 96)
-    assert "/near/12.000.jpg" in picture.get_attribute("src") or "/near/11." in picture.get_attribute("src")
+    image = tab.page.locator(".tl-tip-image")
+    assert tab.settles(lambda: image.evaluate("one => one.naturalWidth") == 96)
+    assert "/near/12.000.jpg" in image.get_attribute("src") or "/near/11." in image.get_attribute("src")
 
 
 def test_timeline_shows_the_playback_position(shared_server, visit):
@@ -171,7 +171,7 @@ def test_question_is_a_history_step_and_a_setting_is_not(shared_server, visit):
     tab.ask("Who came back?")
     assert tab.settles(lambda: "Who+came+back" in tab.page.url)
     assert tab.settles(lambda: "selecting" not in (tab.page.get_attribute("body", "class") or ""))
-    tab.page.go_back()  # a question is a step, a knob is not
+    tab.page.go_back()  # a question is a history entry, a setting is not
     assert tab.settles(lambda: tab.page.input_value("#question") == QUESTION)
 
 

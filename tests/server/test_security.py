@@ -52,10 +52,10 @@ def test_similar_host_names_are_refused(shared_server, host):
     assert shared_server.get("/", headers={"host": host}).status_code == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])
-@pytest.mark.parametrize("path", ["/", "/api/videos", "/api/stream"])
-def test_other_origins_are_refused(shared_server, origin, path):
-    assert shared_server.get(path, headers={"origin": origin}).status_code == 403
+def test_other_origins_are_refused(shared_server):
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"):
+        for path in ("/", "/api/videos", "/api/stream"):
+            assert shared_server.get(path, headers={"origin": origin}).status_code == 403, (origin, path)
 
 
 def test_own_origin_is_accepted(shared_server):

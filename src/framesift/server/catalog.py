@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """What the container says about a video, or why it can't be read."""
+    """Metadata of a video's container, or why it can't be read."""
 
     fingerprint: str = ""
     duration_s: float = 0.0

@@ -14,17 +14,22 @@ export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, pr
   const hadFocus = box.contains(document.activeElement);
   box.replaceChildren(
     el("p", { className: "fine" }, parts),
-    ready ? noteList("Warnings", warnings) : "",
+    ready ? noteList("Warnings", warnings, true) : "",
     ready && !words.events ? noteList("Where text was searched for", words.notes) : "",
   );
   box.hidden = Boolean(problem) || !(parts.length || warnings.length);
   if (hadFocus) box.querySelector("input, summary")?.focus();
 }
 
-function noteList(title, notes) {
+function noteList(title, notes, open = false) {
   if (!notes.length) return "";
   const items = notes.map((note) => el("li", {}, note));
-  return el("details", { className: "lists fine" }, el("summary", {}, title), el("ul", { className: "notes" }, items));
+  return el(
+    "details",
+    { className: "lists fine", open },
+    el("summary", {}, title),
+    el("ul", { className: "notes" }, items),
+  );
 }
 
 function fileInput(label, endings, onFiles) {
