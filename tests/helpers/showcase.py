@@ -26,7 +26,7 @@ def make_index(video, seed=0):
     rng = np.random.default_rng(seed)
     drift = np.cumsum(rng.normal(size=(len(times), 16)) * 0.4, axis=0) + rng.normal(size=16)
     info = fs.VideoInfo(str(video), float(SECONDS), 96, 64, 5.0, "mpeg4")
-    return fs.VideoIndex(info, np.array(times), drift, "made-up")
+    return fs.VideoIndex(info, np.array(times), drift, "synthetic")
 
 
 def make_selection(video, *, budget=8, method="gcr", events=EVENTS, seed=0, **options):

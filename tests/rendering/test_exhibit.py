@@ -23,8 +23,8 @@ def selection(video):
 def test_images_are_the_selected_frames_of_the_video(video, selection):
     shown = fs.exhibit(video, selection, overlay="none")
     assert list(shown.numbers) == frame_numbers(video, selection.times_s)
-    for picture, (_, array) in zip(shown.pictures(), fetch(video, selection.times_s), strict=True):
-        assert np.array_equal(np.asarray(picture), array)
+    for image, (_, array) in zip(shown.pictures(), fetch(video, selection.times_s), strict=True):
+        assert np.array_equal(np.asarray(image), array)
 
 
 def test_text_is_drawn_only_on_frames_with_an_event(video, selection):
@@ -38,13 +38,13 @@ def test_text_is_drawn_only_on_frames_with_an_event(video, selection):
 
 
 def test_size_is_the_shorter_side(video, selection):
-    assert {picture.size for picture in fs.exhibit(video, selection, 32).pictures()} == {(48, 32)}
+    assert {image.size for image in fs.exhibit(video, selection, 32).pictures()} == {(48, 32)}
 
 
 def test_scales_shrink_frames_by_rank_of_relevance(video):
     selection = make_selection(video, method="topk", budget=6)
     shown = fs.exhibit(video, selection, scales=((1, 1 / 2), (2, 1 / 4)))
-    widths = [picture.width for picture in shown.pictures()]
+    widths = [image.width for image in shown.pictures()]
     ranked = sorted(zip(selection.slots, widths, strict=True), key=lambda pair: -pair[0].relevance)
     assert [width for _, width in ranked] == [48, 24, 24, 24, 24, 24]
 

@@ -39,7 +39,7 @@ def test_selection_json_reads_back_as_the_same_selection(saved, shown):
     data = json.loads(text)
     assert data["schema"] == "framesift.selection/1"
     assert data["video"]["name"] == "clip.mp4" and len(data["video"]["fingerprint"]) == 32
-    assert data["basis"]["encoder"] == "made-up" and data["basis"]["question"]["text"]
+    assert data["basis"]["encoder"] == "synthetic" and data["basis"]["question"]["text"]
     assert [slot["frame"] for slot in data["slots"]] == list(shown.numbers)
     assert str(saved.parent) not in text
     again = fs.Selection.from_json(text)

@@ -15,9 +15,9 @@ from helpers.showcase import make_selection
 def selection(video):
     """A selection with every role."""
     for seed in range(40):
-        made = make_selection(video, budget=8, seed=seed)
-        if {slot.role for slot in made.slots} == {"ground", "visual", "context", "refined"}:
-            return made
+        selection = make_selection(video, budget=8, seed=seed)
+        if {slot.role for slot in selection.slots} == {"ground", "visual", "context", "refined"}:
+            return selection
     pytest.fail("no seed gave every role")
 
 
@@ -76,9 +76,9 @@ def test_selection_without_a_basis_states_its_role(video):
 
 
 def test_refine_that_did_not_run_is_stated(video):
-    made = make_selection(video, events=[], gate=1.0)
-    assert isinstance(made, fs.Selection)
-    assert "Refine did not run" in " ".join(" ".join(reason.why) for reason in explain(made))
+    selection = make_selection(video, events=[], gate=1.0)
+    assert isinstance(selection, fs.Selection)
+    assert "Refine did not run" in " ".join(" ".join(reason.why) for reason in explain(selection))
 
 
 def test_without_cover_a_region_represents_its_segment_and_replaces_nothing(selection):
@@ -92,8 +92,8 @@ def test_without_cover_a_region_represents_its_segment_and_replaces_nothing(sele
         events=basis.events,
         event_features=rng.standard_normal((len(basis.events), 8)),
     )
-    made = fs.select_frames(evidence, budget=8, without="cover")
-    _, region = first_of(made, "refined")
-    _, spread = first_of(made, "context")
+    selection = fs.select_frames(evidence, budget=8, without="cover")
+    _, region = first_of(selection, "refined")
+    _, spread = first_of(selection, "context")
     assert "represents the omitted segment" in region.why[0] and "replaced" not in " ".join(region.why)
     assert "Cover is" in spread.why[0]

@@ -49,8 +49,8 @@ class Parsed(HTMLParser):
         named = {name.rstrip("_"): value for name, value in attributes.items()}
         return [
             "".join(text)
-            for found, attrs, text in self.elements
-            if found == tag and all(value in (attrs.get(name) or "").split() for name, value in named.items())
+            for element, attrs, text in self.elements
+            if element == tag and all(value in (attrs.get(name) or "").split() for name, value in named.items())
         ]
 
 

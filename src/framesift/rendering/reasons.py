@@ -108,27 +108,27 @@ class _GcrExplainer(_Explainer):
         return by_role[slot.role](slot)
 
     def _ground(self, slot: Slot) -> Reason:
-        place, row = next((k, row) for k, row in enumerate(self.events, 1) if row["index"] == slot.index)
+        rank, row = next((k, row) for k, row in enumerate(self.events, 1) if row["index"] == slot.index)
         cues = f", because the question contains {', '.join(_quote(cue) for cue in self.cues)}" if self.cues else ""
         why = [
-            f"Its event ({_span(row)}) ranks {_ordinal(place)} of {len(self.events)} for the question.",
+            f"Its event ({_span(row)}) ranks {_ordinal(rank)} of {len(self.events)} for the question.",
             f"The event {_quote(row['text'])} scores {row['score']:.2f}: relevance of its text "
             f"{row['text_relevance']:.3f}, of its frames {row['visual_relevance']:.3f}, each normalised over all "
             f"events and weighted {1 - self.demand:.1f} to {self.demand:.1f}{cues}.",
         ]
         others = [k for k in self._during(row) if k != slot.index and k not in self.selected]
         if not others:
-            return Reason((*why, self._rank_sentence(slot)), self._next_event(place))
+            return Reason((*why, self._rank_sentence(slot)), self._next_event(rank))
         why.append(f"It is the most relevant of the {len(others) + 1} available frames during the event.")
         best = min(others, key=lambda k: self.rank[k])
         same_event = Alternative(
             self.time_s(best), f"A less relevant frame of the same event ({self.basis.relevance[best]:.3f})."
         )
-        return Reason((*why, self._rank_sentence(slot)), (same_event, *self._next_event(place)))
+        return Reason((*why, self._rank_sentence(slot)), (same_event, *self._next_event(rank)))
 
-    def _next_event(self, place: int) -> tuple[Alternative, ...]:
+    def _next_event(self, rank: int) -> tuple[Alternative, ...]:
         """After the last event that got a frame: the next one, which got none."""
-        following = self.events[place : place + 1]
+        following = self.events[rank : rank + 1]
         if not following or following[0]["outcome"] != "not reached":
             return ()
         row = following[0]
@@ -140,8 +140,8 @@ class _GcrExplainer(_Explainer):
         return (Alternative(self.time_s(nearest), sentence),)
 
     def _visual(self, slot: Slot) -> Reason:
-        place = self.visual.index(slot.index) + 1
-        why = f"A visual match: {_ordinal(place)} by relevance among the frames not selected for an event."
+        rank = self.visual.index(slot.index) + 1
+        why = f"A visual match: {_ordinal(rank)} by relevance among the frames not selected for an event."
         omitted = [k for k in range(len(self.rank)) if k not in self.selected]
         if not omitted:
             return Reason((why, self._rank_sentence(slot)))
@@ -150,8 +150,8 @@ class _GcrExplainer(_Explainer):
         return Reason((why, self._rank_sentence(slot)), (Alternative(self.time_s(best), sentence),))
 
     def _context(self, slot: Slot) -> Reason:
-        place, row = self.context[slot.index]
-        why = f"Context, picked {_ordinal(place)} by relevance ({slot.relevance:.3f})"
+        rank, row = self.context[slot.index]
+        why = f"Context, picked {_ordinal(rank)} by relevance ({slot.relevance:.3f})"
         if row.get("closest") is not None:
             most_similar = f"{row['redundancy']:.2f} to {self.clock_at(row['closest'])}"
             why += f" minus similarity to the frames selected before it ({most_similar})"

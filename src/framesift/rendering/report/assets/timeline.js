@@ -153,10 +153,10 @@ function drawTimeline(element, data) {
   }
 
   /** Show the tip of an item that extends from `above` to `below`. */
-  function show(found, x, above, below) {
-    const { item, y: from = 0, height = 0 } = found.highlight ?? {};
+  function show(content, x, above, below) {
+    const { item, y: from = 0, height = 0 } = content.highlight ?? {};
     plot.highlight.setAttribute("d", item ? bars(plot, [item], from - 2, height + 4, 3) : "M0 0");
-    tip.show(found, x, above, below);
+    tip.show(content, x, above, below);
   }
 
   /** Show the tip of the focused item; it disappears with the focus. */
@@ -196,9 +196,9 @@ function drawTimeline(element, data) {
   function point(event) {
     const { x, y, time_s, row } = at(event);
     const nearby = current.imageNear?.(time_s);
-    const found = row?.tipAt?.(time_s, x, y) ?? (nearby && { title: clock(time_s), text: "" });
+    const content = row?.tipAt?.(time_s, x, y) ?? (nearby && { title: clock(time_s), text: "" });
     isForFocus = false;
-    if (found) show({ nearby, ...found }, x, row?.top ?? y, row?.bottom ?? y);
+    if (content) show({ nearby, ...content }, x, row?.top ?? y, row?.bottom ?? y);
     else hide();
     const frame = row?.frameAt?.(time_s, x, y);
     svg.classList.toggle("tl-clickable", Boolean(frame) || Boolean(current.onSeek));
