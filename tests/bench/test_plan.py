@@ -88,7 +88,7 @@ def test_what_makes_no_sense_is_refused(settings, words):
 
 
 def test_an_unknown_method_lists_the_known_ones():
-    with pytest.raises(UnknownName, match="known are gcr, uniform"):
+    with pytest.raises(UnknownName, match="expected one of gcr, uniform"):
         make_plan({"methods": "gcrr"})
 
 

@@ -142,7 +142,7 @@ def test_compare_writes_one_report_and_a_line_per_method(kept, place, capsys):
         (["-q", ""], "question is empty"),
         (["-q", "x", "--questions", "q.json"], "one or the other"),
         (["--questions", "nowhere.json"], "nowhere.json"),
-        (["-q", "x", "--method", "best"], "known are gcr"),
+        (["-q", "x", "--method", "best"], "expected one of gcr"),
         (["-q", "x", "--set", "alpha"], "NAME=VALUE"),
         (["-q", "x", "--set", "alpha=1"], "alpha_ground"),
         (["-q", "x", "--set", "gate=high"], "gate"),

@@ -169,7 +169,7 @@ def test_events_outside_the_video_are_dropped_and_counted():
 
 
 def test_unknown_option_lists_all_options():
-    with pytest.raises(fs.OptionError, match=r"no option 'alpha'; expected one of alpha_ground = 0.25, alpha_visual"):
+    with pytest.raises(fs.OptionError, match=r"no option 'alpha'; its options are alpha_ground = 0.25, alpha_visual"):
         video(alpha=0.5).select()
 
 

@@ -59,7 +59,7 @@ def get_selector(method: str) -> Selector:
     """Look up a selector by name; an unknown one is an error that lists them all."""
     available = _all_selectors()
     if method not in available:
-        raise UnknownName(f"there is no selector {method!r}; known are {', '.join(available)}")
+        raise UnknownName(f"there is no selector {method!r}; expected one of {', '.join(available)}")
     return available[method]
 
 

@@ -24,7 +24,7 @@ def check_options(method: str, given: Mapping[str, object], known: Mapping[str, 
     unknown = sorted(set(given) - set(known))
     if unknown:
         listing = ", ".join(f"{name} = {default!r}" for name, default in known.items())
-        expected = f"expected one of {listing}" if listing else "it has none"
+        expected = f"its options are {listing}" if listing else "it has none"
         raise OptionError(f"{method} has no option {unknown[0]!r}; {expected}")
 
 
