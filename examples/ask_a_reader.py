@@ -9,7 +9,7 @@ python ask_a_reader.py local:qwen2.5-vl-7b                  after `framesift pul
 import sys
 
 import framesift as fs
-from framesift.store.sample_video import QUESTION, sample_video
+from framesift.video.sample_video import QUESTION, sample_video
 
 reader = sys.argv[1] if len(sys.argv) > 1 else "similarity"
 video = sample_video()

@@ -13,7 +13,7 @@ import numpy as np
 
 import framesift as fs
 from framesift.encoders.base import encode_long_texts, get_encoder
-from framesift.store.sample_video import QUESTION, sample_video
+from framesift.video.sample_video import QUESTION, sample_video
 
 
 def spaced_topk(evidence: fs.Evidence, budget: int, *, gap_s: float = 10.0) -> fs.Selection:

@@ -6,7 +6,7 @@ python select_and_save.py [VIDEO] [QUESTION]
 import sys
 
 import framesift as fs
-from framesift.store.sample_video import QUESTION, sample_video
+from framesift.video.sample_video import QUESTION, sample_video
 
 video = sys.argv[1] if len(sys.argv) > 1 else sample_video()
 question = fs.parse_question(sys.argv[2]) if len(sys.argv) > 2 else QUESTION

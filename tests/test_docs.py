@@ -10,6 +10,7 @@ from framesift.cli import build_parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").iterdir())
 
 
 def test_every_command_is_listed():
@@ -34,8 +35,8 @@ def test_every_setting_has_a_description():
     assert [field.name for field in fields(fs.PipelineConfig) if not field.metadata.get("help")] == []
 
 
-def test_every_import_in_the_pages_works():
-    for page in PAGES:
+def test_every_import_in_pages_and_examples_works():
+    for page in [*PAGES, *EXAMPLES]:
         for module, names in re.findall(r"from (framesift[\w.]*) import ([\w, ]+)", page.read_text(encoding="utf-8")):
             loaded = import_module(module)
             assert [name for name in names.split(", ") if not hasattr(loaded, name)] == [], page
