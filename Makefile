@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LMMS := .venv-lmms
 BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @biomejs/biome@2.6.6
-# None of these may come from the surroundings: only from .venv.
+# Only what is installed in .venv counts.
 unexport PYTHONPATH VIRTUAL_ENV
 
 .PHONY: demo test test-lmms test-ray lint lint-js format docs bench selftest clean
@@ -13,7 +13,7 @@ demo: $(VENV)/installed
 	$(BIN)/framesift demo
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 # lmms-eval caps packages that we need newer, so it has an environment of its own.
 test-lmms: $(LMMS)/installed

@@ -7,7 +7,8 @@ import pytest
 
 import framesift as fs
 from framesift.config import read_settings
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 
 EVENTS = [fs.Event(2, 4, "The launch was put off because of the wind."), fs.Event(11, 13, "Nobody has been back.")]
 QUESTION = fs.Question("Why was the launch put off?", ["The rain", "The wind"])

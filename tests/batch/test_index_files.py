@@ -1,7 +1,8 @@
 """Indexing several videos in a row."""
 
 from framesift.batch.index_files import index_videos
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 
 
 def test_bad_file_does_not_stop_the_others(tmp_path, monkeypatch):

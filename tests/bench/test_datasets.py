@@ -9,8 +9,6 @@ from framesift.bench.datasets.annotations import seconds_of, without_letters
 from framesift.errors import InputError, UnknownName
 from helpers.published_annotations import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
 
-needs_annotations = pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the annotations are not at hand")
-
 
 @pytest.fixture(scope="module")
 def lvb():
@@ -22,7 +20,7 @@ def mme():
     return load_dataset("videomme", ANNOTATIONS)
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_longvideobench_has_its_published_groups(lvb):
     assert lvb.groups == {"Short": 361, "Medium": 412, "Long": 564}
     published = [item.published_group for item in lvb.items]
@@ -34,7 +32,7 @@ def test_longvideobench_has_its_published_groups(lvb):
     }
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_longvideobench_keeps_options_answers_durations_and_categories_as_published(lvb):
     rows = {row["id"]: row for row in json.loads((ANNOTATIONS / "lvb_val.json").read_text())}
     for item in lvb.items:
@@ -44,32 +42,32 @@ def test_longvideobench_keeps_options_answers_durations_and_categories_as_publis
         assert item.categories == (row["question_category"],) and item.video_id == row["video_id"]
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_longvideobench_has_753_videos_and_17_categories(lvb):
     assert len({item.video_id for item in lvb.items}) == 753
     assert len({item.categories for item in lvb.items}) == 17
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_longvideobench_moments_lie_in_their_videos_but_for_one_that_is_reported(lvb):
     assert all(item.moments_s and item.moments_s[-1] <= item.duration_s + 1 for item in lvb.items)
     assert lvb.notes == ("left out: 1 moment outside the video (Z-1lgAXOEc8_0)",)
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_videomme_has_900_questions_of_each_length_over_900_videos(mme):
     assert mme.groups == {"Short": 900, "Medium": 900, "Long": 900}
     assert len({item.video_id for item in mme.items}) == 900
     assert len({item.categories for item in mme.items}) == 12
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_videomme_answers_are_the_published_letters(mme):
     letters = [chr(ord("A") + item.answer) for item in mme.items]
     assert {letter: letters.count(letter) for letter in "ABCD"} == {"A": 677, "B": 735, "C": 684, "D": 604}
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_videomme_options_lose_their_letters_alone(mme):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     rows = pyarrow.read_table(ANNOTATIONS / "videomme-test.parquet").to_pylist()
@@ -79,7 +77,7 @@ def test_videomme_options_lose_their_letters_alone(mme):
         assert item.question.valid_options == tuple(text.strip() for text in item.question.options)
 
 
-@needs_annotations
+@pytest.mark.sample_data
 def test_every_videomme_task_type_has_a_family(mme):
     from framesift.bench.datasets.videomme import FAMILIES
 

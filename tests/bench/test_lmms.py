@@ -14,7 +14,8 @@ from framesift.pipeline import PreparedVideo
 from framesift.readers.prompts import Prompt
 from framesift.store.events import FoundEvents
 from framesift.types import Event, Question, VideoIndex, VideoInfo
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 from helpers.published_annotations import ANNOTATIONS, write
 
 OPTIONS = ["The rain", "The wind"]
@@ -107,7 +108,7 @@ def test_question_has_only_what_the_messages_contain():
     assert other == Question("Who is that?", ("Ann", "Bob"))
 
 
-@pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the annotations are missing")
+@pytest.mark.sample_data
 def test_every_question_of_longvideobench_is_parsed():
     for row in json.loads((ANNOTATIONS / "lvb_val.json").read_text(encoding="utf-8")):
         candidates = row.pop("candidates")

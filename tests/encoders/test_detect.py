@@ -10,7 +10,8 @@ import framesift as fs
 from framesift.cli import main
 from framesift.encoders import detectors as detect
 from framesift.errors import FramesiftError, InputError
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 from helpers.strict_server import StrictServer
 from helpers.tiny_checkpoints import TOWER, WORDS, image_processor, write_json
 

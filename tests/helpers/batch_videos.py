@@ -6,8 +6,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-import av
 import numpy as np
+
+from helpers.clips import write_frames
 
 ENCODER = textwrap.dedent(
     '''
@@ -64,17 +65,8 @@ def plant(folder: Path) -> Path:
 def make_video(path, colour=None, seconds=8, seed=0):
     """A small clip of one colour, or of soft random colours that do no harm."""
     rng = np.random.default_rng(seed)
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("mpeg4", rate=4)
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        for _ in range(seconds * 4):
-            soft = rng.integers(90, 160, 3)
-            picture = np.full((48, 64, 3), soft if colour is None else colour, np.uint8)
-            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
-                container.mux(packet)
-        for packet in stream.encode(None):
-            container.mux(packet)
-    return path
+    colours = (rng.integers(90, 160, 3) if colour is None else colour for _ in range(seconds * 4))
+    return write_frames(path, (np.full((48, 64, 3), each, np.uint8) for each in colours), fps=4)
 
 
 def framesift(*words, path: Path, **options):

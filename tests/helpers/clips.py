@@ -1,54 +1,156 @@
-"""Small videos made on the spot, and an encoder that needs no model: the picture's colours on a grid."""
+"""The clip writer of the tests, and frames that carry their number in blocks that survive compression."""
 
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
-from PIL import Image
+
+from framesift.video.colour import FrameConverter
+
+BITS = 10
+WIDTH, HEIGHT = 160, 96
 
 
-class GridEncoder:
-    """Mean colours of a 4 × 4 grid. Any object with these members is an encoder."""
-
-    name = "grid"
-    dim = 49
-    fingerprint = "0123456789abcdef"
-    batch_size = 8
-
-    def __init__(self):
-        self.seen = 0
-
-    def encode_images(self, pictures):
-        self.seen += len(pictures)
-        rows = [np.asarray(Image.fromarray(np.asarray(p)).resize((4, 4), Image.Resampling.BOX)) for p in pictures]
-        rows = np.stack(rows).reshape(len(rows), -1).astype(np.float32)
-        return unit(np.concatenate((rows / 255 - 0.5, np.full((len(rows), 1), 0.1, np.float32)), axis=1))
-
-    def encode_texts(self, texts):
-        rows = np.zeros((len(texts), self.dim), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[[ord(c) % (self.dim - 1) for c in text]] = 1.0
-        return unit(rows)
+def numbered(number: int, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
+    """A moving pattern with `number` in two rows of five blocks along the top."""
+    y, x = np.mgrid[:height, :width]
+    base = 128 + 60 * np.sin((x + 3 * number) / 9) + 40 * np.cos((y - 2 * number) / 7)
+    picture = np.stack([base, np.roll(base, 11, 1), 255 - base], axis=2).clip(0, 255).astype(np.uint8)
+    for bit in range(BITS):
+        row, column = divmod(bit, 5)
+        rows = slice(row * height // 4, (row + 1) * height // 4)
+        picture[rows, column * width // 5 : (column + 1) * width // 5] = 255 if number >> bit & 1 else 0
+    return picture
 
 
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+def read_number(picture: np.ndarray) -> int:
+    height, width = picture.shape[:2]
+    number = 0
+    for bit in range(BITS):
+        row, column = divmod(bit, 5)
+        rows = slice(row * height // 4 + height // 16, (row + 1) * height // 4 - height // 16)
+        block = picture[rows, column * width // 5 + width // 20 : (column + 1) * width // 5 - width // 20]
+        number |= int(block.mean() > 128) << bit
+    return number
 
 
-def make_clip(path, seconds=20, fps=5, size=(96, 64), seed=0):
-    """A clip whose colours change every few seconds."""
-    rng = np.random.default_rng(seed)
-    colours = rng.integers(0, 256, (seconds, 2, 3), dtype=np.uint8)
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("mpeg4", rate=fps)
-        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
-        stream.codec_context.time_base = Fraction(1, fps)
-        for k in range(seconds * fps):
-            picture = np.empty((size[1], size[0], 3), np.uint8)
-            picture[: size[1] // 2], picture[size[1] // 2 :] = colours[k // fps // 3]
-            picture[:8, : 8 + 2 * (k % 20)] = 255
-            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
-                container.mux(packet)
-        for packet in stream.encode(None):
-            container.mux(packet)
-    return path
+@contextmanager
+def same_priority() -> Iterator[None]:
+    """Leave this thread's priority as it is found.
+
+    SVT-AV1, run by root, makes the thread that opens it a real-time one, and so every thread and process started from
+    there later. Two of those that wait in the kernel for a third one, which then never gets its turn, stop the machine.
+    """
+    if not hasattr(os, "sched_getscheduler"):
+        yield
+        return
+    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, priority)
+
+
+@dataclass
+class Clip:
+    """What to write: picture n of `ticks` is shown from that tick on."""
+
+    codec: str = "libx264"
+    options: dict[str, str] = field(default_factory=dict)
+    ticks: Sequence[int] = range(100)
+    time_base: Fraction = Fraction(1, 25)
+    size: tuple[int, int] = (WIDTH, HEIGHT)
+    pix_fmt: str = "yuv420p"
+    aspect: Fraction | None = None
+    rotation: float | None = None
+    mirrored: bool = False
+    colours: dict[str, int] = field(default_factory=dict)  # attributes of the stream's codec context
+    sound_s: float = 0.0
+    container: dict[str, str] = field(default_factory=dict)
+    pictures: Sequence[np.ndarray] | None = None
+
+    def write(self, path: Path) -> Path:
+        with same_priority(), av.open(str(path), "w", container_options=self.container) as out:
+            stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=self.options)
+            stream.width, stream.height, stream.pix_fmt = *self.size, self.pix_fmt
+            stream.thread_type = "FRAME"
+            stream.codec_context.time_base = self.time_base
+            for name, value in self.colours.items():
+                setattr(stream.codec_context, name, value)
+            if self.aspect is not None:
+                stream.codec_context.sample_aspect_ratio = self.aspect
+            if self.rotation is not None:
+                stream.set_display_rotation(self.rotation, hflip=self.mirrored)
+            sound = out.add_stream("aac", rate=16000) if self.sound_s else None
+            for number, tick in enumerate(self.ticks):
+                frame = self._frame(number)
+                frame.pts, frame.time_base = tick, self.time_base
+                out.mux(stream.encode(frame))
+            out.mux(stream.encode(None))
+            if sound is not None:
+                for frame in _silence(self.sound_s):
+                    out.mux(sound.encode(frame))
+                out.mux(sound.encode(None))
+        return path
+
+    def _frame(self, number: int) -> av.VideoFrame:
+        if self.pictures is not None:
+            return av.VideoFrame.from_ndarray(self.pictures[number % len(self.pictures)], "rgb24")
+        return av.VideoFrame.from_ndarray(numbered(number, *self.size), "rgb24")
+
+
+def _silence(seconds: float) -> list[av.AudioFrame]:
+    frames = []
+    for start in range(0, int(seconds * 16000), 1024):
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), dtype=np.float32), "fltp", "mono")
+        frame.sample_rate, frame.pts, frame.time_base = 16000, start, Fraction(1, 16000)
+        frames.append(frame)
+    return frames
+
+
+def decode_all(path: Path, aspect: Fraction | None = None) -> list[tuple[Fraction, np.ndarray]]:
+    """Every frame by a plain, complete decode: (presentation time as stored, picture)."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        converter = FrameConverter(aspect)
+        return [(frame.pts * stream.time_base, converter.convert(frame)) for frame in container.decode(stream)]
+
+
+def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:
+    """The definition, word for word: positions of the frames on screen at k/fps for k = 0, 1, 2 … up to the end."""
+    out: list[int] = []
+    k = 0
+    while k / fps <= end:
+        at = max([n for n, time in enumerate(times) if time <= k / fps], default=0)
+        if at not in out:
+            out.append(at)
+        k += 1
+    return out
+
+
+def make_clip(path: Path, seconds: int = 20, fps: int = 5, size: tuple[int, int] = (96, 64), seed: int = 0) -> Path:
+    """A clip whose two colours change every three seconds."""
+    colours = np.random.default_rng(seed).integers(0, 256, (seconds, 2, 3), dtype=np.uint8)
+    return write_frames(path, (two_colours(colours[k // fps // 3], k, size) for k in range(seconds * fps)), fps=fps)
+
+
+def two_colours(colours: np.ndarray, number: int, size: tuple[int, int] = (96, 64)) -> np.ndarray:
+    """A frame of one colour over another, with a white bar that grows with the number."""
+    frame = np.empty((size[1], size[0], 3), np.uint8)
+    frame[: size[1] // 2], frame[size[1] // 2 :] = colours
+    frame[:8, : 8 + 2 * (number % 20)] = 255
+    return frame
+
+
+def write_frames(path: Path, frames: Iterable[np.ndarray], *, fps: int, codec: str = "mpeg4", **options: str) -> Path:
+    """A clip of these frames, `fps` a second."""
+    pictures = list(frames)
+    height, width = pictures[0].shape[:2]
+    clip = Clip(codec, options, range(len(pictures)), Fraction(1, fps), (width, height), pictures=pictures)
+    return clip.write(path)

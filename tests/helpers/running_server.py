@@ -4,16 +4,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import av
 import httpx
 import numpy as np
 
 from framesift.config import PipelineConfig
 from framesift.server.config import ServerConfig
+from helpers.clips import two_colours, write_frames
 
 LINES = [(2, 5, "The boat is red."), (9, 12, "The wind put off the launch."), (16, 18, "Nobody came <b>back</b>.")]
 
@@ -22,18 +21,9 @@ def make_video(path: Path, seconds: int = 24, *, subtitles: bool = True) -> Path
     """Write H.264, which Chromium plays, with a new colour every three seconds, and a subtitle file beside it."""
     rng = np.random.default_rng(len(path.name))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=5, options={"g": "10", "preset": "ultrafast"})
-        stream.width, stream.height, stream.pix_fmt = 96, 64, "yuv420p"
-        stream.codec_context.time_base = Fraction(1, 5)
-        for k in range(seconds * 5):
-            if k % 15 == 0:
-                colours = rng.integers(0, 256, (2, 3), dtype=np.uint8)
-            frame = np.empty((64, 96, 3), np.uint8)
-            frame[:32], frame[32:] = colours
-            frame[:8, : 8 + k % 80] = 255
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
-        container.mux(stream.encode(None))
+    colours = rng.integers(0, 256, (seconds // 3 + 1, 2, 3), dtype=np.uint8)
+    frames = (two_colours(colours[k // 15], k) for k in range(seconds * 5))
+    write_frames(path, frames, fps=5, codec="libx264", g="10", preset="ultrafast")
     if subtitles:
         cues = (f"{k}\n00:00:{a:02d},000 --> 00:00:{b:02d},000\n{t}\n" for k, (a, b, t) in enumerate(LINES, 1))
         path.with_suffix(".srt").write_text("\n".join(cues), encoding="utf-8")

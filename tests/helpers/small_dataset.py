@@ -8,7 +8,8 @@ from framesift.bench.datasets import load_dataset
 from framesift.bench.plan import make_plan
 from framesift.errors import ReaderError
 from framesift.types import Answer
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 
 
 class FirstOption:

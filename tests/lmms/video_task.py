@@ -1,11 +1,11 @@
 """A tiny lmms-eval task: a synthetic video, its subtitles, four questions, and the task directory."""
 
 import json
-from fractions import Fraction
 
-import av
 import numpy as np
 from PIL import Image, ImageOps
+
+from helpers.clips import write_frames
 
 SECONDS, FPS, SIZE = 12, 5, (160, 96)  # of each scene
 SCENES = ("coffee.png", "chelsea.png", "rocket.jpg", "moon.png")
@@ -72,18 +72,11 @@ def write_video(path):
     import skimage
 
     data = next(iter(skimage.__path__))
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("mpeg4", rate=FPS)
-        stream.width, stream.height, stream.pix_fmt = *SIZE, "yuv420p"
-        stream.codec_context.time_base = Fraction(1, FPS)
-        for name in SCENES:
-            with Image.open(f"{data}/data/{name}") as photograph:
-                frame = np.asarray(ImageOps.fit(photograph.convert("RGB"), SIZE))
-            for _ in range(SECONDS * FPS):
-                for packet in stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")):
-                    container.mux(packet)
-        for packet in stream.encode(None):
-            container.mux(packet)
+    frames = []
+    for name in SCENES:
+        with Image.open(f"{data}/data/{name}") as photograph:
+            frames += [np.asarray(ImageOps.fit(photograph.convert("RGB"), SIZE))] * SECONDS * FPS
+    write_frames(path, frames, fps=FPS)
 
 
 def write_subtitles(path):

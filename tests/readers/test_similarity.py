@@ -10,7 +10,7 @@ from framesift.errors import OptionError
 from framesift.readers import similarity
 from framesift.readers.similarity import SimilarityReader
 from framesift.types import Basis
-from helpers.clips import GridEncoder
+from helpers.encoders import GridEncoder
 
 
 @pytest.fixture

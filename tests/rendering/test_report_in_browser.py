@@ -1,14 +1,12 @@
 """The report in a browser: opened from disk, used by mouse and by keyboard."""
 
-from fractions import Fraction
-
-import av
 import numpy as np
 import pytest
 
 from framesift.rendering.report.page import ASSETS, SCRIPTS, render_report
 from framesift.rendering.templates import read_asset
 from helpers.browser import Opened, open_browser
+from helpers.clips import write_frames
 from helpers.report_views import UNTRUSTED, make_untrusted_view, make_view
 
 PHONE = {"width": 360, "height": 740}
@@ -38,14 +36,8 @@ def show(browser, tmp_path):
 
 
 def write_video(path, seconds=40):
-    with av.open(path, "w") as container:
-        stream = container.add_stream("libx264", rate=10)
-        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
-        stream.time_base = Fraction(1, 10)
-        for k in range(seconds * 10):
-            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), k % 256, np.uint8), format="rgb24")
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode())
+    frames = (np.full((64, 64, 3), k % 256, np.uint8) for k in range(seconds * 10))
+    write_frames(path, frames, fps=10, codec="libx264")
 
 
 VIEWS = {

@@ -65,7 +65,7 @@ def test_rules_accept_any_text(stem):
     assert fs.visual_demand(stem) in (0.2, 0.5, 0.8)
 
 
-@pytest.mark.skipif(not ANNOTATIONS.exists(), reason="LongVideoBench's annotations are not on this machine")
+@pytest.mark.sample_data
 def test_rules_separate_questions_about_text_on_held_out_rows():
     rows = json.loads(ANNOTATIONS.read_text())[1::2]
     about_text = [fs.visual_demand(row["question"]) for row in rows if row["question_category"].startswith("T")]

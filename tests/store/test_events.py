@@ -8,7 +8,8 @@ import framesift as fs
 from framesift.store import events as library_events
 from framesift.store.events import search_events
 from framesift.store.text_vectors import cached_text_vectors
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 
 SRT = "1\n00:00:0{start},000 --> 00:00:0{end},500\n{text}\n\n"
 

@@ -13,7 +13,8 @@ import framesift as fs
 from framesift.store import indexing as build
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
-from helpers.clips import GridEncoder, make_clip
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +101,7 @@ def test_interrupted_run_resumes(clip, tmp_path, error):
 SLOW = """
 import os, sys
 sys.path[:0] = [{tests!r}]
-from helpers.clips import GridEncoder
+from helpers.encoders import GridEncoder
 import framesift as fs
 class Slow(GridEncoder):
     def encode_images(self, images):

@@ -150,7 +150,7 @@ def test_damaged_clip_gives_events_or_an_input_error(tmp_path):
             assert read_track(tmp_path / "b.mkv")
 
 
-@pytest.mark.skipif(not NASA.exists(), reason="the sample clips are missing")
+@pytest.mark.sample_data
 def test_sample_clip_with_mp4_text():
     events = read_track(NASA)
     assert triples(events)[0] == (0.21, 4.26, "NAR: This is the optical and science segment of the Webb")

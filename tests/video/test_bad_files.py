@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from framesift.errors import InputError
 from framesift.video.frames import fetch, frame_numbers, probe, sample
-from helpers.footage import Clip, read_number
+from helpers.clips import Clip, read_number
 
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "25"}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from framesift.video.colour import HLG, PQ, WHITE, FrameConverter, shrunk_size, square_pixel_size
 from framesift.video.frames import fetch, probe, sample
-from helpers.footage import Clip, numbered, read_number
+from helpers.clips import Clip, numbered, read_number
 
 LOSSLESS = {"qp": "0", "preset": "ultrafast"}
 # Kr and Kb of the standards, and the numbers by which streams name them.

@@ -9,13 +9,13 @@ import pytest
 
 from framesift.video.colour import FrameConverter
 from framesift.video.frames import fetch, frame_numbers, probe, sample
-from helpers.footage import grid
+from helpers.clips import grid
 from helpers.sample_data import SAMPLE_DATA
 
 CLIPS = sorted(path for path in (SAMPLE_DATA / "clips").glob("*") if path.suffix in {".mp4", ".mkv"})
 FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
 
-pytestmark = pytest.mark.skipif(not CLIPS, reason="the sample clips are not installed")
+pytestmark = pytest.mark.sample_data
 
 
 def by_name(path):
@@ -62,7 +62,6 @@ def test_phone_clip_is_upright():
     assert (info.width, info.height) == (544, 1280)
 
 
-@pytest.mark.skipif(not FILM.exists(), reason="the test video is not installed")
 def test_late_frames_are_fetched_by_seeking():
     times = [600.0, 33.5, 700.125]
     got = list(fetch(FILM, times, short_side=96))

@@ -17,7 +17,7 @@ from framesift.errors import InputError, OptionError
 from framesift.video import decoding, timeline
 from framesift.video.frames import fetch, frame_numbers, probe, sample
 from framesift.video.timeline import read_timeline
-from helpers.footage import Clip, decode_all, grid, read_number
+from helpers.clips import Clip, decode_all, grid, read_number
 
 X264 = {"crf": "20", "preset": "veryfast"}
 CLIPS = {

@@ -8,7 +8,7 @@ from helpers.sample_data import SAMPLE_DATA
 
 SUBTITLES = SAMPLE_DATA / "subtitles"
 ELEPHANTS_DREAM = "elephantsdream/docs/examples/elephantsdream"
-pytestmark = pytest.mark.skipif(not SUBTITLES.exists(), reason="the sample subtitles are missing")
+pytestmark = pytest.mark.sample_data
 
 # File: number of events, first text, last text, repairs.
 EXPECTED = {

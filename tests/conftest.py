@@ -1,0 +1,25 @@
+"""Leaves out tests that need sample files where there are none, and says so in one line."""
+
+from typing import Any
+
+import pytest
+
+from helpers.sample_data import SAMPLE_DATA
+
+LEFT_OUT = "no sample data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not SAMPLE_DATA.is_dir():
+        for item in items:
+            if item.get_closest_marker("sample_data"):
+                item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(LEFT_OUT in str(report.longrepr) for report in skipped)
+    if count:
+        terminalreporter.write_line(
+            f"{count} tests left out: no sample files at {SAMPLE_DATA}; set FRAMESIFT_SAMPLE_DATA to their folder"
+        )
