@@ -7,7 +7,6 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 # Characters that HTML does not allow are replaced by visible ones, so that none is dropped or changes the markup:
 # controls by their control pictures, C1 controls and lone surrogates by U+FFFD.
@@ -45,4 +44,4 @@ def _environment() -> Environment:
 
 
 def _replace_disallowed(value: Any) -> Any:
-    return value.translate(_DISALLOWED) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return value.translate(_DISALLOWED) if isinstance(value, str) and not hasattr(value, "__html__") else value
