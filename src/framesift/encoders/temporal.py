@@ -1,8 +1,8 @@
-"""TSPO's temporal network: frame vectors as seen among their neighbours, from a checkpoint of it.
+"""The temporal network of TSPO: contextualised frame vectors, from a checkpoint.
 
 Sinusoidal positions are added; attention with 8 heads runs inside windows of 12 consecutive frames; a multilayer
-perceptron follows; both keep what went in (residual). Weights come from safetensors, or from a .pt file read with
-torch's `weights_only`, so that no code in it can run.
+perceptron follows; both are residual. Weights come from safetensors, or from a .pt file read with
+torch's `weights_only`, so that no code in it is executed.
 """
 
 import re
@@ -21,7 +21,7 @@ HEADS = 8
 WINDOW = 12
 WAVELENGTH = 10_000.0
 
-# A checkpoint's own prefixes differ with how it was saved, so a tensor is known by how its name ends.
+# The prefixes of a checkpoint depend on how it was saved, so tensors are identified by the end of their names.
 PARTS = {
     "attention in": r"in_proj_(weight|bias)$",
     "attention out": r"out_proj\.(weight|bias)$",
@@ -30,7 +30,7 @@ PARTS = {
 
 
 def load(path: str | Path) -> "TemporalNetwork":
-    """The network from a .safetensors, .pt, .pth or .bin file."""
+    """Load the network from a .safetensors, .pt, .pth or .bin file."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"there is no checkpoint {file}; expected TSPO's weights as .safetensors or .pt")
@@ -40,7 +40,7 @@ def load(path: str | Path) -> "TemporalNetwork":
     else:
         try:
             state = torch.load(file, map_location="cpu", weights_only=True)
-        # torch raises errors of several kinds for a file that holds more than tensors.
+        # torch raises several kinds of errors for files with more than tensors.
         except Exception as error:
             raise FramesiftError(f"{file} can't be read as plain weights; save it as safetensors") from error
     for key in ("state_dict", "model"):
@@ -90,16 +90,16 @@ class TemporalNetwork:
         filled = torch.nn.functional.pad(packed, (0, 0, 0, -count % WINDOW))
         parts = filled.unflatten(0, (-1, WINDOW)).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
         real = (torch.arange(len(filled)) < count).unflatten(0, (-1, WINDOW))[:, None, None, :]
-        seen = torch.nn.functional.scaled_dot_product_attention(*parts, attn_mask=real)
-        return seen.transpose(1, 2).flatten(2).flatten(0, 1)[:count]
+        attended = torch.nn.functional.scaled_dot_product_attention(*parts, attn_mask=real)
+        return attended.transpose(1, 2).flatten(2).flatten(0, 1)[:count]
 
     def _find(self, state: Mapping[str, Any], pattern: str) -> dict[str, Any]:
-        found = {match.group(1): state[key].float() for key in state if (match := re.search(pattern, key))}
-        if set(found) != {"weight", "bias"}:
+        tensors = {match.group(1): state[key].float() for key in state if (match := re.search(pattern, key))}
+        if set(tensors) != {"weight", "bias"}:
             raise InputError(
                 f"{self.name} has no tensors named like {pattern!r}; expected a checkpoint of TSPO's network"
             )
-        return found
+        return tensors
 
 
 def positions(count: int, dim: int) -> Array:

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 
-BLOCKS = 32  # read from each file, evenly spaced, ends included
+BLOCKS = 32  # read from each file, evenly spaced, including both ends
 BLOCK_BYTES = 16 * 1024
 
 
-def file_marks(paths: Iterable[Path]) -> bytes:
-    """A digest of files' names, sizes and evenly spaced blocks: any retraining changes it, whatever their size."""
+def files_digest(paths: Iterable[Path]) -> bytes:
+    """Digest of the names, sizes and evenly spaced blocks of files: any retraining changes it, at constant cost."""
     digest = blake2b(digest_size=16)
     for path in paths:
         size = path.stat().st_size
