@@ -123,4 +123,4 @@ def test_frames_of_two_encoders_are_told_apart(tmp_path):
 
 
 def test_rows_of_an_unknown_run_are_told():
-    assert describe(answers(n=3), [])[-1] == "3 of 3 rows do not say which run made them"
+    assert describe(answers(n=3), [])[-1] == "3 of 3 rows have no record of their run"

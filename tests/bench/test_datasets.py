@@ -176,7 +176,7 @@ def test_mlvu_dev_has_a_task_a_file_and_answers_as_texts(tmp_path):
         ("5_order-0", "Multi detail", 0),
     ]
     assert [file.path.parent.name for file in some.missing] == ["5_order"]
-    assert "5 of 7 tasks are not there" in some.notes[0]
+    assert "5 of 7 tasks are missing" in some.notes[0]
 
 
 def test_mlvu_test_has_ids_of_its_own(tmp_path):
@@ -192,7 +192,7 @@ def test_egoschema_asks_what_has_a_public_answer_and_counts_the_rest(tmp_path):
     write(tmp_path / "subset_answers.json", {"b": 3})
     some = load_dataset("egoschema", tmp_path)
     assert [(item.id, item.answer, item.duration_s) for item in some.items] == [("b", 3, 180.0)]
-    assert some.notes == ("left out: 1 question without a public answer",)
+    assert some.notes == ("omitted: 1 question without a public answer",)
 
 
 def test_egoschema_in_parquet(tmp_path):

@@ -43,7 +43,7 @@ def test_choosing_by_group_takes_either_word_for_it():
 
 
 def test_an_unknown_group_lists_the_known():
-    with pytest.raises(InputError, match="no group 'huge'; known are Short, Long"):
+    with pytest.raises(InputError, match="no group 'huge'; expected one of Short, Long"):
         dataset().choose(groups=["huge"])
 
 

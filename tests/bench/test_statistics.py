@@ -132,5 +132,5 @@ def test_holm_never_makes_a_p_smaller_nor_changes_the_order(ps):
 
 
 def test_values_without_clusters_are_refused():
-    with pytest.raises(InputError, match="2 values came with 1 clusters"):
+    with pytest.raises(InputError, match="2 values have 1 clusters"):
         share_interval([1, 0], [0])

@@ -1,8 +1,8 @@
-"""How good a selection is by annotated moments alone, with no reader: anyone's frames can be scored.
+"""Scores of a selection against annotated moments, without a reader; works for frames of any method.
 
-Key frame rate, scene hit rate and the unified score are those of KFS-Bench (Li et al., WACV 2026), written from its
-definitions: the geometric mean of the rate of frames inside a scene, of the recall of scenes that got their fair share
-of these, and of how well the frames are spread over the scenes.
+Key frame rate, scene hit rate and the unified score are those of KFS-Bench (Li et al., WACV 2026), implemented
+from its definitions: the geometric mean of the rate of frames inside a scene, of the recall of scenes that have their
+fair share of these, and of the balance of the frames over the scenes.
 """
 
 import csv
@@ -22,20 +22,20 @@ from framesift.errors import InputError
 from framesift.types.vectors import Array
 
 NEAR_S = 2.0
-# KFS-Bench: its ends are whole seconds and the last of them belongs to the scene.
+# KFS-Bench: ends are whole seconds, inclusive.
 SCENE_END_S = 1.0
-# KFS-Bench: a fair spread lies between equal shares (0) and shares by length (1), in steps of a tenth.
+# KFS-Bench: a fair distribution is between equal shares (0) and shares by length (1), in steps of 0.1.
 _FAIR_POWERS = np.arange(11) / 10
-# KFS-Bench: no question counts for less in the mean of the unified score, which is geometric.
+# KFS-Bench: the minimum of a question in the geometric mean of the unified score.
 _LEAST_UNIFIED = 0.01
 
 
 @dataclass(frozen=True)
 class EvidenceScore:
-    """One question's frames against its moments. None: the annotation does not allow to say.
+    """The score of one question's frames. None: not defined for its annotation.
 
-    near: a frame lies within 2 s of a true moment or scene. moments_near: the share of true moments and scenes that
-    have one. inside: the share of frames inside a true scene. scenes_hit: the share of scenes with a frame inside.
+    near: a frame is within 2 s of a true moment or scene. moments_near: the share of true moments and scenes with
+    one. inside: the share of frames inside a true scene. scenes_hit: the share of scenes with a frame inside.
     """
 
     item_id: str
@@ -51,7 +51,7 @@ class EvidenceScore:
 
 @dataclass(frozen=True)
 class EvidenceSummary:
-    """Means over questions, with intervals that draw whole videos; n and n_scenes: questions they are over."""
+    """Means over questions, with intervals that resample whole videos; n and n_scenes: numbers of questions."""
 
     n: int
     n_scenes: int
@@ -65,13 +65,13 @@ class EvidenceSummary:
 
 
 def score_times(item: Item, times_s: Sequence[float], *, near_s: float = NEAR_S) -> EvidenceScore | None:
-    """The frames at these times against the question's moments and scenes; None when it has neither."""
+    """Score the frames at these times against the question's moments and scenes; None if it has neither."""
     targets = [((moment, moment),) for moment in item.moments_s] + [scene.spans for scene in item.scenes]
     if not targets:
         return None
     times = np.asarray(times_s, dtype=np.float64)
     if not np.isfinite(times).all():
-        raise InputError(f"{item.id} has a frame at no finite time; expected seconds")
+        raise InputError(f"{item.id} has a frame time that is not finite; expected seconds")
     found = [bool(_within(times, spans, near_s).any()) for spans in targets]
     inside = scenes_hit = unified = None
     if item.scenes:
@@ -92,7 +92,7 @@ def score_times(item: Item, times_s: Sequence[float], *, near_s: float = NEAR_S)
 def score_selections(
     items: Iterable[Item], times_s: Mapping[str, Sequence[float]], *, near_s: float = NEAR_S
 ) -> tuple[list[EvidenceScore], EvidenceSummary]:
-    """Every question whose frames are given by id, and their means."""
+    """Score every question whose frames are given by id, and the means."""
     scores: list[EvidenceScore] = []
     unscored = 0
     for item in items:
@@ -104,7 +104,7 @@ def score_selections(
 
 
 def summarise(scores: Sequence[EvidenceScore], unscored: int = 0) -> EvidenceSummary:
-    """Means over questions; the unified score's is geometric, as KFS-Bench's."""
+    """Means over questions; that of the unified score is geometric, as in KFS-Bench."""
     videos = [score.video_id for score in scores]
     with_scenes = [score for score in scores if score.inside is not None]
     unified = [max(_LEAST_UNIFIED, score.unified) for score in with_scenes if score.unified is not None]
@@ -122,7 +122,7 @@ def summarise(scores: Sequence[EvidenceScore], unscored: int = 0) -> EvidenceSum
 
 
 def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, ...]]:
-    """Scenes by question from a CSV of KFS-Bench's form: id, scene_id, start, end, and a row for each stretch."""
+    """Read scenes by question from a CSV in KFS-Bench's format: id, scene_id, start, end, with a row per span."""
     file = Path(path)
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
@@ -143,11 +143,11 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, 
 def read_selections(
     path: str | os.PathLike[str], items: Sequence[Item], *, fps: float | Mapping[str, float] | None = None
 ) -> dict[str, list[float]]:
-    """Anyone's frames by question, in seconds, from the files of this field.
+    """Read frame times by question from files in the common formats.
 
     A JSON list or JSON Lines with an id (`id`, `question_id`, `q_uid`, `uid`) and `times_s` or `frame_timestamps` in
-    seconds, or native frame numbers as `keyframe_indices` or `frame_idx`. Numbers become times by the row's `fps`, else
-    by `fps` (one rate, or one by video id), else by the video file itself, which is right for any frame rate.
+    seconds, or native frame numbers as `keyframe_indices` or `frame_idx`. Numbers are converted by the row's `fps`,
+    else by `fps` (one rate, or one per video id), else by the timestamps of the video, which is always exact.
     """
     rows, _ = read_rows(Path(path))
     by_id = {item.id: item for item in items}
@@ -167,12 +167,12 @@ def read_selections(
             times = frame_times(by_id[name].video, [int(number) for number in numbers], fps=rate)
         found[name] = [float(time) for time in times or ()]
     if not found:
-        raise InputError(f"none of the {len(rows)} entries of {path} is a question that was chosen")
+        raise InputError(f"none of the {len(rows)} entries of {path} is one of the selected questions")
     return found
 
 
 def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: float | None = None) -> list[float]:
-    """When the frames with these numbers, from 0 and in order of presentation, are shown."""
+    """Presentation times of the frames with these numbers, from 0 in presentation order."""
     if any(number < 0 for number in numbers):
         raise InputError(f"{video}: a frame number is {min(numbers)}; expected numbers from 0")
     if fps is not None:
@@ -183,7 +183,7 @@ def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: f
 
     timeline = read_timeline(video)
     if numbers and max(numbers) >= len(timeline):
-        raise InputError(f"{video} has {len(timeline)} frames; frame {max(numbers)} was asked for")
+        raise InputError(f"{video} has {len(timeline)} frames; got frame number {max(numbers)}")
     return [timeline.time_s(int(timeline.shown[number])) for number in numbers]
 
 
@@ -193,7 +193,7 @@ _NUMBERS = ("keyframe_indices", "frame_idx")
 
 
 def _within(times: Array, spans: Sequence[tuple[float, float]], slack_s: float = 0.0) -> Array:
-    """(n,) whether each time lies in one of the spans, ends included."""
+    """(n,) whether each time is in one of the spans, ends included."""
     ends = np.asarray(spans, dtype=np.float64)
     inside = (times[:, None] >= ends[:, 0] - slack_s) & (times[:, None] <= ends[:, 1] + slack_s)
     return np.asarray(inside.any(axis=1))

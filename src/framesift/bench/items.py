@@ -1,4 +1,4 @@
-"""What a benchmark asks: one Item per question, and a Dataset that knows which of its files are not there."""
+"""Benchmark questions: an Item per question, and a Dataset with its missing files."""
 
 import hashlib
 import json
@@ -11,12 +11,13 @@ from framesift.batch.items import read_clip_events
 from framesift.errors import InputError
 from framesift.types import Event, Question
 
-NAMED_MISSING = 5  # how many missing files a message names
+KINDS = ("video", "subtitles")  # of files
+LISTED_FILES = 5  # missing files listed in a message
 
 
 @dataclass(frozen=True)
 class EvidenceScene:
-    """Something the answer needs to be seen: one or more stretches of time (start, end), in seconds, that show it."""
+    """Visual evidence that the answer needs: one or more time spans (start, end), in seconds, that show it."""
 
     spans: tuple[tuple[float, float], ...]
 
@@ -35,10 +36,10 @@ class EvidenceScene:
 class Item:
     """One question of a data set.
 
-    answer: the right option's position in `question.options`, which are the published ones in their order, without
-    letters. group: what tables report by (Short, Medium, Long …); published_group: the data set's own word for it.
-    moments_s: instants the question is about. scenes: stretches that show what the answer needs. Both may be empty.
-    subtitles: a file, or events given in the annotation itself; subtitles_offset_s is added to the file's times.
+    answer: the index of the right option in `question.options`, which are the published ones in order, without letters.
+    group: the rows of the tables (Short, Medium, Long …); published_group: the data set's own name for it. moments_s:
+    times the question is about. scenes: time spans that show what the answer needs. Both may be empty. subtitles: a
+    file, or events of the annotation; subtitles_offset_s is added to the file's times.
     """
 
     dataset: str
@@ -62,9 +63,9 @@ class Item:
             raise InputError(f"{self.id}: the answer is option {self.answer}; expected 0 to {count - 1}")
 
     def events(self, duration_s: float | None = None) -> list[Event]:
-        """The subtitles on the video's own clock, cut to it; none is an empty list, a damaged file an InputError.
+        """Read the subtitles in the video's own time, clipped to it; a damaged file is an InputError.
 
-        duration_s: the video file's, where it is known; else the annotation's.
+        duration_s: of the video file, if known; else that of the annotation.
         """
         if self.subtitles is None:
             return []
@@ -76,18 +77,18 @@ class Item:
 
 @dataclass(frozen=True)
 class Missing:
-    """A file that the annotation names and the folder does not hold."""
+    """A file of the annotation that does not exist."""
 
-    kind: str  # "video" or "subtitles"
+    kind: str  # of KINDS
     path: Path
     item_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Questions, what is missing for them, and a fingerprint of what was asked.
+    """Questions, their missing files, and a fingerprint.
 
-    annotation: a hash of the published annotation's content. notes: what the loader left out or assumed, in sentences.
+    annotation: a hash of the published annotation's content. notes: what the loader omitted or assumed, in sentences.
     """
 
     name: str
@@ -95,24 +96,24 @@ class Dataset:
     annotation: str
     missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = field(default=(), repr=False)  # ids of the questions left out for want of their video
+    skipped: tuple[str, ...] = field(default=(), repr=False)  # ids of questions without their video
 
     def __post_init__(self) -> None:
-        twice = [name for name, count in Counter(item.id for item in self.items).items() if count > 1]
-        if twice:
-            raise InputError(f"{self.name}: the id {twice[0]!r} occurs more than once; expected one question per id")
+        repeated = [name for name, count in Counter(item.id for item in self.items).items() if count > 1]
+        if repeated:
+            raise InputError(f"{self.name}: the id {repeated[0]!r} occurs more than once; expected one question per id")
 
     def __len__(self) -> int:
         return len(self.items)
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits for the annotation's content and the questions chosen from it."""
+        """16 hex digits for the annotation's content and the questions selected from it."""
         return fingerprint(self.name, self.annotation, (item.id for item in self.items))
 
     @property
     def groups(self) -> dict[str, int]:
-        """Questions per group, in the order of the annotation's first mention."""
+        """Questions per group, in order of first occurrence."""
         return dict(Counter(item.group for item in self.items))
 
     def choose(
@@ -124,9 +125,9 @@ class Dataset:
         limit: int | None = None,
         seed: int = 0,
     ) -> "Dataset":
-        """Some of the questions, in their order: by id, then by group (either word for it), then drawn, then the first.
+        """Select questions, in their order: by id, then by group (either name), then a sample, then the first ones.
 
-        sample: so many questions drawn without replacement; the same seed draws the same on any machine.
+        sample: the number of questions drawn without replacement; the same seed draws the same on any machine.
         """
         items: Sequence[Item] = self.items
         if ids is not None:
@@ -138,48 +139,54 @@ class Dataset:
                 raise InputError(f"{name} is {count}; expected a whole number of at least 1")
         if sample is not None and sample < len(items):
             # By hash, so that neither the annotation's order nor a random generator's version changes the draw.
-            drawn = set(sorted((item.id for item in items), key=lambda name: _lot(name, seed))[:sample])
+            drawn = set(sorted((item.id for item in items), key=lambda name: _draw_key(name, seed))[:sample])
             items = [item for item in items if item.id in drawn]
         return self._with(tuple(items[:limit]))
 
     def with_files(self, *, allow_missing: bool = False) -> "Dataset":
-        """The questions that can be put: all of them, or InputError that counts and names the files not there.
+        """Return the questions whose files exist: all of them, or an InputError that lists the missing files.
 
-        allow_missing: leave out questions without their video, and ask those without their subtitles all the same.
+        allow_missing: omit questions without their video, and ask those without subtitles nevertheless.
         """
         if not self.missing:
             return self
         if not allow_missing:
             raise InputError(
-                f"{self.name}: {self.describe_missing()}; get these files, or leave them out with --allow-missing"
+                f"{self.name}: {self.describe_missing()}; get these files, or omit them with --allow-missing"
             )
-        gone = {name for missing in self.missing if missing.kind == "video" for name in missing.item_ids}
-        bare = {name for missing in self.missing if missing.kind == "subtitles" for name in missing.item_ids}
+        without = {
+            kind: {name for file in self.missing if file.kind == kind for name in file.item_ids} for kind in KINDS
+        }
         kept = tuple(
-            replace(item, subtitles=None) if item.id in bare else item for item in self.items if item.id not in gone
+            replace(item, subtitles=None) if item.id in without["subtitles"] else item
+            for item in self.items
+            if item.id not in without["video"]
         )
         if not kept:
-            raise InputError(f"{self.name}: {self.describe_missing()}; not one question is left to ask")
-        skipped = tuple(item.id for item in self.items if item.id in gone)
+            raise InputError(f"{self.name}: {self.describe_missing()}; no question is left")
+        skipped = tuple(item.id for item in self.items if item.id in without["video"])
         return replace(self, items=kept, skipped=skipped)
 
     def with_scenes(self, scenes: "dict[str, tuple[EvidenceScene, ...]]") -> "Dataset":
-        """The same questions with the scenes of a file beside them, by id; others keep their own."""
+        """Set the scenes of questions by id; others keep their own."""
         known = {item.id for item in self.items}
         if scenes and not known & set(scenes):
-            raise InputError(f"none of the {len(scenes)} ids with scenes is one of {self.name}, such as {min(known)!r}")
+            raise InputError(
+                f"none of the {len(scenes)} ids with scenes is in {self.name}; its ids look like {min(known)!r}"
+            )
         return replace(self, items=tuple(replace(i, scenes=scenes.get(i.id, i.scenes)) for i in self.items))
 
     def describe_missing(self) -> str:
-        """How many files of each kind are missing, for how many questions, and the names of the first ones."""
+        """Count the missing files by kind and the questions affected, and list the first files."""
         parts = []
         for kind, noun in (("video", "video"), ("subtitles", "subtitle file")):
             files = [missing for missing in self.missing if missing.kind == kind]
             if files:
-                asked = sum(len(missing.item_ids) for missing in files)
-                names = ", ".join(str(missing.path) for missing in files[:NAMED_MISSING])
-                more = ", …" if len(files) > NAMED_MISSING else ""
-                parts.append(f"{counted(len(files), noun)} missing for {counted(asked, 'question')} ({names}{more})")
+                questions = sum(len(missing.item_ids) for missing in files)
+                names = ", ".join(str(missing.path) for missing in files[:LISTED_FILES])
+                more = ", …" if len(files) > LISTED_FILES else ""
+                affected = counted(questions, "question")
+                parts.append(f"{counted(len(files), noun)} missing for {affected} ({names}{more})")
         return "; ".join(parts)
 
     def _by_id(self, ids: list[str]) -> list[Item]:
@@ -189,7 +196,7 @@ class Dataset:
             raise InputError(
                 f"{self.name} has no question {unknown[0]!r}; its ids look like {self.items[0].id!r}"
                 if self.items
-                else f"{self.name} holds no question"
+                else f"{self.name} has no question"
             )
         wanted = set(ids)
         return [item for item in self.items if item.id in wanted]
@@ -199,7 +206,7 @@ class Dataset:
         unknown = [group for group in groups if group not in known]
         if unknown:
             names = ", ".join(dict.fromkeys(i.group for i in self.items))
-            raise InputError(f"{self.name} has no group {unknown[0]!r}; known are {names}")
+            raise InputError(f"{self.name} has no group {unknown[0]!r}; expected one of {names}")
         wanted = set(groups)
         return [item for item in items if {item.group.lower(), item.published_group.lower()} & wanted]
 
@@ -214,18 +221,18 @@ class Dataset:
 
 
 def counted(count: int, noun: str) -> str:
-    """1 video, 2 videos."""
+    """Format a count with its noun: 1 video, 2 videos."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def fingerprint(name: str, annotation: str, ids: Iterable[str]) -> str:
-    """16 hex digits for these questions of a data set, in whatever order they come."""
+    """16 hex digits for these questions of a data set, in any order."""
     text = json.dumps([name, annotation, sorted(ids)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:
-    """The files these questions name that are not there, each once, in the order of the questions."""
+    """The files of these questions that do not exist, unique, in the order of the questions."""
     wanted: dict[tuple[str, Path], list[str]] = {}
     for item in items:
         wanted.setdefault(("video", item.video), []).append(item.id)
@@ -234,5 +241,5 @@ def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:
     return tuple(Missing(kind, path, tuple(ids)) for (kind, path), ids in wanted.items() if not path.is_file())
 
 
-def _lot(name: str, seed: int) -> str:
+def _draw_key(name: str, seed: int) -> str:
     return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The paper's tables from rows: which settings become lines, which groups columns, and what each table admits to."""
+"""The layouts of the paper's tables: which settings are lines, which groups are columns, and the notes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,21 +40,21 @@ TEXT_MODE_TITLES = {
     "shuffled": "Shuffled subtitle overlay",
     "aligned": "Aligned subtitle overlay",
 }
-WITHOUT = "without"  # the option that leaves a stage of GCR out
+WITHOUT = "without"  # the option that omits a stage of GCR
 MEAN = "Mean of categories"  # what MLVU reports as M-Avg
 STAGES = ("ground", "cover", "refine")
 VISUAL_ONLY = "none"
 INTERVALS = (
-    "In brackets: 95 % intervals clustered by video. Overall weighs every question the same. An unparsed reply counts "
-    "as wrong; a question that ended in an error does not count and is under Errors. Bold is the largest number, which "
-    "need not be distinguishable from the next."
+    "In brackets: 95 % intervals clustered by video. Overall weights every question equally. An unparsed reply counts "
+    "as wrong; a question with an error does not count and is under Errors. Bold is the largest number, which need not be "
+    "distinguishable from the next."
 )
 PAIRED = (
-    "Paired differences in percentage points, on the questions both answered (those only one did: Not shared), with "
+    "Paired differences in percentage points, on the questions that both answered (only one: Not shared), with "
     "95 % intervals from a bootstrap over videos; p by McNemar's exact test, Holm-adjusted over the table's lines. "
-    "Distinguishable: the interval is without 0 and the adjusted p below 0.05."
+    "Distinguishable: the interval excludes 0 and the adjusted p is below 0.05."
 )
-_SIDE = ("encoder", "events", "fps", "seed", "prompt")
+_CONDITIONS = ("encoder", "events", "fps", "seed", "prompt")
 
 
 def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
@@ -64,16 +64,16 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
     datasets += sorted({s.dataset for s in settings} - set(datasets))
     groups = {name: _groups(settings, name) for name in datasets}
     lines = _lines(settings)
-    told = _telling([setting for line in lines for setting in line.values()])
+    differing = _differing([setting for line in lines for setting in line.values()])
     width = sum(len(groups[name]) for name in datasets)
     blocks: dict[tuple[str, int], list[list[TableCell]]] = defaultdict(list)
     for line in lines:
         first = next(iter(line.values()))
-        cells = [word(_strategy(first, told)), word(first.text_mode), TableCell.count(first.budget)]
+        cells = [word(_strategy(first, differing)), word(first.text_mode), TableCell.count(first.budget)]
         for name in datasets:
             found = score_groups(settings[line[name]]) if name in line else {}
             cells += [TableCell.percent(found[g].accuracy) if g in found else EMPTY for g in groups[name]]
-        cells += _admitted([row for setting in line.values() for row in settings[setting]])
+        cells += _counts([row for setting in line.values() for row in settings[setting]])
         blocks[first.reader, first.budget].append(cells)
     made: list[list[TableCell]] = []
     rules = set()
@@ -100,7 +100,7 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
         for budget in budgets:
             found = score_groups(by_place.get((variant, budget), []))
             cells += [TableCell.percent(found[g].accuracy) if g in found else EMPTY for g in groups]
-        lines.append(cells + _admitted([r for b in budgets for r in by_place.get((variant, b), [])]))
+        lines.append(cells + _counts([r for b in budgets for r in by_place.get((variant, b), [])]))
     made = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
     head = (("", 1), *((f"{budget} frames", len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
     columns = ("Variant", *(group for _ in budgets for group in groups), "n", "Unparsed", "Errors")
@@ -108,7 +108,7 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
 
 
 def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
-    """Table 3: the ways to show text, with the gain over visual-only. Rows of one data set, reader, method, budget."""
+    """Table 3: the text modes, with the gain over visual-only. Rows of one data set, reader, method, budget."""
     modes = _by(rows, lambda row: row.text_mode)
     ranked = sorted(
         modes, key=lambda mode: (list(TEXT_MODE_TITLES).index(mode) if mode in TEXT_MODE_TITLES else 9, mode)
@@ -124,17 +124,17 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
         pair = gains.get(mode)
         gain = [EMPTY] * 4 if pair is None else _pair_cells(pair)
         accuracy = EMPTY if whole is None else TableCell.percent(whole.accuracy)
-        lines.append([word(TEXT_MODE_TITLES.get(mode, mode)), accuracy, *gain, *_admitted(modes[mode])])
+        lines.append([word(TEXT_MODE_TITLES.get(mode, mode)), accuracy, *gain, *_counts(modes[mode])])
     made = bold_best(lines, [1])
     columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", "n", "Unparsed", "Errors")
-    return _table("text-modes", "Ways to show the text", columns, made, (), (PAIRED, *notes))
+    return _table("text-modes", "Text modes", columns, made, (), (PAIRED, *notes))
 
 
 def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
-    """Table 4: seconds per question in the paper's two parts, frames looked at, memory and accuracy, by method."""
+    """Table 4: seconds per question in the paper's two parts, frames scored, memory and accuracy, by method."""
     lines = []
     for variant, found in by_variant([row for row in rows if not row.error]).items():
-        # Where nobody knows what an index cost, there is no number rather than a small one.
+        # No number, rather than a small one, if the cost of the index is unknown.
         known = [row.seconds for row in found if "decode" in row.seconds]
         prepare = _mean(seconds["decode"] + seconds.get("features", 0.0) for seconds in known) if known else None
         choose = _mean(row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in found)
@@ -154,13 +154,13 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
             ]
         )
     head = (("", 1), ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), ("", 1), ("", 1))
-    columns = ("Method", "D.+Feat.", "Score+Sel.", "Total", "GPU", "CPU", "Looked at", "Of", "Acc. (%)", "n")
-    said = (
-        "D.+Feat.: decoding and encoding, each video's whole time shared out over its questions. Score+Sel.: from the "
-        "question's words to the chosen frames. Times are of one machine: compare within the table only.",
+    columns = ("Method", "D.+Feat.", "Score+Sel.", "Total", "GPU", "CPU", "Scored", "Of", "Acc. (%)", "n")
+    table_notes = (
+        "D.+Feat.: decoding and encoding, each video's total divided by its questions. Score+Sel.: from the "
+        "question's text to the selected frames. Times are of one machine: compare only within the table.",
         *notes,
     )
-    return _table("efficiency", "Cost of selection", columns, lines, head, said)
+    return _table("efficiency", "Cost of selection", columns, lines, head, table_notes)
 
 
 def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
@@ -180,12 +180,12 @@ def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
             TableCell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
         ]
         lines.append([word(MEAN), EMPTY, *cells_of_means])
-    said = ("Small categories have wide intervals: read none of their differences without one.", *notes)
-    return _table("categories", "Accuracy (%) by category", ("Category", "n", *variants), lines, (), said)
+    table_notes = ("Small categories have wide intervals: do not interpret differences without them.", *notes)
+    return _table("categories", "Accuracy (%) by category", ("Category", "n", *variants), lines, (), table_notes)
 
 
 def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: str | None = None) -> ResultTable:
-    """Every pair of methods, or each against one. Rows of one data set, reader and budget."""
+    """Every pair of methods, or each versus one. Rows of one data set, reader and budget."""
     variants = {k: v for k, v in by_variant(rows).items() if any(row.is_answer for row in v)}
     pairs = compare_all(variants, against=against) if len(variants) > 1 else []
     lines = [
@@ -197,9 +197,9 @@ def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: s
 
 
 def sensitivity_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
-    """Figure 5 as numbers: each setting of a method's options against its defaults."""
+    """Figure 5 as numbers: each setting of a method's options versus its defaults."""
     table = pairs_table(rows, notes, against=next(row.variant for row in rows if not row.options))
-    return replace(table, name="sensitivity", title="Settings against the defaults")
+    return replace(table, name="sensitivity", title="Settings versus the defaults")
 
 
 def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str] = ()) -> ResultTable:
@@ -227,48 +227,48 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
         "n",
         "n scenes",
     )
-    said = (
+    table_notes = (
         "In percent. Near: questions with a frame within 2 s of a true moment; Moments near: true moments with one; In "
         "scene: frames inside a true scene; Scene hits: scenes with a frame; Unified: KFS-Bench's score (its geometric "
         "mean). Unannotated: questions without a moment, not in n.",
         *notes,
     )
-    return _table("evidence", "Evidence without a reader", (*columns, "Unannotated"), lines, (), said)
+    return _table("evidence", "Evidence without a reader", (*columns, "Unannotated"), lines, (), table_notes)
 
 
 def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
-    """Rows by method and options, and by text mode where there are several."""
+    """Group rows by method and options, and by text mode if there are several."""
     several = len({row.text_mode for row in rows}) > 1
     return _by(rows, lambda row: f"{row.variant} [{row.text_mode}]" if several else row.variant)
 
 
 def _lines(settings: Iterable[ResultSetting]) -> list[dict[str, ResultSetting]]:
-    """Settings that differ by data set alone share a line; a prompt of its own for each data set does not part them."""
+    """Settings that differ only in the data set, and its prompt, share a line."""
     lines: dict[tuple[Any, ...], dict[str, ResultSetting]] = {}
     for setting in settings:
-        said = {k: v for k, v in asdict(setting).items() if k not in ("dataset", "prompt")}
-        place = 0
-        while setting.dataset in lines.setdefault((*said.values(), place), {}):
-            place += 1
-        lines[(*said.values(), place)][setting.dataset] = setting
+        values = {k: v for k, v in asdict(setting).items() if k not in ("dataset", "prompt")}
+        number = 0
+        while setting.dataset in lines.setdefault((*values.values(), number), {}):
+            number += 1
+        lines[(*values.values(), number)][setting.dataset] = setting
     ranked = sorted(lines.items(), key=lambda pair: (pair[1][next(iter(pair[1]))].reader, pair[0][2]))
     return [line for _, line in ranked]
 
 
-def _telling(settings: Sequence[ResultSetting]) -> list[str]:
-    """The side conditions that differ between settings of one data set, and so must stand in the label."""
-    told = []
-    for name in _SIDE:
+def _differing(settings: Sequence[ResultSetting]) -> list[str]:
+    """The conditions that differ between settings of one data set, and so must be in the label."""
+    differing = []
+    for name in _CONDITIONS:
         values: dict[str, set[object]] = defaultdict(set)
         for setting in settings:
             values[setting.dataset].add(getattr(setting, name))
         if any(len(found) > 1 for found in values.values()):
-            told.append(name)
-    return told
+            differing.append(name)
+    return differing
 
 
-def _strategy(setting: ResultSetting, told: Sequence[str]) -> str:
-    side = ", ".join(f"{name} {getattr(setting, name)}" for name in told)
+def _strategy(setting: ResultSetting, differing: Sequence[str]) -> str:
+    side = ", ".join(f"{name} {getattr(setting, name)}" for name in differing)
     return f"{setting.reader} + {setting.variant}" + (f" ({side})" if side else "")
 
 
@@ -294,7 +294,7 @@ def _pair_cells(pair: Pair) -> list[TableCell]:
     return [gain, TableCell.plain(pair.p_holm, 4), word(verdict), TableCell.count(pair.dropped)]
 
 
-def _admitted(rows: Sequence[Result]) -> list[TableCell]:
+def _counts(rows: Sequence[Result]) -> list[TableCell]:
     """n, unparsed, errors."""
     answers = [row for row in rows if row.is_answer]
     counts = len(answers), sum(not row.parsed for row in answers), sum(bool(row.error) for row in rows)
@@ -309,7 +309,7 @@ def _by(rows: Iterable[Result], name: Any) -> dict[str, list[Result]]:
 
 
 def in_families(rows: Sequence[Result], families: Mapping[str, Mapping[str, str]]) -> list[Result]:
-    """The rows with their categories joined into families, by data set; others as they are."""
+    """Join the rows' categories into families, by data set; others are unchanged."""
     joined = []
     for row in rows:
         known = families.get(row.dataset, {})

@@ -1,4 +1,4 @@
-"""Accuracies with their intervals, and pairs of methods on the questions that both answered."""
+"""Accuracies with intervals, and paired comparisons on the questions that both methods answered."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,13 +11,13 @@ from framesift.errors import InputError
 
 ALPHA = 0.05
 OVERALL = "Overall"
-# Groups stand in this order where a table has them; any others follow by name.
+# The order of groups in tables; others follow by name.
 GROUP_ORDER = ("Short", "Medium", "Long")
 
 
 @dataclass(frozen=True)
 class ResultSetting:
-    """What a line of a table is about: all that identifies a job but the question."""
+    """A line of a table: everything that identifies a result except the question."""
 
     dataset: str
     method: str
@@ -56,8 +56,8 @@ class ResultSetting:
 
 @dataclass(frozen=True)
 class AccuracyScore:
-    """The accuracy over some questions. n: answers that count; unparsed: of these, replies that named no option, or
-    more than one; errors: questions that got no answer and are not in n.
+    """The accuracy over some questions. n: answers that count; unparsed: of these, replies that name no option or
+    several; errors: questions without an answer, not in n.
     """
 
     accuracy: Interval
@@ -70,10 +70,10 @@ class AccuracyScore:
 
 @dataclass(frozen=True)
 class Pair:
-    """A paired difference, first minus second, on the questions both answered; `dropped`: those only one did.
+    """A paired difference, first minus second, on the questions both answered; `dropped`: those only one answered.
 
-    only_first and only_second: questions that one got right and the other wrong. p: McNemar's, which takes questions
-    as independent; p_holm: adjusted for the pairs compared together. The interval draws whole videos.
+    only_first and only_second: questions that only one answered correctly. p: of McNemar's test, which assumes
+    independent questions; p_holm: adjusted for the pairs compared together. The interval resamples whole videos.
     """
 
     first: str
@@ -88,19 +88,19 @@ class Pair:
 
     @property
     def distinguishable(self) -> bool:
-        """Both must say so: the interval is without 0, and the adjusted p is below 0.05."""
+        """Whether the interval excludes 0 and the adjusted p is below 0.05."""
         return (self.difference.low > 0 or self.difference.high < 0) and self.p_holm < ALPHA
 
     @property
     def verdict(self) -> str:
         """+0.4 (−0.9 … 1.7), not distinguishable"""
         value, low, high = (100 * part for part in self.difference)
-        word = "distinguishable" if self.distinguishable else "not distinguishable"
-        return f"{signed(value)} ({minus(low)} … {minus(high)}), {word}"
+        verdict = "distinguishable" if self.distinguishable else "not distinguishable"
+        return f"{signed(value)} ({minus(low)} … {minus(high)}), {verdict}"
 
 
 def by_setting(rows: Iterable[Result]) -> dict[ResultSetting, list[Result]]:
-    """The rows of each setting, in the order of first mention."""
+    """Group rows by setting, in order of first occurrence."""
     found: dict[ResultSetting, list[Result]] = defaultdict(list)
     for row in rows:
         found[ResultSetting.of(row)].append(row)
@@ -108,7 +108,7 @@ def by_setting(rows: Iterable[Result]) -> dict[ResultSetting, list[Result]]:
 
 
 def score(rows: Sequence[Result]) -> AccuracyScore | None:
-    """The accuracy over rows of one setting; None when not one of them is an answer."""
+    """The accuracy over rows of one setting; None if none of them is an answer."""
     answers = [row for row in rows if row.is_answer]
     if not answers:
         return None
@@ -125,7 +125,7 @@ def score(rows: Sequence[Result]) -> AccuracyScore | None:
 
 
 def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -> dict[str, AccuracyScore]:
-    """The accuracy for each name that `names` gives a row; a row may have several."""
+    """The accuracy for each name that `names` returns for a row; a row may have several."""
     parts: dict[str, list[Result]] = defaultdict(list)
     for row in rows:
         for name in names(row):
@@ -135,7 +135,7 @@ def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -
 
 
 def score_groups(rows: Sequence[Result]) -> dict[str, AccuracyScore]:
-    """Each group's accuracy, then that over all questions equally, under Overall."""
+    """The accuracy of each group, then of all questions under Overall."""
     groups = score_by(rows, lambda row: (row.group,) if row.group else ())
     overall = score(rows)
     return groups if overall is None else {**groups, OVERALL: overall}
@@ -170,17 +170,17 @@ def compare(
 
 
 def compare_all(rows: Mapping[str, Sequence[Result]], *, against: str | None = None) -> list[Pair]:
-    """Every pair of the named rows, or each against one of them, with p adjusted for all of these together."""
+    """Compare every pair of the named rows, or each with one of them, with p adjusted over all these pairs."""
     if against is not None and against not in rows:
-        raise InputError(f"there is no {against!r} to compare with; known are {', '.join(rows)}")
+        raise InputError(f"there is no {against!r} to compare with; expected one of {', '.join(rows)}")
     names = list(rows)
-    chosen = [(name, against) for name in names if name != against] if against else list(combinations(names, 2))
-    pairs = [compare(rows[a], rows[b], names=(a, b)) for a, b in chosen]
+    selected = [(name, against) for name in names if name != against] if against else list(combinations(names, 2))
+    pairs = [compare(rows[a], rows[b], names=(a, b)) for a, b in selected]
     return adjusted(pairs)
 
 
 def adjusted(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs with Holm's p over all of them."""
+    """Adjust p over all these pairs by Holm's method."""
     return [replace(pair, p_holm=p) for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True)]
 
 
@@ -191,7 +191,7 @@ def ordered_groups(names: Iterable[str]) -> list[str]:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """+0.4, −0.9 and 0.0, with a true minus."""
+    """Format as +0.4, −0.9 or 0.0, with a true minus sign."""
     text = minus(value, digits)
     return text if text.startswith("−") or float(text) == 0 else f"+{text}"
 

@@ -1,4 +1,4 @@
-"""Plots as SVG and PNG, each with what made it in the picture's foot and in the file's own metadata."""
+"""Plots as SVG and PNG, with their provenance in a footer and in the file's metadata."""
 
 import os
 import textwrap
@@ -17,24 +17,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart without seeing hue, with a marker each for those who print in grey.
+# Okabe and Ito's colour-blind-safe palette, with a marker for each for print in grey.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# Of the foot, in points; so many of its letters go to an inch.
-FOOT_SIZE, FOOT_LETTERS = 5.0, 25
+FOOTER_POINTS, FOOTER_CHARACTERS_PER_INCH = 5.0, 25
 ACCURACY = "accuracy (%), 95 % interval by video"
 
 
 @dataclass(frozen=True)
 class Series:
-    """A line of points: where, and the accuracy there."""
+    """A line of a plot: x and the accuracy there."""
 
     name: str
     points: tuple[tuple[float, Interval], ...]
 
 
 def budget_series(variants: Mapping[str, Sequence[Result]]) -> list[Series]:
-    """Accuracy over budget, a line for each named set of rows."""
+    """Accuracy by budget, a line for each named set of rows."""
     found = []
     for name, rows in variants.items():
         budgets = sorted({row.budget for row in rows})
@@ -45,9 +44,9 @@ def budget_series(variants: Mapping[str, Sequence[Result]]) -> list[Series]:
 
 
 def sensitivity_series(rows: Sequence[Result], defaults: Mapping[str, object]) -> list[Series]:
-    """Accuracy over each swept option, others at their default; the default itself is a point of every line.
+    """Accuracy by each swept option, the others at their defaults; the default is a point of every line.
 
-    A row without options is the default setting; defaults: the method's own.
+    A row without options is the default setting. defaults: of the method.
     """
     base = score([row for row in rows if not row.options])
     found = []
@@ -79,7 +78,7 @@ def category_gains(rows: Sequence[Result], baseline: Sequence[Result]) -> dict[s
 
 
 def plot_budgets(series: Sequence[Series], title: str) -> "Figure":
-    """Accuracy over the number of frames, on a doubling scale, with intervals."""
+    """Plot accuracy by number of frames, on a log2 scale, with intervals."""
     figure, (axes,) = _figure(1, title=title, width=6.2)
     _draw_lines(axes, series)
     axes.set_xscale("log", base=2)
@@ -91,7 +90,7 @@ def plot_budgets(series: Sequence[Series], title: str) -> "Figure":
 
 
 def plot_sensitivity(series: Sequence[Series], title: str) -> "Figure":
-    """A panel for each option, all on one scale."""
+    """Plot a panel for each option, on a common scale."""
     figure, panels = _figure(max(1, len(series)), title=title)
     for axes, line in zip(panels, series, strict=False):
         _draw_lines(axes, [line])
@@ -101,7 +100,7 @@ def plot_sensitivity(series: Sequence[Series], title: str) -> "Figure":
 
 
 def plot_categories(gains: Mapping[str, tuple[Interval, int]], title: str) -> "Figure":
-    """Horizontal bars of the paired gain in each category, with intervals and counts."""
+    """Plot horizontal bars of the paired gain by category, with intervals and counts."""
     figure, (axes,) = _figure(1, title=title, height=1.0 + 0.24 * max(4, len(gains)))
     names = sorted(gains, key=lambda name: gains[name][0].value)
     for k, name in enumerate(names):
@@ -115,24 +114,24 @@ def plot_categories(gains: Mapping[str, tuple[Interval, int]], title: str) -> "F
 
 
 def save_plot(figure: "Figure", path: str | os.PathLike[str], provenance: Sequence[str]) -> list[Path]:
-    """Write path.svg and path.png with the provenance under the picture and inside the files."""
+    """Write path.svg and path.png with the provenance below the plot and in the metadata."""
     from matplotlib import rc_context
 
     width, height = figure.get_size_inches()
-    letters = int(width * FOOT_LETTERS)
-    foot = [line for text in provenance for line in textwrap.wrap(text, letters, subsequent_indent="    ")]
-    added = (len(foot) + 1) * FOOT_SIZE * 1.25 / 72
+    characters = int(width * FOOTER_CHARACTERS_PER_INCH)
+    footer = [line for text in provenance for line in textwrap.wrap(text, characters, subsequent_indent="    ")]
+    added = (len(footer) + 1) * FOOTER_POINTS * 1.25 / 72
     figure.set_size_inches(width, height + added)
     figure.set_layout_engine("constrained", rect=(0, added / (height + added), 1, height / (height + added)))
-    figure.text(0.01, 0.01, "\n".join(foot), fontsize=FOOT_SIZE, color="#444444", va="bottom", parse_math=False)
-    told = "\n".join(provenance)
+    figure.text(0.01, 0.01, "\n".join(footer), fontsize=FOOTER_POINTS, color="#444444", va="bottom", parse_math=False)
+    description = "\n".join(provenance)
     written = []
-    # A fixed salt and no date: the same results give the same bytes.
+    # A fixed salt and no date, so that the same results give the same bytes.
     with rc_context({"svg.hashsalt": "framesift", "svg.fonttype": "none"}):
-        for ending, metadata in ((".svg", {"Description": told, "Date": None}), (".png", {"Description": told})):
+        for ending, more in ((".svg", {"Date": None}), (".png", {})):
             target = Path(os.fspath(path) + ending)
             with atomic_path(target) as temporary:
-                figure.savefig(temporary, format=ending[1:], dpi=200, metadata=metadata)
+                figure.savefig(temporary, format=ending[1:], dpi=200, metadata={"Description": description, **more})
             written.append(target)
     return written
 
@@ -143,7 +142,7 @@ def _figure(panels: int, *, title: str, width: float = 4.6, height: float = 2.6)
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("plots need matplotlib: pip install 'framesift[bench]'") from None
-    # No pyplot: it keeps every figure, and picks a window system on a desktop.
+    # Not pyplot: it holds on to every figure, and selects a GUI backend on a desktop.
     size = (width if panels == 1 else 2.4 * panels, height)
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
@@ -161,7 +160,7 @@ def _figure(panels: int, *, title: str, width: float = 4.6, height: float = 2.6)
 def _draw_lines(axes: "Axes", series: Sequence[Series]) -> None:
     for k, line in enumerate(series):
         style: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
-        # Beside each other, so that no interval hides another's.
+        # Shifted, so that intervals do not overlap.
         shift = 1 + 0.03 * (k - (len(series) - 1) / 2) if len(series) > 1 else 1.0
         xs = [x * shift for x, _ in line.points]
         ys = [100 * y.value for _, y in line.points]

@@ -1,4 +1,4 @@
-"""What made a table or a plot, in a few lines that go with it wherever it goes."""
+"""The provenance of a table or plot: commands, versions, encoder, prompts and data, as lines of text."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,26 +8,26 @@ from framesift.bench.items import fingerprint
 
 
 def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
-    """The lines for these rows: commands, versions, encoder, prompts, data, and what was missing."""
+    """Describe how these rows were used: commands, data, encoder, prompts, versions, and what was missing."""
     wanted = {row.run for row in rows}
-    made = [run for run in runs if run.id in wanted]
-    lines = [f"command: {text}" for text in _once(run.command for run in made)]
+    used = [run for run in runs if run.id in wanted]
+    lines = [f"command: {text}" for text in _once(run.command for run in used)]
     lines += [f"data: {text}" for text in _data(rows)]
-    lines += [f"encoder: {text}" for text in _once(_encoder(row, made) for row in rows)]
-    texts = {name: text for run in made for name, text in run.prompts.items()}
+    lines += [f"encoder: {text}" for text in _once(_encoder(row, used) for row in rows)]
+    texts = {name: text for run in used for name, text in run.prompts.items()}
     prompts = _once(row.prompt for row in rows)
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
-    lines += [f"versions: {_listed(run)}" for run in _distinct(made)]
-    lines += [f"missing: {text}" for text in _once(text for run in made for text in run.missing)]
-    lines += [f"note: {text}" for text in _once(text for run in made for text in run.notes)]
-    unknown = len([row for row in rows if row.run not in {run.id for run in made}])
+    lines += [f"versions: {_listed(run)}" for run in _distinct(used)]
+    lines += [f"missing: {text}" for text in _once(text for run in used for text in run.missing)]
+    lines += [f"note: {text}" for text in _once(text for run in used for text in run.notes)]
+    unknown = len([row for row in rows if row.run not in {run.id for run in used}])
     if unknown:
-        lines.append(f"{unknown} of {len(rows)} rows do not say which run made them")
+        lines.append(f"{unknown} of {len(rows)} rows have no record of their run")
     return tuple(lines)
 
 
 def _data(rows: Sequence[Result]) -> list[str]:
-    """Each data set's questions with the fingerprint that `Dataset.fingerprint` gives the same ones."""
+    """Each data set's questions with their fingerprint, equal to `Dataset.fingerprint`."""
     ids: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in rows:
         ids[row.dataset, row.annotation].add(row.item_id)

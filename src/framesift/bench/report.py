@@ -1,4 +1,4 @@
-"""A folder of tables and plots from a folder of results: report.md, and each table and plot as files of its own."""
+"""The benchmark report: a directory with report.md and every table and plot that the results allow."""
 
 import os
 from collections import defaultdict
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 GroupKey = TypeVar("GroupKey")
 
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
-# What must be equal for two rows to stand in one comparison, beside what the comparison is over.
-_SIDE = (
+# Fields that must be equal for two rows to be compared, besides those of the comparison.
+_CONDITIONS = (
     "dataset",
     "reader",
     "prompt",
@@ -36,13 +36,13 @@ _SIDE = (
     "visual_demand",
     "namer",
 )
-# What decides which frames are chosen, beside method and budget.
+# Fields that determine the selected frames, besides method and budget.
 _SELECTION = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer")
 
 
 @dataclass(frozen=True)
 class BenchReport:
-    """What was written."""
+    """The files and tables of a report."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -58,74 +58,74 @@ def write_report(
     defaults: Mapping[str, Mapping[str, object]] | None = None,
     with_plots: bool = True,
 ) -> BenchReport:
-    """Every table and plot these results allow.
+    """Write every table and plot that these results allow.
 
-    datasets: with annotated moments, for evidence scores. baseline: what categories are compared with. defaults: each
-    method's own options, for the sensitivity plot.
+    datasets: with annotated moments, for evidence scores. baseline: the method that categories are compared with.
+    defaults: each method's options, for the sensitivity plot.
     """
     if not results.rows:
-        raise InputError("there is no result to report; run a benchmark first, or name its folder")
+        raise InputError("there is no result to report; run a benchmark first, or give its directory")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     tables = [*make_tables(results), *evidence_tables(results, datasets)]
     files = [path for table in tables for path in _save_table(table, target)]
-    pictures = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
-    said = [f"{results.unreadable} lines of the results could not be read"] if results.unreadable else []
-    text = _page(tables, [path for path in pictures if path.suffix == ".svg"], said)
-    return BenchReport(target, (write_text(target / "report.md", text), *files, *pictures), tuple(tables))
+    plot_files = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
+    notes = [f"{results.unreadable} lines of the results could not be read"] if results.unreadable else []
+    text = _page(tables, [path for path in plot_files if path.suffix == ".svg"], notes)
+    return BenchReport(target, (write_text(target / "report.md", text), *files, *plot_files), tuple(tables))
 
 
 def make_tables(results: Results) -> list[ResultTable]:
-    """The tables for these rows, each with what made its rows in its notes."""
+    """Build the tables of these rows, each with the provenance of its rows in its notes."""
     answers = [row for row in results.rows if row.reader]
     made: list[ResultTable] = []
 
     def add(
-        layout: Callable[[Sequence[Result], Sequence[str]], ResultTable], rows: Sequence[Result], place: str
+        layout: Callable[[Sequence[Result], Sequence[str]], ResultTable], rows: Sequence[Result], title: str
     ) -> None:
         table = layout(rows, describe(rows, results.runs.values()))
         if table.rows:
-            title = f"{table.title}: {place}" if place else table.title
-            made.append(replace(table, name=_unused(f"{table.name} {place}", made), title=title))
+            full_title = f"{table.title}: {title}" if title else table.title
+            made.append(replace(table, name=_unused(f"{table.name} {title}", made), title=full_title))
 
     if answers:
-        # What sweeps and leaves out stages has tables of its own, unless there is nothing else.
+        # Sweeps and ablations have tables of their own, unless there is nothing else.
         add(layouts.main_table, [row for row in answers if not row.options] or answers, "")
-    for place, rows in _blocks(answers, "text_mode"):
+    for title, rows in _blocks(answers, "text_mode"):
         staged = [row for row in rows if _is_stage(row)]
         if any(layouts.WITHOUT in row.options for row in staged):
-            add(layouts.stages_table, staged, place)
-    for place, rows in _blocks(answers, "variant", "budget"):
+            add(layouts.stages_table, staged, title)
+    for title, rows in _blocks(answers, "variant", "budget"):
         if len({row.text_mode for row in rows}) > 1:
-            add(layouts.text_modes_table, rows, place)
-    for place, rows in _blocks(answers, "budget"):
+            add(layouts.text_modes_table, rows, title)
+    for title, rows in _blocks(answers, "budget"):
         unswept = [row for row in rows if not row.options or list(row.options) == [layouts.WITHOUT]]
         if len(layouts.by_variant(unswept)) > 1:
-            add(layouts.pairs_table, unswept, place)
+            add(layouts.pairs_table, unswept, title)
         if any(row.categories for row in rows):
-            add(layouts.categories_table, rows, place)
+            add(layouts.categories_table, rows, title)
             if rows[0].dataset in FAMILIES:
-                add(layouts.categories_table, layouts.in_families(rows, FAMILIES), f"{place}, joined")
-    for place, rows in _blocks(answers, "method", "budget", "text_mode"):
+                add(layouts.categories_table, layouts.in_families(rows, FAMILIES), f"{title}, joined")
+    for title, rows in _blocks(answers, "method", "budget", "text_mode"):
         if len({row.variant for row in rows}) > 1 and not all(row.options for row in rows):
-            add(layouts.sensitivity_table, rows, place)
-    for place, rows in _blocks([row for row in results.rows if "select" in row.seconds], "budget"):
-        add(layouts.efficiency_table, rows, place)
+            add(layouts.sensitivity_table, rows, title)
+    for title, rows in _blocks([row for row in results.rows if "select" in row.seconds], "budget"):
+        add(layouts.efficiency_table, rows, title)
     return made
 
 
 def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[ResultTable]:
-    """A table for each data set: every method's frames against the annotated moments."""
+    """Build a table for each data set: every method's frames scored against the annotated moments."""
     made = []
     for dataset in datasets:
         rows = [row for row in results.rows if row.dataset == dataset.name and row.times_s and not row.error]
         summaries: dict[str, EvidenceSummary] = {}
-        # The same frames shown in another way, or to another reader, are the same evidence.
+        # Text mode and reader do not change the frames.
         sides = [name for name in _SELECTION if len({getattr(row, name) for row in rows}) > 1]
         for found in _grouped(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
             _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in found})
-            told = [f"{name} {value}" for name, value in zip(sides, _values(found[0], sides), strict=True)]
-            summaries[", ".join([found[0].variant, f"{found[0].budget} frames", *told])] = summary
+            conditions = [f"{name} {value}" for name, value in zip(sides, _values(found[0], sides), strict=True)]
+            summaries[", ".join([found[0].variant, f"{found[0].budget} frames", *conditions])] = summary
         if summaries:
             table = layouts.evidence_table(summaries, describe(rows, results.runs.values()))
             made.append(replace(table, name=_slug(f"evidence {dataset.name}"), title=f"{table.title}: {dataset.name}"))
@@ -137,25 +137,25 @@ def _save_plots(
 ) -> list[Path]:
     answers = [row for row in results.rows if row.reader]
     written: list[Path] = []
-    for place, rows in _blocks(answers):
+    for title, rows in _blocks(answers):
         plain = [row for row in rows if not row.options]
         if len({row.budget for row in plain}) > 1:
-            figure = plots.plot_budgets(plots.budget_series(layouts.by_variant(plain)), place)
-            written += _save_plot(figure, target, f"budgets {place}", plain, results)
-    for place, rows in _blocks(answers, "text_mode", "budget"):
+            figure = plots.plot_budgets(plots.budget_series(layouts.by_variant(plain)), title)
+            written += _save_plot(figure, target, f"budgets {title}", plain, results)
+    for title, rows in _blocks(answers, "text_mode", "budget"):
         for method, found in _grouped(rows, lambda row: row.method).items():
             series = plots.sensitivity_series(found, defaults.get(method, {}))
             if series:
-                figure = plots.plot_sensitivity(series, f"{method}: {place}")
-                written += _save_plot(figure, target, f"sensitivity {method} {place}", found, results)
-    for place, rows in _blocks(answers, "budget", "text_mode"):
+                figure = plots.plot_sensitivity(series, f"{method}: {title}")
+                written += _save_plot(figure, target, f"sensitivity {method} {title}", found, results)
+    for title, rows in _blocks(answers, "budget", "text_mode"):
         named = layouts.by_variant(layouts.in_families([row for row in rows if not row.options], FAMILIES))
         base = named.pop(baseline, [])
         for name, found in named.items():
             gains = plots.category_gains(found, base)
             if gains:
-                figure = plots.plot_categories(gains, f"{name} − {baseline}: {place}")
-                written += _save_plot(figure, target, f"categories {name} {place}", [*found, *base], results)
+                figure = plots.plot_categories(gains, f"{name} − {baseline}: {title}")
+                written += _save_plot(figure, target, f"categories {name} {title}", [*found, *base], results)
     return written
 
 
@@ -166,17 +166,17 @@ def _save_plot(figure: "Figure", target: Path, name: str, rows: Sequence[Result]
 
 
 def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Result]]]:
-    """Rows that may be compared with each other, with a title that says what they share."""
-    for key, found in _grouped(rows, lambda row: _values(row, (*_SIDE, *over))).items():
-        yield _place(found[0], over, rows, key), found
+    """Group rows that are comparable, each group with a title of its common conditions."""
+    for key, found in _grouped(rows, lambda row: _values(row, (*_CONDITIONS, *over))).items():
+        yield _title(found[0], over, rows, key), found
 
 
-def _place(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[str, ...]) -> str:
+def _title(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[str, ...]) -> str:
     parts = [layouts.DATASET_TITLES.get(row.dataset, row.dataset), row.reader]
     parts += [f"{row.budget} frames"] if "budget" in over else []
     parts += [str(getattr(row, name)) for name in ("method", "variant") if name in over]
     parts += [row.text_mode] if "text_mode" in over else []
-    for name, value in zip(_SIDE[2:], key[2:], strict=False):
+    for name, value in zip(_CONDITIONS[2:], key[2:], strict=False):
         if len({str(getattr(other, name)) for other in rows if other.dataset == row.dataset}) > 1:
             parts.append(f"{name} {value}")
     return ", ".join(part for part in parts if part)
@@ -203,10 +203,10 @@ def _save_table(table: ResultTable, target: Path) -> list[Path]:
     return [write_text(folder / f"{table.name}.{ending}", make(table)) for ending, make in FORMATS.items()]
 
 
-def _page(tables: Sequence[ResultTable], pictures: Sequence[Path], notes: Sequence[str]) -> str:
+def _page(tables: Sequence[ResultTable], plot_files: Sequence[Path], notes: Sequence[str]) -> str:
     parts = ["# Results\n", *(f"{note}\n" for note in notes)]
     parts += [table.to_markdown() for table in tables]
-    parts += [f"![{path.stem}](plots/{path.name})\n" for path in pictures]
+    parts += [f"![{path.stem}](plots/{path.name})\n" for path in plot_files]
     return "\n".join(parts)
 
 

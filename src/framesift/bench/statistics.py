@@ -1,7 +1,7 @@
-"""How sure a share or a difference is, when the questions of one video stand or fall together.
+"""Intervals and tests for questions that are clustered by video.
 
-Arrays only. A share's interval is Wilson's with the effective number of questions that the spread between videos leaves
-(Korn & Graubard 1998); a paired difference's is a percentile bootstrap that draws whole videos.
+Arrays only. A share's interval is Wilson's with the effective sample size under clustering (Korn & Graubard 1998); a
+paired difference's is a percentile bootstrap that resamples whole videos.
 """
 
 import math
@@ -31,8 +31,8 @@ class Interval(NamedTuple):
 def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
     """The share of hits (n,) with its interval; clusters (n,): the video of each.
 
-    The variance is that of a ratio of cluster totals. An unlucky negative correlation is not rewarded: the effective
-    number never exceeds n. When all or none hit there is no spread to see, and a video counts as one question.
+    The variance is that of a ratio of cluster totals. The effective sample size never exceeds n, even with a negative
+    intra-cluster correlation. If all or none are hits, the variance is 0 and a video counts as one question.
     """
     values, codes = _checked(hits, clusters)
     n = len(values)
@@ -50,7 +50,7 @@ def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL
 def difference_interval(
     differences: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED
 ) -> Interval:
-    """The mean of per-question differences (n,) with a bootstrap interval that draws whole videos."""
+    """The mean of per-question differences (n,) with a bootstrap interval that resamples whole videos."""
     values, codes = _checked(differences, clusters)
     sums, sizes = _totals(values, codes)
     mean = float(values.mean())
@@ -58,7 +58,7 @@ def difference_interval(
         return Interval(mean, -1.0, 1.0)
     weights = _draws(len(sizes), draws, seed)
     means = (weights @ sums) / (weights @ sizes)
-    # Few videos: resampling C of them shows (C − 1) / C of the variance, and a percentile knows no Student's t.
+    # Few videos: resampling C of them has (C − 1) / C of the variance, and percentiles lack Student's t.
     freedom = len(sizes) - 1
     wider = math.sqrt(1 + 1 / freedom) * _quantile(level, freedom) / NormalDist().inv_cdf((1 + level) / 2)
     means = mean + (means - mean) * wider
@@ -67,16 +67,16 @@ def difference_interval(
 
 
 def mean_interval(values: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
-    """The mean of any values (n,) with an interval that draws whole videos."""
+    """The mean of any values (n,) with an interval that resamples whole videos."""
     return difference_interval(values, clusters, level=level)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact two-sided p of McNemar's test: how often a fair coin parts the disagreements at least so unevenly."""
+    """The exact two-sided p of McNemar's test, from the numbers of discordant pairs."""
     total, fewer = only_first + only_second, min(only_first, only_second)
     if min(only_first, only_second) < 0:
-        raise InputError(f"the disagreements are {only_first} and {only_second}; expected counts")
-    # Whole numbers, so that no tail is lost however many questions there are.
+        raise InputError(f"the discordant pairs are {only_first} and {only_second}; expected counts")
+    # Integers: floats would underflow with many questions.
     term, tail = 1, 0
     for k in range(fewer + 1):
         tail += term
@@ -85,7 +85,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Holm's adjusted p-values: what each test still says when all of them were made."""
+    """Holm's adjusted p-values for multiple tests."""
     order = sorted(range(len(p_values)), key=lambda k: p_values[k])
     adjusted = [1.0] * len(p_values)
     highest = 0.0
@@ -99,7 +99,7 @@ def _checked(values: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
     numbers = np.asarray(values, dtype=np.float64).ravel()
     names = np.asarray(clusters).ravel()
     if not len(numbers) or len(numbers) != len(names):
-        raise InputError(f"{len(numbers)} values came with {len(names)} clusters; expected one each, at least one")
+        raise InputError(f"{len(numbers)} values have {len(names)} clusters; expected one each, at least one")
     return numbers, np.unique(names, return_inverse=True)[1]
 
 
@@ -110,7 +110,7 @@ def _totals(values: Array, codes: Array) -> tuple[Array, Array]:
 def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At 0 and 1 the bound is the share itself; rounding would put it a hair inside.
+    # At 0 and 1 the bound is the share itself, without rounding error.
     return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
@@ -124,6 +124,6 @@ def _quantile(level: float, freedom: int) -> float:
 
 @lru_cache(maxsize=8)
 def _draws(count: int, draws: int, seed: int) -> Array:
-    """(draws, count) how often each cluster is drawn; kept, since the cells of a table ask for the same."""
+    """(draws, count) how often each cluster is drawn; cached, since all cells of a table use the same."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float32)

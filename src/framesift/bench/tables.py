@@ -1,4 +1,4 @@
-"""A table once, written as Markdown, CSV or LaTeX; every number with its interval, every table with its notes."""
+"""Tables, written as Markdown, CSV or LaTeX, with intervals and notes."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from framesift.bench.statistics import Interval
 
 @dataclass(frozen=True)
 class TableCell:
-    """A number as it is printed, with its bounds where it has them. `number` is what a program should read."""
+    """A cell: the printed text, and the unrounded number with its bounds, if any."""
 
     text: str
     number: float | None = None
@@ -21,7 +21,7 @@ class TableCell:
 
     @classmethod
     def percent(cls, interval: Interval, *, bold: bool = False) -> "TableCell":
-        """A share as the paper prints it, two decimals in percent, and its interval with one."""
+        """A share in percent with two decimals, as in the paper, and its interval with one."""
         value, low, high = (100 * part for part in interval)
         return cls(minus(value, 2), value, low, high, bold)
 
@@ -45,7 +45,7 @@ EMPTY = TableCell("–")
 
 @dataclass(frozen=True)
 class ResultTable:
-    """head: labels over several columns each, (label, how many), or none. rules: rows before which a line is drawn."""
+    """A table. head: (label, number of columns) pairs above the columns, or none. rules: rows preceded by a line."""
 
     name: str
     title: str
@@ -64,7 +64,7 @@ class ResultTable:
         return "\n".join(lines).rstrip() + "\n"
 
     def to_csv(self) -> str:
-        """A column for each number and two for its bounds, unrounded; the notes as comment lines before."""
+        """CSV with unrounded numbers and their bounds in columns of their own, after the notes as comment lines."""
         bounded = [any(row[k].low is not None for row in self.rows) for k in range(len(self.columns))]
         out = io.StringIO()
         for note in (self.title, *self.notes):
@@ -83,7 +83,7 @@ class ResultTable:
         return out.getvalue()
 
     def to_latex(self) -> str:
-        """For booktabs; the notes are comments before it and small print under it."""
+        """LaTeX for booktabs, with the notes as comments before and as small print below."""
         count = len(self.columns)
         lines = [f"% {' '.join(note.split())}" for note in self.notes]
         lines += [r"\begin{table*}[t]", r"  \centering", f"  \\caption{{{_latex_text(self.title)}}}"]
@@ -106,7 +106,7 @@ class ResultTable:
         return "\n".join([*lines, r"\end{table*}"]) + "\n"
 
     def _flat_columns(self) -> list[str]:
-        """Column names with what stands over them, for formats with one header line."""
+        """Column names joined with the labels above them, for formats with one header line."""
         over = [label for label, span in self.head for _ in range(span)] or [""] * len(self.columns)
         return [f"{label} {name}".strip() for label, name in zip(over, self.columns, strict=True)]
 
@@ -123,16 +123,16 @@ def word(text: str) -> TableCell:
 
 
 def bold_best(rows: Sequence[Sequence[TableCell]], columns: Sequence[int]) -> list[list[TableCell]]:
-    """The same cells, the largest number of each of these columns in bold; equal ones all are."""
-    marked = [list(row) for row in rows]
+    """Set the largest number of each of these columns in bold, and all that equal it."""
+    copied = [list(row) for row in rows]
     for k in columns:
         best = max((number for row in rows if (number := row[k].number) is not None), default=None)
-        alone = sum(row[k].number is not None for row in rows) < 2
-        for row in marked if not alone else ():
+        is_single = sum(row[k].number is not None for row in rows) < 2
+        for row in copied if not is_single else ():
             cell = row[k]
             if best is not None and cell.number is not None and round(cell.number, 2) == round(best, 2):
                 row[k] = TableCell(cell.text, cell.number, cell.low, cell.high, bold=True)
-    return marked
+    return copied
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
@@ -168,7 +168,7 @@ _LATEX = {
 
 
 def _latex_text(text: str) -> str:
-    # Two hyphens, as in a command, would become a dash.
+    # LaTeX would turn the two hyphens of a flag into a dash.
     words = " ".join(text.split()).split("--")
     return "-{}-".join("".join(_LATEX.get(c, c) for c in part) for part in words)
 

@@ -1,6 +1,6 @@
 """The data sets by name, each read from its own published layout.
 
-To add one: a module with NAME and `load(folder) → Dataset`, whose docstring says what layout it takes for granted,
+To add one: a module with NAME and `load(folder) → Dataset`, whose docstring documents the expected layout,
 and its name in `_MODULES`.
 """
 
@@ -20,14 +20,14 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """The questions of a data set in its folder, or of a file of one's own, with what is missing beside them.
+    """Load a data set from its directory, or from a file of your own, with the list of missing files.
 
     name: one of `dataset_names()`, or the path of a JSONL. folder: the data set as published, or its annotation file.
-    Nothing is refused for a missing video here: `Dataset.with_files` does that, once the questions are chosen.
+    A missing video is not an error here: `Dataset.with_files` checks the selected questions.
     """
     if name in _MODULES:
         if folder is None:
-            raise InputError(f"{name} needs its folder; name it with --data")
+            raise InputError(f"{name} needs its directory; give it with --data")
         module = import_module(f"{__name__}.{name}")
         dataset: Dataset = module.load(Path(folder))
         return dataset
@@ -35,4 +35,4 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
         from framesift.bench.datasets import own
 
         return own.load(Path(name) if folder is None else Path(folder) / name)
-    raise UnknownName(f"there is no data set {name!r}; known are {', '.join(_MODULES)}, and any JSONL of your own")
+    raise UnknownName(f"there is no data set {name!r}; expected {', '.join(_MODULES)}, or a JSONL file of your own")

@@ -1,4 +1,4 @@
-"""Annotation files of any common kind as rows, each with what is needed to say where an error is."""
+"""Reading annotation files of the common formats as rows."""
 
 import csv
 import hashlib
@@ -18,20 +18,20 @@ _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
 
 
 def find_annotation(folder: Path, names: Sequence[str], dataset: str) -> Path:
-    """The first of these files (patterns below the folder) that is there; a file given in place of it is taken."""
+    """Return the first existing file of these patterns below the directory; a file is returned unchanged."""
     if folder.is_file():
         return folder
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; expected {dataset}'s own, with {names[0]} in it")
+        raise InputError(f"{folder} is not a directory; expected that of {dataset}, with {names[0]}")
     for name in names:
         found = sorted(folder.glob(name))
         if found:
             return found[0]
-    raise InputError(f"{folder} holds none of {', '.join(names)}; expected {dataset} as it is published")
+    raise InputError(f"{folder} has none of {', '.join(names)}; expected {dataset} as published")
 
 
 def root_of(folder: Path) -> Path:
-    """The data set's folder, also when its annotation file was named."""
+    """The data set's directory, also for a path to its annotation file."""
     return folder.parent if folder.is_file() else folder
 
 
@@ -54,9 +54,9 @@ def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
             value = json.loads(data.decode("utf-8-sig"))
             rows = list(value.values()) if isinstance(value, dict) else value
     except (UnicodeDecodeError, json.JSONDecodeError, csv.Error, RecursionError) as error:
-        raise InputError(f"{path} can't be read as {kind or 'JSON'} ({error}); get it again") from None
+        raise InputError(f"{path} can't be read as {kind or 'JSON'} ({error}); download it again") from None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
-        raise InputError(f"{path} holds no list of questions; expected one object for each")
+        raise InputError(f"{path} has no list of questions; expected one object for each")
     return rows, hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -72,7 +72,7 @@ def field_of(row: AnnotationRow, name: str, place: str) -> Any:
 
 
 def without_letters(options: Iterable[object]) -> tuple[str, ...]:
-    """The options without "A. ", "(B) " …, if every one has the letter of its own place; else as they are."""
+    """Strip "A. ", "(B) " … from the options if each has the letter of its position; else leave them unchanged."""
     return tuple(strip_option_letters(dict(enumerate(map(str, options)))).values())
 
 
@@ -83,13 +83,13 @@ def question_of(text: object, options: Sequence[str], place: str) -> Question:
 
 
 def first_file(candidates: Iterable[Path]) -> Path:
-    """The first of these paths that is a file, else the first: the one to name as missing."""
+    """The first of these paths that is a file, else the first one, to be reported as missing."""
     paths = list(candidates)
     return next((path for path in paths if path.is_file()), paths[0])
 
 
 def seconds_of(clock: str, place: str) -> float:
-    """Seconds of 1:02:03, 02:03 or 3.5."""
+    """Parse 1:02:03, 02:03 or 3.5 as seconds."""
     try:
         parts = [float(part) for part in clock.strip().split(":")]
     except ValueError:
@@ -107,5 +107,5 @@ def _from_parquet(path: Path) -> list[AnnotationRow]:
     try:
         rows: list[AnnotationRow] = pyarrow.parquet.read_table(path).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} can't be read as Parquet ({error}); get it again") from None
+        raise InputError(f"{path} can't be read as Parquet ({error}); download it again") from None
     return rows

@@ -2,7 +2,7 @@
 public answers by q_uid; DIR/videos/{q_uid}.mp4, three minutes each. Or the Parquet form: Subset/*.parquet with
 `question_idx`, `video_idx`, `question`, `option`, `answer`, and videos/{video_idx}.mp4.
 
-The other answers are not public; their questions are left out and counted. There are no subtitles and no groups.
+The other answers are not public; their questions are omitted and counted. There are no subtitles and no groups.
 """
 
 import json
@@ -38,16 +38,16 @@ def load(folder: Path) -> Dataset:
         text = answers_path.read_text(encoding="utf-8-sig")
         answers = json.loads(text)
     except (OSError, ValueError) as error:
-        raise InputError(f"{answers_path} can't be read ({error}); it holds EgoSchema's public answers") from None
+        raise InputError(f"{answers_path} can't be read ({error}); expected EgoSchema's public answers") from None
     items = tuple(
         _item(row, path.parent, answers[row["q_uid"]], f"{path}, question {k}")
         for k, row in enumerate(rows, 1)
         if row.get("q_uid") in answers
     )
     if not items:
-        raise InputError(f"{answers_path} answers none of the questions in {path}; get both from the same release")
-    hidden = len(rows) - len(items)
-    notes = (f"left out: {counted(hidden, 'question')} without a public answer",) if hidden else ()
+        raise InputError(f"{answers_path} answers none of the questions in {path}; download both from the same release")
+    private = len(rows) - len(items)
+    notes = (f"omitted: {counted(private, 'question')} without a public answer",) if private else ()
     annotation = joined_hash([digest, json.dumps(answers, sort_keys=True)])
     return Dataset(NAME, items, annotation, find_missing(items), notes)
 
@@ -55,7 +55,7 @@ def load(folder: Path) -> Dataset:
 def _item(row: AnnotationRow, root: Path, answer: object, place: str) -> Item:
     options = tuple(str(field_of(row, f"option {k}", place)) for k in range(5))
     name = str(row["q_uid"])
-    return _made(name, name, root, question=(row.get("question"), options), answer=answer, place=place)
+    return _make_item(name, name, root, question=(row.get("question"), options), answer=answer, place=place)
 
 
 def _from_parquet(row: AnnotationRow, root: Path, place: str) -> Item:
@@ -63,10 +63,10 @@ def _from_parquet(row: AnnotationRow, root: Path, place: str) -> Item:
     answer = field_of(row, "answer", place)
     name, video = str(field_of(row, "question_idx", place)), str(field_of(row, "video_idx", place))
     number = int(answer) if str(answer).isdigit() else answer
-    return _made(name, video, root, question=(row.get("question"), options), answer=number, place=place)
+    return _make_item(name, video, root, question=(row.get("question"), options), answer=number, place=place)
 
 
-def _made(
+def _make_item(
     name: str, video: str, root: Path, *, question: tuple[object, tuple[str, ...]], answer: object, place: str
 ) -> Item:
     text, options = question

@@ -1,7 +1,7 @@
 """LongVideoBench: DIR/lvb_val.json, videos/{video_path}, subtitles/{subtitle_path}.
 
 The paper's Short is the data set's 15 and 60 together, Medium its 600, Long its 3600. Subtitles count from the original
-video, of which some questions show a clip: `starting_timestamp_for_subtitles` is taken off.
+video, of which some questions show a clip: `starting_timestamp_for_subtitles` is subtracted.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ GROUPS = {"15": "Short", "60": "Short", "600": "Medium", "3600": "Long"}
 
 # `position` counts frames at 24 a second, whatever the file's own rate: in the validation set the positions reach up to
 # 24 × duration and, but for one damaged entry, no further; of 33 scenes that KFS-Bench marked in seconds on its own, 31
-# hold a position within 2 s at 24 a second, and none at 25 or 30.
+# contain a position within 2 s at 24 a second, and none at 25 or 30.
 POSITIONS_PER_S = 24.0
 # Durations are rounded, and the last frame may begin a little past them.
 PAST_END_S = 1.0
@@ -35,7 +35,7 @@ def load(folder: Path) -> Dataset:
     root = path.parent
     damaged: list[str] = []
     items = tuple(_item(row, root, f"{path}, question {k}", damaged) for k, row in enumerate(rows, 1))
-    outside = f"left out: {counted(len(damaged), 'moment')} outside the video ({', '.join(damaged)})"
+    outside = f"omitted: {counted(len(damaged), 'moment')} outside the video ({', '.join(damaged)})"
     return Dataset(NAME, items, annotation, find_missing(items), (outside,) if damaged else ())
 
 

@@ -45,7 +45,7 @@ def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, place: str, un
     key = str(field_of(video, "key", place))
     name = str(field_of(asked, "uid", place))
     place = f"{place}, question {name}"
-    stem, options = _parted(str(field_of(asked, "question", place)), place)
+    stem, options = _split_options(str(field_of(asked, "question", place)), place)
     types = field_of(asked, "question_type", place)
     kind = str(video.get("type") or "")
     folders = ("all_videos", "videos", "video")
@@ -63,7 +63,7 @@ def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, place: str, un
     )
 
 
-def _parted(text: str, place: str) -> tuple[str, tuple[str, ...]]:
+def _split_options(text: str, place: str) -> tuple[str, tuple[str, ...]]:
     lines = text.splitlines()
     first = next((k for k, line in enumerate(lines) if _OPTION.match(line)), len(lines))
     options = without_letters(line for line in lines[first:] if line.strip())

@@ -3,9 +3,9 @@
 Dev: DIR/json/1_plotQA.json … 7_topic_reasoning.json with `video`, `duration`, `question`, `candidates`, `answer` (an
 option's text), `question_type`, and DIR/video/1_plotQA/{video} …; DIR/MLVU/json is found too. Test: test-ground-truth/
 test_mcq_gt.json with the same fields and `question_id`, and DIR/video/{video}. The generation tasks 8 and 9 have no
-options and are left out. Dev questions have no ids: ours are task and place, from 0. There are no subtitles.
+options and are omitted. Dev questions have no ids; they get task and index, from 0. There are no subtitles.
 
-MLVU reports the mean of its tasks' accuracies; ours weighs every question the same, and gives each task's beside it.
+MLVU reports the mean of its tasks' accuracies. Here every question has equal weight; the tasks are reported as well.
 """
 
 from pathlib import Path
@@ -49,7 +49,7 @@ def load(folder: Path) -> Dataset:
             return _dev(root, found, [path.name for path in files if path not in found])
     tests = [path for name in _TEST for path in sorted(folder.glob(name))] if folder.is_dir() else [folder]
     if not tests or not tests[0].is_file():
-        raise InputError(f"{folder} holds neither json/{_TASKS[0]}.json nor {_TEST[0]}; expected MLVU as published")
+        raise InputError(f"{folder} has neither json/{_TASKS[0]}.json nor {_TEST[0]}; expected MLVU as published")
     rows, annotation = read_rows(tests[0])
     root = folder if folder.is_dir() else folder.parent
     items = tuple(
@@ -65,7 +65,7 @@ def _dev(root: Path, files: list[Path], absent: list[str]) -> Dataset:
         rows, digest = read_rows(path)
         hashes.append(digest)
         items += [_item(row, root, f"{path.stem}-{k}", path.stem, f"{path}, {k}") for k, row in enumerate(rows)]
-    notes = (f"{len(absent)} of {len(_TASKS)} tasks are not there ({', '.join(absent)})",) if absent else ()
+    notes = (f"{len(absent)} of {len(_TASKS)} tasks are missing ({', '.join(absent)})",) if absent else ()
     return Dataset(NAME, tuple(items), joined_hash(hashes), find_missing(items), notes)
 
 

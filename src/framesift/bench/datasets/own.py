@@ -1,10 +1,10 @@
-"""Anyone's own questions: JSON Lines (or JSON, CSV), one object each.
+"""Your own questions: JSON Lines (or JSON, CSV), one object each.
 
     {"video": "clips/a.mp4", "subtitles": "clips/a.srt", "question": "…", "options": ["…", "…"], "answer": "B",
      "group": "indoor", "id": "a-1", "category": "counting", "duration_s": 93.5, "moments": [12.0, [40, 44.5]]}
 
-Needed: video, question, options, answer (a letter, a position from 0, or the option's text). subtitles is a file or a
-list of {"start_s", "end_s", "text"}. A number in moments is an instant, a pair a scene. Paths are relative to the file.
+Required: video, question, options, answer (a letter, an index from 0, or the option's text). subtitles is a file or a
+list of {"start_s", "end_s", "text"}. In moments, a number is a time and a pair a scene. Paths are relative to the file.
 """
 
 from collections.abc import Mapping

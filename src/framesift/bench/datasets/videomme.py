@@ -1,7 +1,7 @@
 """Video-MME: videomme/test-00000-of-00001.parquet (or JSON, CSV), data/{videoID}.mp4, subtitle/{videoID}.srt.
 
-Options are published with their letters, which are taken off. 744 of the 900 videos have subtitles: as long as no more
-than the other 156 lack them, that is how the data set is, and not a missing file.
+Options are published with their letters, which are stripped. 744 of the 900 videos have subtitles: the absence of up to
+156 subtitle files is expected and not reported as missing.
 """
 
 from dataclasses import replace
