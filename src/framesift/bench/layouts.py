@@ -46,8 +46,8 @@ STAGES = ("ground", "cover", "refine")
 VISUAL_ONLY = "none"
 INTERVALS = (
     "In brackets: 95 % intervals clustered by video. Overall weights every question equally. An unparsed reply counts "
-    "as wrong; a question with an error does not count and is under Errors. Bold is the largest number, which need not be "
-    "distinguishable from the next."
+    "as wrong; a question with an error does not count and is under Errors. Bold is the largest number, which need not "
+    "be distinguishable from the next."
 )
 PAIRED = (
     "Paired differences in percentage points, on the questions that both answered (only one: Not shared), with "
