@@ -267,7 +267,7 @@ async def get_frame(
 @router.get(
     "/videos/{video}/near/{time_s}.jpg", responses=error_responses(404, 409, 503) | JPEG, response_class=Response
 )
-async def get_nearest_frame(
+async def get_near(
     services: ServicesDep,
     video: VideoDep,
     time_s: Annotated[float, PathParam(ge=0, lt=1e7, description="Any time of the video.")],
