@@ -14,7 +14,7 @@ from framesift.errors import FramesiftError
 from framesift.readers.address import public_address, public_options, scrub, scrub_arguments
 from framesift.readers.base import get_reader
 from framesift.readers.openai import OpenAIReader
-from helpers.batch_videos import make_video, plant
+from helpers.batch_videos import install_encoder, make_video
 from helpers.strict_server import StrictServer
 
 USER, PASSWORD, KEY = "mallory-user", "hunter2-password", "swordfish-key"
@@ -51,7 +51,7 @@ def secret_address(server):
 @pytest.fixture
 def site(tmp_path, tmp_path_factory, monkeypatch):
     """A directory with a video and a question about it; everything the commands write goes below it."""
-    monkeypatch.syspath_prepend(str(plant(tmp_path_factory.mktemp("site"))))
+    monkeypatch.syspath_prepend(str(install_encoder(tmp_path_factory.mktemp("site"))))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
     make_video(tmp_path / "v.mp4")

@@ -164,11 +164,11 @@ def test_empty_store_and_empty_text_are_input_errors(tmp_path):
         search(" ", encoder=ENCODER, store=tmp_path)
 
 
-def test_the_report_embeds_a_thumbnail_and_escapes_all_text(known, tmp_path):
+def test_the_report_embeds_a_thumbnail_and_escapes_all_text(encoder, tmp_path):
     video = make_video(tmp_path / "<b>x.mp4", (0, 200, 0))
     (tmp_path / "<b>x.srt").write_text("1\n00:00:01,100 --> 00:00:02,000\nred & <script>alert(1)</script>\n")
-    fs.corpus.index(video, encoder=known, store=tmp_path / "s")
-    hits = search("red", encoder=known, store=tmp_path / "s")
+    fs.corpus.index(video, encoder=encoder, store=tmp_path / "s")
+    hits = search("red", encoder=encoder, store=tmp_path / "s")
     assert any(hit.event for hit in hits)
     page = write_report("<i>red</i>", hits, tmp_path / "r.html").read_text()
     assert "data:image/jpeg;base64," in page and "<script" not in page and "<i>" not in page and "<b>x" not in page
@@ -176,14 +176,14 @@ def test_the_report_embeds_a_thumbnail_and_escapes_all_text(known, tmp_path):
     assert "The video file was not found" in write_report("red", hits, tmp_path / "r.html").read_text()
 
 
-def test_search_command_prints_a_table_or_json(known, store, tmp_path, capsys):
+def test_search_command_prints_a_table_or_json(encoder, store, tmp_path, capsys):
     from framesift.cli import main
 
-    fs.corpus.index(make_video(tmp_path / "a.mp4"), encoder=known, store=tmp_path / "s")
-    said = ["corpus", "search", "green", "--encoder", known, "--store", str(tmp_path / "s")]
-    assert main(said) == 0
+    fs.corpus.index(make_video(tmp_path / "a.mp4"), encoder=encoder, store=tmp_path / "s")
+    arguments = ["corpus", "search", "green", "--encoder", encoder, "--store", str(tmp_path / "s")]
+    assert main(arguments) == 0
     assert "a.mp4" in capsys.readouterr().out
-    assert main([*said, "--json", "--limit", "1"]) == 0
+    assert main([*arguments, "--json", "--limit", "1"]) == 0
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert [Path(hit["video"]).name for hit in hits] == ["a.mp4"]
-    assert main([*said[:-1], str(tmp_path / "none")]) == 2
+    assert main([*arguments[:-1], str(tmp_path / "none")]) == 2

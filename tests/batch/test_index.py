@@ -1,4 +1,4 @@
-"""Many videos: the same indexes as one by one, nothing done twice, and whatever dies costs one try."""
+"""Many videos: the same indexes as one by one, nothing indexed twice, and a crash costs one attempt."""
 
 import json
 import os
@@ -20,7 +20,7 @@ QUICK = Limits(tries=2, stall_s=1.5)
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Good videos, one that crashes its worker, one that hangs it, one that is none."""
+    """Valid videos, one that crashes its worker, one that hangs it, and a text file."""
     folder = tmp_path / "mixed"
     folder.mkdir()
     for k in range(3):
@@ -31,76 +31,76 @@ def mixed(tmp_path):
     return folder
 
 
-def test_local_gives_the_bytes_that_index_gives(ten, known, tmp_path):
+def test_local_executor_writes_the_bytes_of_index(ten, encoder, tmp_path):
     for path in sorted(ten.iterdir()):
-        fs.index(path, known, store=tmp_path / "one")
-    made = fs.corpus.index(ten, encoder=known, store=tmp_path / "many", workers=2)
-    assert made.counts == {"indexed": 10, "kept": 0, "failed": 0, "waiting": 0}
+        fs.index(path, encoder, store=tmp_path / "one")
+    run = fs.corpus.index(ten, encoder=encoder, store=tmp_path / "many", workers=2)
+    assert run.counts == {"indexed": 10, "kept": 0, "failed": 0, "waiting": 0}
     assert payloads(tmp_path / "one") == payloads(tmp_path / "many")
 
 
-def test_a_second_run_opens_no_video(ten, known, tmp_path, monkeypatch):
-    first = fs.corpus.index(ten, encoder=known, store=tmp_path, workers=2)
+def test_second_run_opens_no_video(ten, encoder, tmp_path, monkeypatch):
+    first = fs.corpus.index(ten, encoder=encoder, store=tmp_path, workers=2)
     monkeypatch.setattr(
         "framesift.batch.executors.local.subprocess.Popen", lambda *_, **__: pytest.fail("a worker was started")
     )
     monkeypatch.setattr("framesift.batch.workers.fingerprint", lambda _: pytest.fail("a video was opened"))
-    second = fs.corpus.index(ten, encoder=known, store=tmp_path, workers=2)
+    second = fs.corpus.index(ten, encoder=encoder, store=tmp_path, workers=2)
     assert second.counts["kept"] == 10
     assert [row["fingerprint"] for row in second.rows] == [row["fingerprint"] for row in first.rows]
 
 
-def test_a_changed_video_and_a_lost_index_are_made_again(ten, known, tmp_path):
+def test_changed_video_and_removed_index_are_indexed_again(ten, encoder, tmp_path):
     folder = tmp_path / "videos"
     folder.mkdir()
     for k in range(3):
         make_video(folder / f"{k}.mp4", seed=k)
-    first = fs.corpus.index(folder, encoder=known, store=tmp_path / "store")
+    first = fs.corpus.index(folder, encoder=encoder, store=tmp_path / "store")
     make_video(folder / "0.mp4", seed=9)
     lost = next((tmp_path / "store" / first.rows[1]["fingerprint"]).iterdir())
     for file in lost.iterdir():
         file.unlink()
     lost.rmdir()
-    assert [row["status"] for row in fs.corpus.index(folder, encoder=known, store=tmp_path / "store").rows] == [
+    assert [row["status"] for row in fs.corpus.index(folder, encoder=encoder, store=tmp_path / "store").rows] == [
         "indexed",
         "indexed",
         "kept",
     ]
 
 
-def test_a_crash_and_a_hang_cost_their_own_tries(mixed, known, tmp_path):
-    made = fs.corpus.index(mixed, encoder=known, store=tmp_path / "store", workers=2, limits=QUICK)
-    rows = {Path(row["path"]).name: row for row in made.rows}
-    assert made.counts == {"indexed": 3, "kept": 0, "failed": 3, "waiting": 0}
+def test_crash_and_hang_use_up_their_own_attempts(mixed, encoder, tmp_path):
+    run = fs.corpus.index(mixed, encoder=encoder, store=tmp_path / "store", workers=2, limits=QUICK)
+    rows = {Path(row["path"]).name: row for row in run.rows}
+    assert run.counts == {"indexed": 3, "kept": 0, "failed": 3, "waiting": 0}
     assert "killed by SIGSEGV" in rows["crash.mp4"]["error"] and rows["crash.mp4"]["tries"] == 2
     assert "no progress for 1.5 s" in rows["hang.mp4"]["error"] and rows["hang.mp4"]["tries"] == 2
     assert "text.mp4" in rows["text.mp4"]["error"] and rows["text.mp4"]["error"].count("\n") == 0
-    kept = read_manifest_rows(made.manifest)
+    kept = read_manifest_rows(run.manifest)
     assert [(row["path"], row["status"], row["error"]) for row in kept] == [
-        (row["path"], row["status"], row["error"]) for row in made.rows
+        (row["path"], row["status"], row["error"]) for row in run.rows
     ]
 
 
-def test_a_pipe_nobody_writes_to_hangs_only_its_worker(known, tmp_path):
+def test_pipe_without_writer_stalls_only_its_worker(encoder, tmp_path):
     make_video(tmp_path / "good.mp4")
     os.mkfifo(tmp_path / "pipe.mp4")
     (tmp_path / "list.txt").write_text("pipe.mp4\ngood.mp4\n")
     limits = Limits(tries=1, stall_s=1.5)
-    made = fs.corpus.index(tmp_path / "list.txt", encoder=known, store=tmp_path / "store", workers=1, limits=limits)
-    assert [row["status"] for row in made.rows] == ["failed", "indexed"]
+    run = fs.corpus.index(tmp_path / "list.txt", encoder=encoder, store=tmp_path / "store", workers=1, limits=limits)
+    assert [row["status"] for row in run.rows] == ["failed", "indexed"]
 
 
-def test_what_failed_is_tried_again_by_the_next_run_unless_told_not_to(known, tmp_path):
+def test_failed_video_is_retried_by_the_next_run_unless_skip_failed(encoder, tmp_path):
     (tmp_path / "a.mp4").write_text("no video")
-    said = {"encoder": known, "store": tmp_path / "store", "limits": Limits(tries=1)}
-    assert fs.corpus.index(tmp_path / "a.mp4", **said).failed
-    left_out = fs.corpus.index(tmp_path / "a.mp4", **said, skip_failed=True, watch=lambda _: pytest.fail("tried"))
+    flags = {"encoder": encoder, "store": tmp_path / "store", "limits": Limits(tries=1)}
+    assert fs.corpus.index(tmp_path / "a.mp4", **flags).failed
+    left_out = fs.corpus.index(tmp_path / "a.mp4", **flags, skip_failed=True, watch=lambda _: pytest.fail("tried"))
     assert left_out.failed[0]["error"]
     make_video(tmp_path / "a.mp4")
-    assert fs.corpus.index(tmp_path / "a.mp4", **said).counts["indexed"] == 1
+    assert fs.corpus.index(tmp_path / "a.mp4", **flags).counts["indexed"] == 1
 
 
-def test_a_killed_worker_costs_one_try_and_no_index(known, tmp_path):
+def test_killed_worker_costs_one_attempt_and_no_index(encoder, tmp_path):
     for k in range(3):
         make_video(tmp_path / f"{k}.mp4", COLOURS["slow"], seconds=6 + k)
     killed = []
@@ -110,40 +110,40 @@ def test_a_killed_worker_costs_one_try_and_no_index(known, tmp_path):
             killed.append(report.task.name)
             os.kill(_workers()[0], signal.SIGKILL)
 
-    made = fs.corpus.index(sorted(tmp_path.glob("*.mp4")), encoder=known, store=tmp_path / "s", workers=1, watch=kill)
-    assert killed and made.counts["indexed"] == 3
-    assert {row["tries"] for row in made.rows if row["path"] == killed[0]} == {2}
+    run = fs.corpus.index(sorted(tmp_path.glob("*.mp4")), encoder=encoder, store=tmp_path / "s", workers=1, watch=kill)
+    assert killed and run.counts["indexed"] == 3
+    assert {row["tries"] for row in run.rows if row["path"] == killed[0]} == {2}
 
 
-def test_a_killed_driver_leaves_its_work_and_no_process(planted, known, tmp_path):
+def test_killed_driver_leaves_finished_work_and_no_process(planted, encoder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(3):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + k)
-    said = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--workers", 2, "--json")
-    driver = framesift(*said, path=planted)
+    flags = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--workers", 2, "--json")
+    driver = framesift(*flags, path=planted)
     workers = _read_until(driver, "done")
     driver.kill()
     driver.wait()
     _wait_until_gone(workers)
     seen = next((tmp_path / "s" / "corpus").glob("seen-*.jsonl")).read_text()
     done = {json.loads(line)["path"] for line in seen.splitlines() if line}
-    again = fs.corpus.index(videos, encoder=known, store=tmp_path / "s", workers=2)
+    again = fs.corpus.index(videos, encoder=encoder, store=tmp_path / "s", workers=2)
     assert {row["path"] for row in again.rows if row["status"] == "kept"} >= done and done
     assert not again.failed
     for path in sorted(videos.iterdir()):
-        fs.index(path, known, store=tmp_path / "one")
+        fs.index(path, encoder, store=tmp_path / "one")
     assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
 
 
-def test_ctrl_c_keeps_everything_and_writes_the_manifest(planted, tmp_path):
+def test_ctrl_c_saves_finished_work_and_writes_the_manifest(planted, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(3):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + 6 * k)
     manifest = tmp_path / "run.parquet"
-    said = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--workers", 1, "--json")
-    driver = framesift(*said, "--manifest", manifest, path=planted)
+    flags = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--workers", 1, "--json")
+    driver = framesift(*flags, "--manifest", manifest, path=planted)
     _read_until(driver, "done")
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate(timeout=20)
@@ -151,57 +151,59 @@ def test_ctrl_c_keeps_everything_and_writes_the_manifest(planted, tmp_path):
     assert sorted({row["status"] for row in read_manifest_rows(manifest)}) == ["indexed", "waiting"]
 
 
-def test_a_video_that_takes_the_driver_down_is_given_up(known, tmp_path):
+def test_video_that_kills_the_driver_fails_after_its_attempts(encoder, tmp_path):
     make_video(tmp_path / "a.mp4")
     manifest = tmp_path / "run.parquet"
     started = json.dumps({"event": "started", "path": str(tmp_path / "a.mp4")})
     manifest.with_suffix(".jsonl").write_text(f"{started}\n{started}\n{{cut off")
-    made = fs.corpus.index(
-        tmp_path / "a.mp4", encoder=known, store=tmp_path / "s", manifest=manifest, limits=Limits(tries=2)
+    run = fs.corpus.index(
+        tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=manifest, limits=Limits(tries=2)
     )
-    assert "the run ended 2 times" in made.failed[0]["error"]
-    assert fs.corpus.index(tmp_path / "a.mp4", encoder=known, store=tmp_path / "s", manifest=manifest).counts["indexed"]
+    assert "the run ended 2 times" in run.failed[0]["error"]
+    assert fs.corpus.index(tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=manifest).counts[
+        "indexed"
+    ]
 
 
-def test_a_full_disk_costs_its_videos_try(known, tmp_path):
+def test_full_disk_fails_the_video_with_a_remedy(encoder, tmp_path):
     make_video(tmp_path / "full.mp4", COLOURS["full"])
     make_video(tmp_path / "good.mp4")
     limits = Limits(tries=1)
-    made = fs.corpus.index(tmp_path / "*.mp4", encoder=known, store=tmp_path / "s", workers=1, limits=limits)
-    assert [row["status"] for row in made.rows] == ["failed", "indexed"]
-    assert "free some space" in made.failed[0]["error"]
+    run = fs.corpus.index(tmp_path / "*.mp4", encoder=encoder, store=tmp_path / "s", workers=1, limits=limits)
+    assert [row["status"] for row in run.rows] == ["failed", "indexed"]
+    assert "free some space" in run.failed[0]["error"]
 
 
-def test_a_store_that_cant_be_written_is_a_sentence(known, tmp_path):
+def test_unwritable_store_is_one_error(encoder, tmp_path):
     make_video(tmp_path / "a.mp4")
     store = tmp_path / "store"
     store.write_text("a file where the store should be")
     with pytest.raises(fs.FramesiftError, match="can't be written"):
-        fs.corpus.index(tmp_path / "a.mp4", encoder=known, store=store, limits=Limits(tries=1))
+        fs.corpus.index(tmp_path / "a.mp4", encoder=encoder, store=store, limits=Limits(tries=1))
 
 
-def test_a_video_that_lies_elsewhere_is_fetched_indexed_and_not_left_behind(known, tmp_path, monkeypatch):
+def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monkeypatch):
     video = make_video(tmp_path / "a.mp4")
     (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")
     url, words = f"local://{video}", f"local://{tmp_path}/a.srt"
     (tmp_path / "list.csv").write_text(f"url,subtitles\n{url},{words}\nlocal://{tmp_path}/none.mp4,\n")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "copies"))
     (tmp_path / "copies").mkdir()
-    said = {"encoder": known, "store": tmp_path / "s", "limits": Limits(tries=1)}
-    made = fs.corpus.index(tmp_path / "list.csv", **said)
-    assert [row["status"] for row in made.rows] == ["indexed", "failed"]
-    assert "none.mp4 does not exist" in made.failed[0]["error"]
+    flags = {"encoder": encoder, "store": tmp_path / "s", "limits": Limits(tries=1)}
+    run = fs.corpus.index(tmp_path / "list.csv", **flags)
+    assert [row["status"] for row in run.rows] == ["indexed", "failed"]
+    assert "none.mp4 does not exist" in run.failed[0]["error"]
     assert not list((tmp_path / "copies").iterdir())
-    fs.index(video, known, store=tmp_path / "one")
+    fs.index(video, encoder, store=tmp_path / "one")
     assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
     store = Store(tmp_path / "s")
-    assert store.load_events(made.rows[0]["fingerprint"], "corpus")[0].text == "red"
-    assert prune(store) == [] and fs.corpus.search("red", encoder=known, store=store.root)[0].video == url
-    assert fs.corpus.index(tmp_path / "list.csv", **said).counts["kept"] == 1
+    assert store.load_events(run.rows[0]["fingerprint"], "corpus")[0].text == "red"
+    assert prune(store) == [] and fs.corpus.search("red", encoder=encoder, store=store.root)[0].video == url
+    assert fs.corpus.index(tmp_path / "list.csv", **flags).counts["kept"] == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--workers", "0"], "workers is 0"),
         (["--tries", "0"], "tries is 0"),
@@ -209,21 +211,21 @@ def test_a_video_that_lies_elsewhere_is_fetched_indexed_and_not_left_behind(know
         (["--encoder", "nothing"], "there is no encoder 'nothing'"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_code_2(tmp_path, capsys, known, words, told):
+def test_bad_usage_prints_one_sentence_and_exits_with_2(tmp_path, capsys, encoder, words, message):
     from framesift.cli import main
 
     video = make_video(tmp_path / "a.mp4", seconds=1)
-    assert main(["corpus", "index", str(video), "--encoder", known, "--store", str(tmp_path / "s"), *words]) == 2
-    assert told in capsys.readouterr().err
+    assert main(["corpus", "index", str(video), "--encoder", encoder, "--store", str(tmp_path / "s"), *words]) == 2
+    assert message in capsys.readouterr().err
 
 
-def test_the_command_tells_its_counts_and_code_1_when_some_failed(tmp_path, capsys, known):
+def test_index_command_prints_counts_and_exits_with_1_on_failures(tmp_path, capsys, encoder):
     from framesift.cli import main
 
     make_video(tmp_path / "a.mp4", seconds=1)
     (tmp_path / "b.mp4").write_text("no video")
-    said = ["corpus", "index", str(tmp_path / "*.mp4"), "--encoder", known, "--store", str(tmp_path / "s")]
-    assert main([*said, "--tries", "1"]) == 1
+    flags = ["corpus", "index", str(tmp_path / "*.mp4"), "--encoder", encoder, "--store", str(tmp_path / "s")]
+    assert main([*flags, "--tries", "1"]) == 1
     out, err = capsys.readouterr()
     assert out.startswith("2 videos: 1 indexed, 1 failed\n") and "b.mp4" in err
 

@@ -1,4 +1,4 @@
-"""Which videos a list, a folder or a pattern names."""
+"""The videos of a list, a directory or a pattern."""
 
 import json
 
@@ -17,13 +17,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_folder_and_a_pattern_give_full_paths(folder):
+def test_directory_and_pattern_give_absolute_paths(folder):
     both = [VideoEntry(str(folder / "a.mkv")), VideoEntry(str(folder / "b.mp4"))]
     assert list_videos(folder) == both
     assert list_videos([str(folder / "*.mp4"), folder]) == [both[1], both[0]]
 
 
-def test_lists_of_every_kind_say_the_same(folder):
+def test_list_formats_are_equivalent(folder):
     rows = [
         {"path": "a.mkv", "subtitles": "a.srt"},
         {"path": "s3://bucket/b.mp4", "subtitles": None},
@@ -44,7 +44,7 @@ def test_lists_of_every_kind_say_the_same(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("l.csv", "title\nx\n", "row 1 has the columns title"),
         ("l.csv", 'path\n""\n', "row 1 has no video"),
@@ -54,13 +54,13 @@ def test_lists_of_every_kind_say_the_same(folder):
         ("l.parquet", "no table", "is not a Parquet file"),
     ],
 )
-def test_a_list_that_cant_be_used_is_one_sentence(tmp_path, name, text, told):
+def test_unusable_list_is_one_sentence(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=told) as error:
+    with pytest.raises(InputError, match=message) as error:
         list_videos(tmp_path / name)
     assert "\n" not in str(error.value)
 
 
-def test_a_list_that_is_not_there(tmp_path):
+def test_missing_list_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="can't be read"):
         list_videos(tmp_path / "none.csv")

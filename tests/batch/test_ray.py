@@ -1,4 +1,4 @@
-"""The Ray engine: the same bytes as without it, and the same patience with what dies. Run by `make test-ray`."""
+"""The Ray executor: the same bytes as the others, and the same handling of crashes. Run by `make test-ray`."""
 
 import json
 import os
@@ -19,7 +19,7 @@ pytest.importorskip("ray", reason="Ray is not installed: make test-ray installs 
 
 @pytest.fixture(scope="module")
 def cluster(planted):
-    """One cluster of this machine for all tests of this file, its actors aware of the planted encoder."""
+    """One cluster of this machine for all tests of this file, with the test encoder installed for its actors."""
     import ray
 
     places = [str(planted), *(place for place in sys.path if place)]
@@ -29,17 +29,17 @@ def cluster(planted):
     ray.shutdown()
 
 
-def test_ray_gives_the_bytes_that_index_and_local_give(ten, cluster, known, tmp_path):
+def test_ray_executor_writes_the_bytes_of_index(ten, cluster, encoder, tmp_path):
     for path in sorted(ten.iterdir()):
-        fs.index(path, known, store=tmp_path / "one")
-    fs.corpus.index(ten, encoder=known, store=tmp_path / "local", workers=2)
-    made = fs.corpus.index(ten, engine="ray", encoder=known, store=tmp_path / "ray", workers=2)
-    assert made.counts == {"indexed": 10, "kept": 0, "failed": 0, "waiting": 0}
+        fs.index(path, encoder, store=tmp_path / "one")
+    fs.corpus.index(ten, encoder=encoder, store=tmp_path / "local", workers=2)
+    run = fs.corpus.index(ten, engine="ray", encoder=encoder, store=tmp_path / "ray", workers=2)
+    assert run.counts == {"indexed": 10, "kept": 0, "failed": 0, "waiting": 0}
     assert payloads(tmp_path / "one") == payloads(tmp_path / "local") == payloads(tmp_path / "ray")
-    assert fs.corpus.index(ten, engine="ray", encoder=known, store=tmp_path / "ray").counts["kept"] == 10
+    assert fs.corpus.index(ten, engine="ray", encoder=encoder, store=tmp_path / "ray").counts["kept"] == 10
 
 
-def test_real_weights_give_the_same_bytes_whatever_the_threads(ten, cluster, tmp_path):
+def test_offline_encoder_gives_the_same_bytes_on_every_executor(ten, cluster, tmp_path):
     three = [ten / f"v{k}.mp4" for k in range(3)]
     for path in three:
         fs.index(path, "offline", store=tmp_path / "one")
@@ -48,19 +48,19 @@ def test_real_weights_give_the_same_bytes_whatever_the_threads(ten, cluster, tmp
         assert payloads(tmp_path / "one") == payloads(tmp_path / engine)
 
 
-def test_on_ray_a_crash_and_a_hang_cost_their_own_tries(cluster, known, tmp_path):
+def test_crash_and_hang_on_ray_use_up_their_own_attempts(cluster, encoder, tmp_path):
     for k in range(3):
         make_video(tmp_path / f"good{k}.mp4", seed=k)
     for name in ("crash", "hang"):
         make_video(tmp_path / f"{name}.mp4", COLOURS[name])
     limits = Limits(tries=2, stall_s=1.5)
-    made = fs.corpus.index(tmp_path / "*.mp4", engine="ray", encoder=known, store=tmp_path / "s", limits=limits)
-    rows = {Path(row["path"]).stem: row for row in made.rows}
-    assert made.counts["indexed"] == 3 and made.counts["failed"] == 2
+    run = fs.corpus.index(tmp_path / "*.mp4", engine="ray", encoder=encoder, store=tmp_path / "s", limits=limits)
+    rows = {Path(row["path"]).stem: row for row in run.rows}
+    assert run.counts["indexed"] == 3 and run.counts["failed"] == 2
     assert "SIGSEGV" in rows["crash"]["error"] and "no progress" in rows["hang"]["error"]
 
 
-def test_on_ray_a_killed_actor_and_a_killed_worker_lose_nothing(cluster, known, tmp_path):
+def test_killed_actor_and_killed_worker_on_ray_lose_nothing(cluster, encoder, tmp_path):
     for k in range(4):
         make_video(tmp_path / f"{k}.mp4", COLOURS["slow"], seconds=8 + k)
     killed = []
@@ -72,46 +72,58 @@ def test_on_ray_a_killed_actor_and_a_killed_worker_lose_nothing(cluster, known, 
             os.kill(workers[0][0], signal.SIGKILL)
             os.kill(workers[-1][1], signal.SIGKILL)  # the actor that watches the other
 
-    made = fs.corpus.index(tmp_path / "*.mp4", engine="ray", workers=2, encoder=known, store=tmp_path / "s", watch=kill)
-    assert killed and made.counts["indexed"] + made.counts["kept"] == 4
+    run = fs.corpus.index(
+        tmp_path / "*.mp4", engine="ray", workers=2, encoder=encoder, store=tmp_path / "s", watch=kill
+    )
+    assert killed and run.counts["indexed"] + run.counts["kept"] == 4
 
 
-def test_a_killed_ray_driver_leaves_its_work(planted, known, tmp_path):
+def test_killed_ray_driver_leaves_finished_work(planted, encoder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(4):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=8 + k)
-    said = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--json")
-    driver = framesift(*said, "--engine", "ray", "--workers", 2, path=planted)
+    flags = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--json")
+    driver = framesift(*flags, "--engine", "ray", "--workers", 2, path=planted)
     for line in driver.stdout:
         if json.loads(line)["event"] == "done":
             break
     driver.kill()
     driver.wait()
-    again = fs.corpus.index(videos, encoder=known, store=tmp_path / "s", workers=2)
+    again = fs.corpus.index(videos, encoder=encoder, store=tmp_path / "s", workers=2)
     assert again.counts["kept"] >= 1 and not again.failed
     for path in sorted(videos.iterdir()):
-        fs.index(path, known, store=tmp_path / "one")
+        fs.index(path, encoder, store=tmp_path / "one")
     assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
 
 
-def test_questions_on_ray_give_the_rows_that_local_gives(cluster, known, tmp_path):
+def test_questions_on_ray_give_the_rows_of_the_local_executor(cluster, encoder, tmp_path):
     rows = []
     for k in range(2):
         make_video(tmp_path / f"v{k}.mp4", seed=k)
         rows.append({"id": k, "video": f"v{k}.mp4", "question": "Which colour?", "options": ["red", "blue"]})
     (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    said = {"encoder": known, "store": tmp_path / "s", "budget": 3}
+    flags = {"encoder": encoder, "store": tmp_path / "s", "budget": 3}
     for engine in ("local", "ray"):
-        assert fs.corpus.select(tmp_path / "q.jsonl", results=tmp_path / engine, engine=engine, **said).done == 2
+        assert fs.corpus.select(tmp_path / "q.jsonl", results=tmp_path / engine, engine=engine, **flags).done == 2
     local, ray = (read_results(tmp_path / engine).rows for engine in ("local", "ray"))
     assert [(row.key, row.times_s) for row in local] == [(row.key, row.times_s) for row in ray]
 
 
-def test_a_cluster_that_is_not_there_is_a_sentence(planted, tmp_path):
+def test_unreachable_cluster_is_one_sentence(planted, tmp_path):
     make_video(tmp_path / "a.mp4")
-    said = ("corpus", "index", tmp_path / "a.mp4", "--encoder", "planted", "--store", tmp_path / "s", "--engine", "ray")
-    driver = framesift(*said, "--address", "127.0.0.1:1", path=planted)
+    flags = (
+        "corpus",
+        "index",
+        tmp_path / "a.mp4",
+        "--encoder",
+        "planted",
+        "--store",
+        tmp_path / "s",
+        "--engine",
+        "ray",
+    )
+    driver = framesift(*flags, "--address", "127.0.0.1:1", path=planted)
     try:
         _, errors = driver.communicate(timeout=120)
     except subprocess.TimeoutExpired:

@@ -12,7 +12,7 @@ from framesift.errors import InputError
 from helpers.result_rows import RUN, keep, keep_many, row
 
 
-def test_a_row_comes_back_as_it_was_kept(tmp_path):
+def test_row_is_read_as_it_was_written(tmp_path):
     one = row(options={"alpha_ground": 0.125}, times_s=(1.0, 2.5), seconds={"decode": 1.5}, reply="B “x”\u2028")
     keep(tmp_path, one)
     (found,) = read_results(tmp_path).rows
@@ -20,7 +20,7 @@ def test_a_row_comes_back_as_it_was_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "arguments",
     [
         {"dataset": "videomme"},
         {"item_id": "q1"},
@@ -35,18 +35,18 @@ def test_a_row_comes_back_as_it_was_kept(tmp_path):
         {"fps": "auto"},
         {"seed": 1},
     ],
-    ids=lambda said: next(iter(said)),
+    ids=lambda arguments: next(iter(arguments)),
 )
-def test_the_key_tells_every_job_from_another(said):
-    assert row().key != row(**said).key
+def test_key_depends_on_every_identity_field(arguments):
+    assert row().key != row(**arguments).key
 
 
-@pytest.mark.parametrize("said", [{"choice": 0}, {"run": "r2"}, {"error": "x"}, {"times_s": (1.0,)}])
-def test_the_key_is_the_job_and_not_its_outcome(said):
-    assert row().key == row(**said).key
+@pytest.mark.parametrize("arguments", [{"choice": 0}, {"run": "r2"}, {"error": "x"}, {"times_s": (1.0,)}])
+def test_key_does_not_depend_on_the_outcome(arguments):
+    assert row().key == row(**arguments).key
 
 
-def test_the_key_does_not_depend_on_the_order_of_options():
+def test_key_does_not_depend_on_the_order_of_options():
     assert row(options={"a": 1, "b": 2}).key == row(options={"b": 2, "a": 1}).key
 
 
@@ -54,49 +54,49 @@ values = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=Fals
 
 
 @given(st.dictionaries(st.text(max_size=5), values, max_size=4))
-def test_the_key_survives_json(options):
+def test_key_is_the_same_after_a_json_round_trip(options):
     assert row(options=json.loads(json.dumps(options))).key == row(options=options).key
 
 
-def test_an_unparsed_reply_is_wrong_even_if_it_named_the_truth():
+def test_unparsed_reply_is_wrong_even_with_the_correct_choice():
     assert not row(parsed=False).correct
 
 
-def test_a_row_with_an_error_is_no_answer():
+def test_row_with_an_error_is_not_an_answer():
     assert not row(error="damaged").is_answer
 
 
-def test_a_row_without_a_reader_is_no_answer():
+def test_row_without_a_reader_is_not_an_answer():
     assert not row(reader="").is_answer
 
 
-def test_a_torn_last_line_is_passed_over_and_counted(tmp_path):
+def test_truncated_line_is_skipped_and_counted(tmp_path):
     path = keep(tmp_path, row("a"), row("b"))
     path.write_bytes(path.read_bytes()[:-20])
     found = read_results(tmp_path)
     assert [one.item_id for one in found.rows] == ["a"] and found.unreadable == 1
 
 
-def test_a_run_goes_on_after_a_torn_line(tmp_path):
+def test_run_resumes_after_a_truncated_line(tmp_path):
     path = keep(tmp_path, row("a"), row("b"))
     path.write_bytes(path.read_bytes()[:-20])
     keep(tmp_path, row("b"), run=new_run())
     assert [one.item_id for one in read_results(tmp_path).rows] == ["a", "b"]
 
 
-def test_of_two_rows_for_one_job_the_last_counts(tmp_path):
+def test_last_row_of_a_job_counts(tmp_path):
     keep(tmp_path, row(choice=0), row(choice=1))
     assert [one.choice for one in read_results(tmp_path).rows] == [1]
 
 
-def test_the_last_counts_across_files_whatever_their_names(tmp_path):
+def test_last_row_counts_across_files_of_any_name(tmp_path):
     late = keep(tmp_path, row(choice=0))
     late.rename(tmp_path / "z.jsonl")
     keep(tmp_path, row(choice=1)).rename(tmp_path / "a.jsonl")
     assert [one.choice for one in read_results(tmp_path).rows] == [1]
 
 
-def test_a_failed_job_is_not_done(tmp_path):
+def test_failed_job_is_not_done(tmp_path):
     keep(tmp_path, row("a"), row("b", error="no video"))
     assert read_results(tmp_path).done == {row("a").key}
 
@@ -108,22 +108,22 @@ def test_processes_share_a_folder(tmp_path):
     assert len(found.rows) == 100 and found.unreadable == 0
 
 
-def test_every_row_names_the_run_that_made_it(tmp_path):
+def test_every_row_names_its_run(tmp_path):
     keep(tmp_path, row())
     found = read_results(tmp_path)
     assert found.runs[found.rows[0].run].command == RUN.command
 
 
-def test_fields_of_a_later_version_are_passed_over(tmp_path):
+def test_unknown_fields_are_ignored(tmp_path):
     path = keep(tmp_path, row())
     path.write_text(path.read_text().replace('"seed"', '"novel": 1, "seed"'))
     assert len(read_results(tmp_path).rows) == 1
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_missing_folder_is_named(tmp_path):
     with pytest.raises(InputError, match="nowhere does not exist"):
         read_results(tmp_path / "nowhere")
 
 
-def test_a_variant_names_the_options_that_were_set():
+def test_variant_lists_the_options():
     assert row(options={"gate": 0.125, "a": "x"}).variant == "gcr a=x gate=0.125"

@@ -96,13 +96,19 @@ def test_rows_of_a_benchmark_stay_as_they_were(tmp_path):
     assert read_results(tmp_path).rows == [one]
 
 
-def test_corpus_resumes_rows_of_version_1(known, tmp_path):
+def test_corpus_resumes_rows_of_version_1(encoder, tmp_path):
     make_video(tmp_path / "v.mp4")
     question = {"id": "1", "video": "v.mp4", "question": "Which colour?", "options": ["red", "blue"], "answer": "B"}
     (tmp_path / "q.jsonl").write_text(json.dumps(question))
-    old = corpus_row(encoder=known, reader="similarity", options={"alpha_ground": 0.5})
-    write_version_1(tmp_path / "r", old, corpus_row(encoder=known, reader="", text_mode="none"))
-    arguments = {"results": tmp_path / "r", "encoder": known, "store": tmp_path / "s", "budget": 4, "engine": "inline"}
+    old = corpus_row(encoder=encoder, reader="similarity", options={"alpha_ground": 0.5})
+    write_version_1(tmp_path / "r", old, corpus_row(encoder=encoder, reader="", text_mode="none"))
+    arguments = {
+        "results": tmp_path / "r",
+        "encoder": encoder,
+        "store": tmp_path / "s",
+        "budget": 4,
+        "engine": "inline",
+    }
     asked = fs.corpus.ask(tmp_path / "q.jsonl", reader="similarity", options={"alpha_ground": 0.5}, **arguments)
     selected = fs.corpus.select(tmp_path / "q.jsonl", **arguments)
     assert [(one.done, one.skipped) for one in (asked, selected)] == [(0, 1), (0, 1)]

@@ -27,18 +27,18 @@ def questions(tmp_path):
 
 
 @pytest.fixture
-def corpus(questions, known, tmp_path):
+def corpus(questions, encoder, tmp_path):
     def run(**arguments):
         arguments = {"reader": "similarity", "engine": "inline", "fps": 1.0, "budget": 4, **arguments}
-        return fs.corpus.ask(questions, results=tmp_path / "r", encoder=known, store=tmp_path / "s", **arguments)
+        return fs.corpus.ask(questions, results=tmp_path / "r", encoder=encoder, store=tmp_path / "s", **arguments)
 
     return run
 
 
 @pytest.fixture
-def bench(questions, known, tmp_path):
+def bench(questions, encoder, tmp_path):
     def run(**settings):
-        settings = {"methods": "gcr", "budgets": "4", "readers": "similarity", "encoder": known, **settings}
+        settings = {"methods": "gcr", "budgets": "4", "readers": "similarity", "encoder": encoder, **settings}
         return run_benchmark(load_dataset(str(questions)), make_plan(settings), tmp_path / "r", store=tmp_path / "s")
 
     return run

@@ -1,4 +1,4 @@
-"""A run: what it writes, how it goes on, and what it does when something is wrong."""
+"""A benchmark run: the rows it writes, how it resumes, and how it handles failures."""
 
 import pytest
 
@@ -25,8 +25,8 @@ def store(tmp_path_factory):
 
 @pytest.fixture
 def run(dataset, store, tmp_path):
-    def go(plan, folder="results", dataset=dataset, **said):
-        tally = run_benchmark(dataset, plan, tmp_path / folder, store=store, **said)
+    def go(plan, folder="results", dataset=dataset, **arguments):
+        tally = run_benchmark(dataset, plan, tmp_path / folder, store=store, **arguments)
         return tally, read_results(tmp_path / folder)
 
     return go
@@ -42,7 +42,7 @@ def test_every_question_method_and_mode_becomes_a_row(run):
     assert [row.correct for row in results.rows].count(True) == 8
 
 
-def test_a_row_says_what_it_cost_and_shows(run):
+def test_row_holds_costs_and_frames(run):
     _, results = run(small_plan(FirstOption()))
     row = next(row for row in results.rows if row.method == "gcr")
     assert {"score", "select", "decode", "features", "read"} == set(row.seconds)
@@ -50,7 +50,7 @@ def test_a_row_says_what_it_cost_and_shows(run):
     assert row.rendered == 1 and row.tokens == 7 and row.peak_memory_bytes > 0 and row.encoder == "grid"
 
 
-def test_a_method_that_looks_at_nothing_owes_nothing_for_the_index(run):
+def test_method_without_scores_has_no_index_cost(run):
     _, results = run(small_plan(FirstOption()))
     assert {row.seconds["decode"] > 0 for row in results.rows if row.method == "uniform"} == {False}
     assert {row.seconds["decode"] > 0 for row in results.rows if row.method == "gcr"} == {True}
@@ -61,12 +61,12 @@ def test_frames_of_a_baseline_carry_the_text_on_screen(run):
     assert {row.text_mode: row.rendered for row in results.rows} == {"none": 0, "aligned": 3}
 
 
-def test_without_a_reader_frames_are_kept_once_whatever_the_modes(run):
+def test_without_a_reader_text_modes_share_one_row(run):
     tally, results = run(small_plan(text_modes="none,aligned"))
     assert tally.done == len(results.rows) == 8 and not any(row.reader for row in results.rows)
 
 
-def test_a_run_goes_on_where_it_was_stopped(run, monkeypatch):
+def test_stopped_run_is_resumed(run, monkeypatch):
     answer, answered = workers.QuestionWorker._answer, []
 
     def stop(self, *task):
@@ -84,21 +84,21 @@ def test_a_run_goes_on_where_it_was_stopped(run, monkeypatch):
     assert tally.before >= 3 and reader.asked == tally.done == 8 - tally.before and len(results.rows) == 8
 
 
-def test_an_added_method_redoes_nothing(run):
+def test_added_method_repeats_no_row(run):
     run(small_plan(FirstOption()))
     reader = FirstOption()
     tally, results = run(small_plan(reader, methods="gcr,uniform,topk"))
     assert (tally.before, reader.asked) == (8, 4) and len(results.rows) == 12
 
 
-def test_a_finished_run_writes_nothing(run, tmp_path):
+def test_finished_run_writes_nothing(run, tmp_path):
     run(small_plan(FirstOption()))
     files = list((tmp_path / "results").iterdir())
     tally, _ = run(small_plan(FirstOption()))
     assert tally.done == 0 and list((tmp_path / "results").iterdir()) == files
 
 
-def test_a_bad_video_costs_only_its_own_questions(run, tmp_path):
+def test_bad_video_fails_only_its_own_questions(run, tmp_path):
     dataset = make_dataset(tmp_path / "data")
     (tmp_path / "data" / "0.mp4").write_bytes(b"this is no video")
     tally, results = run(small_plan(FirstOption()), dataset=dataset)
@@ -107,7 +107,7 @@ def test_a_bad_video_costs_only_its_own_questions(run, tmp_path):
     assert all("\n" not in row.error and "0.mp4" in row.error for row in results.rows if row.error)
 
 
-def test_what_failed_is_tried_again(run, tmp_path):
+def test_failed_rows_are_retried(run, tmp_path):
     dataset = make_dataset(tmp_path / "data")
     good = (tmp_path / "data" / "0.mp4").read_bytes()
     (tmp_path / "data" / "0.mp4").write_bytes(b"this is no video")
@@ -117,19 +117,19 @@ def test_what_failed_is_tried_again(run, tmp_path):
     assert (tally.done, tally.before) == (4, 4) and not any(row.error for row in results.rows)
 
 
-def test_a_question_the_reader_fails_on_is_counted_and_the_run_goes_on(run):
+def test_question_the_reader_fails_on_is_an_error_row(run):
     _, results = run(small_plan(FirstOption(fails=["Cold A?"])))
     assert [row.error for row in results.rows].count("it would not say") == 4
     assert sum(row.is_answer for row in results.rows) == 4
 
 
-def test_a_reader_that_always_fails_ends_the_run(run, monkeypatch):
+def test_reader_that_always_fails_ends_the_run(run, monkeypatch):
     monkeypatch.setattr(workers, "MAX_READER_FAILURES", 3)
     with pytest.raises(ReaderError, match="3 questions in a row got no answer, the last: it would not say"):
         run(small_plan(FirstOption(fails=["Cold A?", "Cold B?"])))
 
 
-def test_shards_together_are_the_whole(run, tmp_path):
+def test_shards_together_cover_all_rows(run, tmp_path):
     dataset = make_dataset(tmp_path / "data", videos=4)
     parts = [run(small_plan(), dataset=dataset, folder="shared", shard=(k, 3))[0].done for k in (1, 2, 3)]
     _, whole = run(small_plan(), dataset=dataset, folder="whole")
@@ -139,7 +139,7 @@ def test_shards_together_are_the_whole(run, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "half"])
-def test_a_shard_that_is_none_is_refused(text):
+def test_invalid_shard_is_rejected(text):
     with pytest.raises(OptionError, match="the second of eight parts"):
         parse_shard(text)
 
@@ -157,7 +157,7 @@ def test_ablations_and_sweeps_are_rows_of_their_own(run):
     }
 
 
-def test_a_report_is_made_from_what_a_run_wrote(run, dataset, tmp_path):
+def test_report_is_written_from_the_rows_of_a_run(run, dataset, tmp_path):
     _, results = run(small_plan(FirstOption(), methods="gcr,uniform", ablate="cover"), command="framesift bench small")
     report = write_report(results, tmp_path / "report", datasets=[dataset], with_plots=False)
     kinds = {table.name.split("-small")[0] for table in report.tables}

@@ -1,4 +1,4 @@
-"""An encoder of another package that videos can make crash, hang, dawdle or find the disk full, each by its colour."""
+"""An encoder from another package that crashes, hangs, is slow or fills the disk, depending on the video's colour."""
 
 import os
 import subprocess
@@ -16,14 +16,14 @@ ENCODER = textwrap.dedent(
     import numpy as np
 
     class Planted:
-        """Mean colours; crashes on red, hangs on blue, dawdles on green; on white no file may grow."""
+        """Mean colours; crashes on red, hangs on blue, is slow on green; on white files can't grow."""
 
         name, dim, batch_size, fingerprint = "planted", 4, 4, "feedfacefeedface"
 
-        def encode_images(self, pictures):
-            rows = np.ones((len(pictures), 4), np.float32)
-            for row, picture in zip(rows, pictures):
-                red, green, blue = np.asarray(picture).reshape(-1, 3).mean(axis=0)
+        def encode_images(self, frames):
+            rows = np.ones((len(frames), 4), np.float32)
+            for row, frame in zip(rows, frames):
+                red, green, blue = np.asarray(frame).reshape(-1, 3).mean(axis=0)
                 if red > 200 and green < 60 and blue < 60:
                     ctypes.string_at(0)
                 if blue > 200 and red < 60 and green < 60:
@@ -51,8 +51,8 @@ ENCODER = textwrap.dedent(
 COLOURS = {"crash": (255, 0, 0), "hang": (0, 0, 255), "slow": (0, 255, 0), "full": (255, 255, 255)}
 
 
-def plant(folder: Path) -> Path:
-    """A folder for sys.path that holds the encoder `planted`, as an installed package does."""
+def install_encoder(folder: Path) -> Path:
+    """Create a folder for sys.path with the encoder `planted`, as an installed package has it."""
     (folder / "planted-1.dist-info").mkdir(parents=True)
     (folder / "planted_encoder.py").write_text(ENCODER)
     (folder / "planted-1.dist-info" / "METADATA").write_text("Name: planted\nVersion: 1\n")
@@ -63,20 +63,20 @@ def plant(folder: Path) -> Path:
 
 
 def make_video(path, colour=None, seconds=8, seed=0):
-    """A small clip of one colour, or of soft random colours that do no harm."""
+    """Write a small clip of one colour, or of random colours that the encoder accepts."""
     rng = np.random.default_rng(seed)
     colours = (rng.integers(90, 160, 3) if colour is None else colour for _ in range(seconds * 4))
     return write_frames(path, (np.full((48, 64, 3), each, np.uint8) for each in colours), fps=4)
 
 
-def framesift(*words, path: Path, **options):
-    """The command in a process of its own that knows the planted encoder."""
+def framesift(*arguments, path: Path, **options):
+    """Start the command in a process with the encoder installed."""
     places = [str(path), *(place for place in sys.path if place)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-    command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
+    command = [sys.executable, "-m", "framesift.cli", *map(str, arguments)]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def payloads(store):
-    """Every index's bytes, by its place in the store."""
+    """The bytes of every index, by its path in the store."""
     return {str(p.relative_to(store)): p.read_bytes() for p in Path(store).rglob("index.safetensors")}

@@ -87,6 +87,7 @@ class IndexWorker:
             "bytes": payload.stat().st_size,
             "status": "indexed" if built else "kept",
             "stamp": stamp,
+            "warnings": [f"{path}: {warning}" for warning in video_index.warnings],
         }
 
     def _store_events(self, file: Path, task: Task, video_index: VideoIndex, video: str, progress: Progress) -> None:
@@ -139,6 +140,7 @@ class QuestionWorker:
         self._finished = read_results(self.settings.results).done
         self._lock = threading.Lock()
         self._reader_failures = 0
+        self._warnings: list[str] = []
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
         by_video: dict[str, list[RowJob]] = {}
@@ -155,7 +157,8 @@ class QuestionWorker:
                 done += len(rows)
                 failed += sum(bool(row.error) for row in rows)
                 progress(QUESTIONS, done, total)
-        return {"answered": done - failed, "failed": failed}
+        warnings, self._warnings = self._warnings, []
+        return {"answered": done - failed, "failed": failed, "warnings": warnings}
 
     def _select_all(
         self,
@@ -190,6 +193,7 @@ class QuestionWorker:
         items = list({job.item.id: job.item for job in jobs}.values())
         try:
             video = self._prepare(pipeline, file, items[0], files, progress)
+            self._warnings += [f"{items[0].video}: {warning}" for warning in video.index.warnings]
             started = time.perf_counter()
             queries = pipeline.encode_questions(video.index, [item.question for item in items])
             score_s = (time.perf_counter() - started) / len(items)
