@@ -35,9 +35,6 @@ IMPORTED_BY_SELECTION = {"selection", "types", "errors", "_utils"}
 # What remains to be fixed; nothing may be added.
 KNOWN_UPWARD: set[str] = set()
 KNOWN_CYCLES_INSIDE = {"cli", "encoders", "server"}
-KNOWN_SHARED_NAMES = {
-    "Family",
-}
 
 
 def test_no_module_imports_from_a_higher_layer():
@@ -63,7 +60,7 @@ def test_no_two_classes_or_type_aliases_share_a_name():
     for module, path in modules().items():
         for name in type_names(parse(path)):
             homes[name.lstrip("_")].append(module)
-    shared = {name: places for name, places in homes.items() if len(places) > 1 and name not in KNOWN_SHARED_NAMES}
+    shared = {name: places for name, places in homes.items() if len(places) > 1}
     assert shared == {}
 
 
