@@ -62,13 +62,13 @@ def test_every_plot_is_svg_and_png_and_says_what_made_it(report):
         assert RUN.command in Image.open(path.with_suffix(".png")).text["Description"]
 
 
-def test_the_page_holds_every_table_and_plot(report):
+def test_page_holds_every_table_and_plot(report):
     page = (report.folder / "report.md").read_text()
     assert all(f"### {table.title}" in page for table in report.tables)
     assert all(f"(plots/{path.name})" in page for path in report.files if path.suffix == ".svg")
 
 
-def test_a_plot_repeats_to_the_byte(tmp_path):
+def test_plot_repeats_to_the_byte(tmp_path):
     series = plots.budget_series({"gcr": answers(budget=8) + answers(budget=32)})
     for name in "ab":
         plots.save_plot(plots.plot_budgets(series, "t"), tmp_path / name, ["command: x"])
@@ -83,7 +83,7 @@ def test_evidence_is_scored_without_any_reader(tmp_path):
     assert table.rows[0][0].text == "gcr, 8 frames" and table.rows[0][1].text == "100.00"
 
 
-def test_the_sensitivity_line_holds_the_default():
+def test_sensitivity_line_holds_the_default():
     rows = [*answers(), *answers(options={"alpha_ground": 0.125}), *answers(options={"alpha_ground": 0.375})]
     (series,) = plots.sensitivity_series(rows, {"alpha_ground": 0.25})
     assert [x for x, _ in series.points] == [0.125, 0.25, 0.375]
@@ -104,17 +104,17 @@ def test_no_result_is_an_error(tmp_path):
         write_report(Results([], {}), tmp_path)
 
 
-def test_lines_that_could_not_be_read_are_told(tmp_path):
+def test_lines_that_could_not_be_read_are_reported(tmp_path):
     write_report(Results(answers(n=4), {}, unreadable=3), tmp_path, with_plots=False)
     assert "3 lines of the results could not be read" in (tmp_path / "report.md").read_text()
 
 
-def test_the_fingerprint_is_that_of_the_data_set():
+def test_fingerprint_is_that_of_the_data_set():
     dataset = Dataset("longvideobench", tuple(item(f"q{k}") for k in range(3)), RUN.annotation)
     assert f"data: longvideobench, 3 questions, fingerprint {dataset.fingerprint}" in describe(answers(n=3), [RUN])
 
 
-def test_frames_of_two_encoders_are_told_apart(tmp_path):
+def test_frames_of_two_encoders_are_reported_apart(tmp_path):
     dataset = Dataset("longvideobench", (item("q0", moments_s=(0.0,)),), "hash")
     rows = [*answers(n=1), *answers(n=1, encoder="offline")]
     made = write_report(results(rows), tmp_path, datasets=[dataset], with_plots=False)
@@ -122,5 +122,5 @@ def test_frames_of_two_encoders_are_told_apart(tmp_path):
     assert names == ["gcr, 8 frames, encoder siglip", "gcr, 8 frames, encoder offline"]
 
 
-def test_rows_of_an_unknown_run_are_told():
+def test_rows_of_an_unknown_run_are_reported():
     assert describe(answers(n=3), [])[-1] == "3 of 3 rows have no record of their run"

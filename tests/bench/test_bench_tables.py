@@ -45,13 +45,13 @@ def test_latex_has_as_many_cells_in_every_line():
     assert len({line.count("&") for line in body}) == 1
 
 
-def test_the_best_of_a_column_is_bold_and_an_only_one_is_not():
+def test_best_of_a_column_is_bold_and_an_only_one_is_not():
     cells = [[TableCell.plain(1.0), EMPTY], [TableCell.plain(2.0), TableCell.plain(5.0)]]
     made = bold_best(cells, [0, 1])
     assert [cell.bold for line in made for cell in line] == [False, False, True, False]
 
 
-def test_the_main_table_has_the_papers_columns():
+def test_main_table_has_the_papers_columns():
     made = layouts.main_table([*answers(), *answers(dataset="videomme", prompt="videomme")])
     groups = ("Short", "Medium", "Long", "Overall")
     assert made.columns == ("Reader and method", "Text", "Frames", *groups, *groups, "n", "Unparsed", "Errors")
@@ -59,7 +59,7 @@ def test_the_main_table_has_the_papers_columns():
     assert len(made.rows) == 1
 
 
-def test_a_baseline_with_and_without_overlay_has_two_lines():
+def test_baseline_with_and_without_overlay_has_two_lines():
     made = layouts.main_table([*answers("uniform"), *answers("uniform", text_mode="none")])
     assert column(made, "Text") == ["aligned", "none"]
 
@@ -69,25 +69,25 @@ def test_lines_that_differ_by_a_side_condition_say_so():
     assert column(made, "Reader and method") == ["qwen + gcr (prompt longvideobench)", "qwen + gcr (prompt bare)"]
 
 
-def test_the_main_table_counts_unparsed_replies_and_errors():
+def test_main_table_counts_unparsed_replies_and_errors():
     rows = [row("a"), row("b", parsed=False), row("c", error="no video")]
     made = layouts.main_table(rows)
     assert [cell.text for cell in made.rows[0][-3:]] == ["2", "1", "1"]
 
 
-def test_a_setting_of_errors_alone_still_has_its_line():
+def test_setting_of_errors_alone_still_has_its_line():
     made = layouts.main_table([*answers(n=6), *answers("aks", n=6, error="no video")])
     assert [cell.text for cell in made.rows[1][-4:]] == ["–", "0", "0", "6"]
 
 
-def test_the_stages_table_goes_from_uniform_to_the_whole():
+def test_stages_table_goes_from_uniform_to_the_whole():
     parts = [answers(options={"without": stage}) for stage in ("refine", "cover", "ground")]
     made = layouts.stages_table([one for part in (answers(), *parts, answers("uniform")) for one in part])
     names = ["Uniform baseline", "w/o Ground", "w/o Cover", "w/o Refine", "Full GCR"]
     assert column(made, "Variant") == names
 
 
-def test_the_text_modes_stand_in_the_papers_order_with_their_gains():
+def test_text_modes_stand_in_the_papers_order_with_their_gains():
     modes = ("aligned", "none", "shuffled", "prompt", "blank", "tagged")
     made = layouts.text_modes_table([one for mode in modes for one in answers(text_mode=mode)])
     assert column(made, "Input") == list(layouts.TEXT_MODE_TITLES.values())
@@ -97,7 +97,7 @@ def test_the_text_modes_stand_in_the_papers_order_with_their_gains():
     }
 
 
-def test_the_efficiency_table_adds_up_the_papers_two_parts():
+def test_efficiency_table_adds_up_the_papers_two_parts():
     made = layouts.efficiency_table(answers(peak_gpu_memory_bytes=3 * 2**30))
     assert [cell.text for cell in made.rows[0][1:8]] == ["3.000", "0.500", "3.500", "3.000", "–", "40.0", "50.0"]
 
@@ -117,7 +117,7 @@ def test_categories_have_a_column_for_each_method():
     assert made.columns == ("Category", "n", "gcr", "uniform") and column(made, "n") == ["60", "60", "–"]
 
 
-def test_the_mean_of_categories_weighs_each_the_same():
+def test_mean_of_categories_weighs_each_the_same():
     rows = [row(f"a{k}", categories=("a",)) for k in range(9)] + [row("b", categories=("b",), choice=0)]
     assert layouts.categories_table(rows).rows[-1][2].text == "50.00"
 
@@ -129,7 +129,7 @@ def test_task_types_join_into_families():
     assert rows[0].categories == ("x", "c")
 
 
-def test_an_index_nobody_timed_has_no_cost_in_place_of_a_small_one():
+def test_index_nobody_timed_has_no_cost_in_place_of_a_small_one():
     rows = answers(n=4, seconds={"score": 0.5, "select": 0.5})
     (line,) = layouts.efficiency_table(rows).rows
     assert (line[1].text, line[2].text, line[3].text) == ("–", "1.000", "–")

@@ -109,19 +109,19 @@ def test_both_shapes_of_subtitles_are_moved_to_the_clip_and_cut_to_it(tmp_path, 
     ]
 
 
-def test_a_clip_in_which_nobody_speaks_has_no_events(tmp_path):
+def test_clip_in_which_nobody_speaks_has_no_events(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row()], subtitles=[{"timestamp": [5, 9], "text": "elsewhere"}])
     assert load_dataset("longvideobench", folder).items[0].events() == []
 
 
-def test_a_damaged_subtitle_file_is_an_error(tmp_path):
+def test_damaged_subtitle_file_is_an_error(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row()])
     write(folder / "subtitles" / "a_en.json", "[{")
     with pytest.raises(InputError, match="a_en.json"):
         load_dataset("longvideobench", folder).items[0].events()
 
 
-def test_an_unknown_duration_group_is_named(tmp_path):
+def test_unknown_duration_group_is_named(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row(duration_group=7)])
     with pytest.raises(InputError, match="question 1: duration_group is 7; expected one of 15, 60, 600, 3600"):
         load_dataset("longvideobench", folder)
@@ -245,25 +245,25 @@ def test_own_questions_may_hold_their_subtitles(tmp_path):
     assert [event.text for event in load_dataset(str(path)).items[0].events()] == ["hi"]
 
 
-def test_a_line_separator_inside_a_text_does_not_part_a_line(tmp_path):
+def test_line_separator_inside_a_text_does_not_part_a_line(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps(own_row(question="Who\u2028is it?"), ensure_ascii=False), encoding="utf-8")
     assert len(load_dataset(str(path))) == 1
 
 
-def test_an_own_question_without_an_answer_is_named(tmp_path):
+def test_own_question_without_an_answer_is_named(tmp_path):
     path = write(tmp_path / "mine.jsonl", json.dumps(own_row(answer=None)))
     with pytest.raises(InputError, match="question 1 has no 'answer'"):
         load_dataset(str(path))
 
 
-def test_an_unknown_data_set_lists_the_known():
+def test_unknown_data_set_lists_the_known():
     with pytest.raises(UnknownName, match=", ".join(dataset_names())):
         load_dataset("activitynet")
 
 
 @pytest.mark.parametrize("name", dataset_names())
-def test_an_empty_folder_says_what_is_expected(tmp_path, name):
+def test_empty_folder_says_what_is_expected(tmp_path, name):
     with pytest.raises(InputError, match="expected"):
         load_dataset(name, tmp_path)
 

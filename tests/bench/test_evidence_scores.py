@@ -40,21 +40,21 @@ def literal(times, scene_list):
     return keys / len(times), np.mean([got > 0 for got in counts]), (keys / len(times) * recall * best) ** (1 / 3)
 
 
-def test_a_frame_within_two_seconds_of_a_moment_is_near():
+def test_frame_within_two_seconds_of_a_moment_is_near():
     assert score_times(item(moments_s=(10.0,)), [3.0, 12.0]).near
     assert not score_times(item(moments_s=(10.0,)), [3.0, 12.01]).near
 
 
-def test_a_frame_within_two_seconds_of_a_scene_is_near_and_not_inside():
+def test_frame_within_two_seconds_of_a_scene_is_near_and_not_inside():
     found = score_times(item(scenes=scenes([(10, 12)])), [13.0])
     assert found.near and found.inside == 0.0 and found.unified == 0.0
 
 
-def test_the_share_of_moments_that_are_near():
+def test_share_of_moments_that_are_near():
     assert score_times(item(moments_s=(10.0, 50.0, 90.0)), [11.0, 89.0]).moments_near == pytest.approx(2 / 3)
 
 
-def test_a_question_without_moments_can_not_be_scored():
+def test_question_without_moments_can_not_be_scored():
     assert score_times(item(), [1.0]) is None
 
 
@@ -68,13 +68,13 @@ def test_frames_spread_evenly_over_equal_scenes_score_one():
     assert (found.inside, found.scenes_hit, found.unified) == pytest.approx((1.0, 1.0, 1.0))
 
 
-def test_a_scene_left_out_costs_recall_and_balance():
+def test_scene_left_out_costs_recall_and_balance():
     # rate 1, recall 1/2, best spread cos 45°
     found = score_times(item(scenes=scenes([(0, 10)], [(20, 30)])), [1.0, 2.0])
     assert found.scenes_hit == 0.5 and found.unified == pytest.approx((0.5 * 0.5**0.5) ** (1 / 3))
 
 
-def test_a_long_scene_is_due_no_more_than_an_equal_part():
+def test_long_scene_is_due_no_more_than_an_equal_part():
     # Two frames each: less than nine tenths for the long scene, but half; the best spread is the equal one.
     found = score_times(item(scenes=scenes([(0, 90)], [(100, 110)])), [1.0, 50.0, 101.0, 109.0])
     assert found.unified == pytest.approx(1.0)
@@ -92,7 +92,7 @@ def test_scene_scores_are_those_of_the_literal_definition(parts, times):
     assert (found.inside, found.scenes_hit, found.unified) == pytest.approx(literal(times, parts))
 
 
-def test_the_unified_mean_is_geometric_and_a_miss_counts_a_hundredth():
+def test_unified_mean_is_geometric_and_a_miss_counts_a_hundredth():
     items = [item("a", video="a", scenes=scenes([(0, 10)])), item("b", video="b", scenes=scenes([(0, 10)]))]
     _, summary = score_selections(items, {"a": [5.0], "b": [50.0]})
     assert summary.unified == pytest.approx(0.1)
@@ -106,7 +106,7 @@ def test_only_questions_with_a_selection_and_a_moment_are_scored():
     assert (summary.n, summary.n_scenes, summary.unscored) == (1, 0, 1)
 
 
-def test_a_selection_without_frames_hits_nothing():
+def test_selection_without_frames_hits_nothing():
     found = score_times(item(moments_s=(1.0,), scenes=scenes([(0, 2)])), [])
     assert (found.near, found.inside, found.unified) == (False, 0.0, 0.0)
 
@@ -116,7 +116,7 @@ def test_scenes_are_read_from_a_csv_with_the_last_second_inside(tmp_path):
     assert read_scenes(write(tmp_path / "s.csv", text)) == {"q_0": scenes([(12, 14), (3600, 3601)], [(30, 32)])}
 
 
-def test_a_csv_with_other_columns_is_refused(tmp_path):
+def test_csv_with_other_columns_is_an_error(tmp_path):
     with pytest.raises(InputError, match="expected the columns id, scene_id, start, end"):
         read_scenes(write(tmp_path / "s.csv", "video,begin\na,1\n"))
 
@@ -136,18 +136,18 @@ def test_other_peoples_frames_are_read_in_seconds(tmp_path, row):
     assert read_selections(path, [item("a")], fps=30.0) == {"a": [1.0, 2.0]}
 
 
-def test_a_rate_may_be_given_for_each_video(tmp_path):
+def test_rate_may_be_given_for_each_video(tmp_path):
     path = write(tmp_path / "frames.jsonl", json.dumps({"id": "a", "frame_idx": [10]}))
     assert read_selections(path, [item("a", video="v")], fps={"v": 5.0}) == {"a": [2.0]}
 
 
-def test_frames_of_other_questions_alone_are_refused(tmp_path):
+def test_frames_of_other_questions_alone_are_errors(tmp_path):
     path = write(tmp_path / "frames.json", [{"id": "elsewhere", "times_s": [9]}])
     with pytest.raises(InputError, match="none of the 1 entries"):
         read_selections(path, [item("a")])
 
 
-def test_an_entry_without_frames_is_named(tmp_path):
+def test_entry_without_frames_is_named(tmp_path):
     path = write(tmp_path / "frames.json", [{"id": "a"}])
     with pytest.raises(InputError, match="entry 1 has no frames; expected one of times_s"):
         read_selections(path, [item("a")])
@@ -160,6 +160,6 @@ def test_frame_numbers_become_times_by_the_video_itself(tmp_path):
     assert frame_numbers(path, times) == [0, 3, 7]
 
 
-def test_a_negative_frame_number_is_refused():
+def test_negative_frame_number_is_an_error():
     with pytest.raises(InputError, match="a frame number is -1"):
         frame_times("clip.mp4", [3, -1], fps=25.0)

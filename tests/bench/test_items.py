@@ -18,12 +18,12 @@ def ids(some):
     return [one.id for one in some.items]
 
 
-def test_an_answer_outside_the_options_is_refused():
+def test_answer_outside_the_options_is_an_error():
     with pytest.raises(InputError, match="q: the answer is option 2; expected 0 to 1"):
         item(answer=2)
 
 
-def test_an_id_that_occurs_twice_is_refused():
+def test_id_that_occurs_twice_is_an_error():
     with pytest.raises(InputError, match="'q' occurs more than once"):
         Dataset("own", (item(), item()), "hash")
 
@@ -32,7 +32,7 @@ def test_choosing_by_id_keeps_the_order_of_the_annotation():
     assert ids(dataset().choose(ids=["q7", "q2"])) == ["q2", "q7"]
 
 
-def test_an_unknown_id_is_named():
+def test_unknown_id_is_named():
     with pytest.raises(InputError, match="no question 'q99'"):
         dataset().choose(ids=["q99"])
 
@@ -42,7 +42,7 @@ def test_choosing_by_group_takes_either_word_for_it():
     assert ids(some.choose(groups=["SHORT"])) == ids(some.choose(groups=["15"])) == ["a"]
 
 
-def test_an_unknown_group_lists_the_known():
+def test_unknown_group_lists_the_known():
     with pytest.raises(InputError, match="no group 'huge'; expected one of Short, Long"):
         dataset().choose(groups=["huge"])
 
@@ -52,7 +52,7 @@ def test_limit_takes_the_first():
 
 
 @given(st.permutations(range(10)), st.integers(1, 10), st.integers(0, 5))
-def test_a_sample_repeats_whatever_the_order_of_the_annotation(order, size, seed):
+def test_sample_repeats_whatever_the_order_of_the_annotation(order, size, seed):
     whole = dataset()
     shuffled = Dataset("own", tuple(whole.items[k] for k in order), "hash")
     drawn = whole.choose(sample=size, seed=seed)
@@ -63,17 +63,17 @@ def test_another_seed_draws_another_sample():
     assert len({tuple(ids(dataset(100).choose(sample=5, seed=seed))) for seed in range(5)}) == 5
 
 
-def test_the_fingerprint_changes_with_the_questions_chosen_and_not_with_their_order():
+def test_fingerprint_changes_with_the_questions_chosen_and_not_with_their_order():
     whole = dataset()
     backwards = Dataset("own", whole.items[::-1], "hash")
     assert whole.fingerprint == backwards.fingerprint != whole.choose(limit=5).fingerprint
 
 
-def test_the_fingerprint_changes_with_the_annotation():
+def test_fingerprint_changes_with_the_annotation():
     assert dataset().fingerprint != Dataset("own", dataset().items, "other").fingerprint
 
 
-def test_missing_files_are_refused_with_their_number_and_names(tmp_path):
+def test_missing_files_are_errors_with_their_number_and_names(tmp_path):
     longvideobench(tmp_path, [lvb_row("a_0"), lvb_row("a_1"), lvb_row("b_0")])
     (tmp_path / "videos" / "a.mp4").unlink()
     (tmp_path / "subtitles" / "b_en.json").unlink()
@@ -104,7 +104,7 @@ def test_subtitles_given_in_the_annotation_are_events_as_they_are():
     assert item(subtitles=(line,)).events() == [line]
 
 
-def test_a_scene_that_ends_before_it_starts_is_refused():
+def test_scene_that_ends_before_it_starts_is_an_error():
     with pytest.raises(InputError, match=r"expected \(start, end\)"):
         EvidenceScene(((4.0, 3.0),))
 
@@ -115,6 +115,6 @@ def test_scenes_are_joined_by_id():
     assert [one.scenes for one in joined.items] == [(), (scene,)]
 
 
-def test_scenes_of_another_data_set_are_refused():
+def test_scenes_of_another_data_set_are_errors():
     with pytest.raises(InputError, match="none of the 1 ids"):
         dataset(2).with_scenes({"elsewhere": (EvidenceScene(((1.0, 2.0),)),)})

@@ -40,7 +40,7 @@ def test_rows_without_a_reader_have_no_accuracy():
     assert score([row(reader="")]) is None
 
 
-def test_a_question_of_two_categories_counts_in_both():
+def test_question_of_two_categories_counts_in_both():
     found = score_categories([row("a", categories=("x", "y")), row("b", categories=("y",), choice=0)])
     assert {name: (one.n, one.correct) for name, one in found.items()} == {"x": (1, 1), "y": (2, 1)}
 
@@ -49,7 +49,7 @@ def test_settings_part_rows_that_are_not_comparable():
     assert len(by_setting([row("a"), row("b"), row("a", prompt="bare"), row("a", options={"gate": 0.2})])) == 3
 
 
-def test_a_pair_counts_who_alone_was_right():
+def test_pair_counts_who_alone_was_right():
     ours = answers(n=40, accuracy=1.0)
     found = compare(ours, flipped(ours, 6), names=("gcr", "aks"))
     assert (found.only_first, found.only_second, found.n, found.dropped) == (6, 0, 40, 0)
@@ -62,18 +62,18 @@ def test_unequal_questions_are_compared_on_those_both_answered_and_the_rest_is_c
     assert (found.n, found.dropped) == (20, 20)
 
 
-def test_a_question_that_failed_for_one_is_not_shared():
+def test_question_that_failed_for_one_is_not_shared():
     ours = answers(n=10, accuracy=1.0)
     theirs = [replace(ours[0], error="no video"), *ours[1:]]
     assert (compare(ours, theirs).n, compare(ours, theirs).dropped) == (9, 1)
 
 
-def test_no_question_in_common_is_refused():
+def test_no_question_in_common_is_an_error():
     with pytest.raises(InputError, match="no question in common"):
         compare([row("a")], [row("b")])
 
 
-def test_answers_scored_by_another_key_are_refused():
+def test_answers_scored_by_another_key_are_errors():
     with pytest.raises(InputError, match="scored on different answers"):
         compare([row("a")], [row("a", truth=0)])
 
@@ -83,21 +83,21 @@ def test_rows_of_two_settings_are_not_one_side():
         compare([row("a"), row("a", budget=32)], [row("a")])
 
 
-def test_a_small_difference_is_not_distinguishable():
+def test_small_difference_is_not_distinguishable():
     ours = answers(n=200)
     found = compare_all({"gcr": ours, "aks": flipped(ours, 1)})[0]
     assert not found.distinguishable
     assert found.verdict == "+0.5 (0.0 … 1.5), not distinguishable"
 
 
-def test_a_large_difference_is_distinguishable():
+def test_large_difference_is_distinguishable():
     ours = answers(n=200, accuracy=0.9)
     found = compare_all({"aks": flipped(ours, 60), "gcr": ours})[0]
     assert found.distinguishable and found.verdict.startswith("−30.0 (−3")
     assert found.verdict.endswith("), distinguishable")
 
 
-def test_a_difference_of_one_video_alone_is_not_distinguishable():
+def test_difference_of_one_video_alone_is_not_distinguishable():
     # Twelve questions decide it by McNemar's test, but they are all of one video.
     ours = [row(f"q{k}", video_id="v" if k < 12 else f"v{k}") for k in range(60)]
     found = compare_all({"gcr": ours, "aks": flipped(ours, 12)})[0]
@@ -126,7 +126,7 @@ def test_every_pair_is_compared_once():
 
 
 @given(st.floats(-100, 100))
-def test_a_signed_number_has_its_sign_unless_it_rounds_to_zero(value):
+def test_signed_number_has_its_sign_unless_it_rounds_to_zero(value):
     text = signed(value)
     assert "-" not in text
     assert text == "0.0" or text[0] == ("+" if value > 0 else "−")

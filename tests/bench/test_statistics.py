@@ -33,13 +33,13 @@ def test_mcnemar_agrees_with_scipy_on_many_questions():
     assert 0 < mcnemar(2000, 3000) < 1e-40
 
 
-def test_a_share_of_single_questions_has_wilsons_interval():
+def test_share_of_single_questions_has_wilsons_interval():
     # Wilson's for 50 of 100 is 0.4038 … 0.5962; Student's t with 99 degrees makes it a little wider.
     found = share_interval([1] * 50 + [0] * 50, alone(100))
     assert found == pytest.approx((0.5, 0.4026, 0.5974), abs=5e-4)
 
 
-def test_the_share_weighs_every_question_the_same():
+def test_share_weighs_every_question_the_same():
     assert share_interval([1, 1, 1, 0], [0, 0, 0, 1]).value == 0.75
 
 
@@ -62,19 +62,19 @@ def test_one_video_says_nothing():
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=60))
-def test_an_interval_holds_its_value_and_stays_in_range(pairs):
+def test_interval_holds_its_value_and_stays_in_range(pairs):
     hits, videos = zip(*pairs, strict=True)
     value, low, high = share_interval(hits, videos)
     assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
 
 
-def test_the_bootstrap_repeats():
+def test_bootstrap_repeats():
     values, videos = np.tile([1, 0, 0, -1, 1], 20), np.repeat(alone(50), np.tile([1, 3], 25))
     assert difference_interval(values, videos) == difference_interval(values, videos)
     assert difference_interval(values, videos, seed=1) != difference_interval(values, videos)
 
 
-def test_the_bootstrap_draws_whole_videos():
+def test_bootstrap_draws_whole_videos():
     rng = np.random.default_rng(3)
     sizes = rng.integers(1, 5, 40)
     videos = np.repeat(alone(40), sizes)
@@ -86,7 +86,7 @@ def test_the_bootstrap_draws_whole_videos():
     assert (found.high - found.low) / np.subtract(*np.quantile(slow, [0.975, 0.025])) == pytest.approx(1.045, abs=0.04)
 
 
-def test_the_order_of_questions_changes_nothing():
+def test_order_of_questions_changes_nothing():
     values, videos = np.array([1, 0, -1, 1, 0, 0]), np.array([0, 0, 1, 2, 2, 3])
     order = [5, 3, 1, 0, 2, 4]
     assert difference_interval(values[order], videos[order]) == pytest.approx(difference_interval(values, videos))
@@ -131,6 +131,6 @@ def test_holm_never_makes_a_p_smaller_nor_changes_the_order(ps):
     assert all(found[a] <= found[b] for a, b in pairwise(ranked))
 
 
-def test_values_without_clusters_are_refused():
+def test_values_without_clusters_are_errors():
     with pytest.raises(InputError, match="2 values have 1 clusters"):
         share_interval([1, 0], [0])

@@ -1,14 +1,14 @@
-"""What a run is to do: methods with their options, budgets, ways to show text, readers. From flags or from YAML.
+"""The plan of a benchmark run: methods with options, budgets, text modes and readers, from flags or YAML.
 
 methods: [gcr, uniform]          names of `framesift selectors`
 budgets: [8, 32]
 text_modes: [aligned]            none, blank, prompt, tagged, shuffled, aligned
-readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: the frames alone
+readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: only frames
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
-set: {vsi.detector: NAME}        an option of one method, or of all that know it
+set: {vsi.detector: NAME}        an option of one method, or of all that have it
 encoder, fps, mode, events, seed, event_encoder, visual_demand, namer: one value each, for all choices
-blocks: [{methods: [gcr], text_modes: [aligned]}] each with settings of its own in place of those above
+blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings instead of those above
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ class BenchmarkPlan:
             raise OptionError(f"mode is {self.mode!r}; expected exact, fast or keyframes")
 
     def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
-        """The choices with these methods, budgets or text_modes alone; one that the plan lacks is an error."""
+        """Keep only these methods, budgets or text_modes; one that is not in the plan is an error."""
         kept = list(self.choices)
         for name, values in wanted.items():
             of = _OF_CHOICE[name]
@@ -110,7 +110,7 @@ class BenchmarkPlan:
                 raise OptionError(f"{name} has no {unknown[0]!r} in this plan; it has {listing}")
             kept = [choice for choice in kept if of(choice) in values]
         if not kept:
-            raise OptionError("nothing in this plan has all of these at once; name fewer")
+            raise OptionError("no condition of this plan has all of these; give fewer")
         return replace(self, choices=tuple(kept))
 
 
@@ -125,7 +125,7 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} can't be read ({' '.join(str(error).split())}); expected a YAML plan") from None
     if not isinstance(read, dict):
-        raise InputError(f"{path} holds no settings; expected some of {', '.join(SETTINGS)}")
+        raise InputError(f"{path} has no settings; expected some of {', '.join(SETTINGS)}")
     _check_known(read, SETTINGS, str(path))
     for k, block in enumerate(_blocks(read, str(path)), 1):
         _check_known(block, _BLOCK, f"{path}, block {k}")
@@ -187,7 +187,7 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
 def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
     methods = words(block["methods"], "methods")
     if not methods:
-        raise OptionError("there is no method; name some of `framesift selectors`")
+        raise OptionError("there is no method; give some of `framesift selectors`")
     budgets = [check_budget(_whole(text, "budgets")) for text in words(block["budgets"], "budgets")]
     modes = [check_text_mode(text) for text in words(block["text_modes"], "text_modes")]
     variants = _variants(methods, block)
@@ -218,7 +218,7 @@ def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]
 
 
 def _takers(name: str, known: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
-    """The methods that know this option: "name" for every one that does, "method.name" for one."""
+    """The methods that have this option: "name" for all of them, "method.name" for one."""
     method, dot, own = name.partition(".")
     if dot and method in known:
         check_options(method, {own: None}, known[method])
@@ -226,21 +226,21 @@ def _takers(name: str, known: Mapping[str, Mapping[str, object]]) -> list[tuple[
     takers = [(method, name) for method, options in known.items() if name in options]
     if not takers:
         listing = ", ".join(dict.fromkeys(option for options in known.values() for option in options)) or "none"
-        raise OptionError(f"none of {', '.join(known)} has an option {name!r}; they know {listing}")
+        raise OptionError(f"none of {', '.join(known)} has an option {name!r}; they have {listing}")
     return takers
 
 
 def _blocks(settings: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
     blocks = settings.get("blocks") or []
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise InputError(f"{place}: blocks is no list of settings; expected some of {', '.join(_BLOCK)} in each")
+        raise InputError(f"{place}: blocks is not a list of settings; expected some of {', '.join(_BLOCK)} in each")
     return blocks
 
 
 def _check_known(settings: Iterable[Any], known: Sequence[str], place: str) -> None:
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise InputError(f"{place} has no setting {unknown[0]!r}; known are {', '.join(known)}")
+        raise InputError(f"{place} has no setting {unknown[0]!r}; expected one of {', '.join(known)}")
 
 
 def _named(text: str) -> tuple[str, str]:
