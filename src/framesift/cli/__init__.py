@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
     args = build_parser().parse_args(words)
-    args.argv = words
+    args.argv, args.main = words, main
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     try:
         code: int = args.run(args)

@@ -267,7 +267,6 @@ def _compare(args: argparse.Namespace) -> int:
 
 def _demo(args: argparse.Namespace) -> int:
     """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
-    from framesift.cli import main
     from framesift.selection.registry import check_budget, get_selector
     from framesift.store.store import default_store
     from framesift.video.sample_video import QUESTION, sample_video
@@ -283,7 +282,7 @@ def _demo(args: argparse.Namespace) -> int:
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
     if not args.json:
         print(f"$ framesift {shlex.join(command)}\n")
-    code = main([*command, "--json"] if args.json else command)
+    code: int = args.main([*command, "--json"] if args.json else command)
     if code == 0:  # the folder then holds the video with its subtitles, ready for further commands
         shutil.copy(video.with_suffix(".srt"), args.out)
     return code
