@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from framesift.batch.settings import QuestionSettings, RunReader, SelectionChoice, row_identity
-from framesift.bench.plan import make_plan, read_settings, readers_of
+from framesift.bench.plan import make_plan, read_plan, readers_of
 from framesift.bench.runner import run_item
 from framesift.config import PipelineConfig
 from framesift.errors import InputError, OptionError, UnknownName
@@ -105,7 +105,7 @@ def test_unknown_method_lists_the_known_ones():
 def test_file_that_is_no_plan_is_an_error(tmp_path, text, words):
     (tmp_path / "plan.yaml").write_text(text)
     with pytest.raises(InputError, match=words):
-        read_settings(tmp_path / "plan.yaml")
+        read_plan(tmp_path / "plan.yaml")
 
 
 def test_paper_has_a_plan_for_each_table_and_figure():
@@ -115,7 +115,7 @@ def test_paper_has_a_plan_for_each_table_and_figure():
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
-    plan = make_plan(read_settings(path))
+    plan = make_plan(read_plan(path))
     dataset = make_dataset(tmp_path, videos=1)
     choices = tuple(SelectionChoice(c.variant.method, c.variant.options, c.budget, c.text_mode) for c in plan.choices)
     readers = tuple(RunReader(spec.name, prompt="longvideobench") for spec in plan.readers)
@@ -125,7 +125,7 @@ def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
 
 
 def test_table_1_holds_the_lines_of_the_paper():
-    plan = make_plan(read_settings(next(path for path in PAPER if path.stem == "table1")))
+    plan = make_plan(read_plan(next(path for path in PAPER if path.stem == "table1")))
     lines = [(choice.variant.method, choice.budget, choice.text_mode) for choice in plan.choices]
     assert ("gcr", 64, "aligned") in lines and ("wfs-sb", 32, "none") in lines and len(lines) == 3 + 8 + 3
     assert len(plan.readers) == 3 and plan.encoder == "siglip"

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
 from framesift.batch.settings import ReaderSpec
-from framesift.config import VisualDemandSetting, parse_visual_demand
-from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.config import VisualDemandSetting, parse_visual_demand, read_settings
+from framesift.errors import InputError, OptionError
 from framesift.readers.address import scrub
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
@@ -114,22 +114,13 @@ class BenchmarkPlan:
         return replace(self, choices=tuple(kept))
 
 
-def read_settings(path: str | Path) -> dict[str, Any]:
-    """The settings of a YAML file; an unknown one is an error that lists the known."""
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtra("a YAML plan needs PyYAML: pip install 'framesift[bench]'") from None
-    try:
-        read = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path} can't be read ({' '.join(str(error).split())}); expected a YAML plan") from None
-    if not isinstance(read, dict):
-        raise InputError(f"{path} has no settings; expected some of {', '.join(SETTINGS)}")
-    _check_known(read, SETTINGS, str(path))
-    for k, block in enumerate(_blocks(read, str(path)), 1):
+def read_plan(path: str | Path) -> dict[str, Any]:
+    """The settings of a plan's YAML file; an unknown one is an error that lists the known."""
+    settings = read_settings(path)
+    _check_known(settings, SETTINGS, str(path))
+    for k, block in enumerate(_blocks(settings, str(path)), 1):
         _check_known(block, _BLOCK, f"{path}, block {k}")
-    return read
+    return settings
 
 
 def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:

@@ -1,7 +1,6 @@
 """Run a plan on a data set: its items and choices go to the batch runner, its rows to a folder of results."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from framesift.batch.workers import QUESTIONS
 from framesift.bench.items import Dataset, Item
 from framesift.bench.plan import BenchmarkPlan
 from framesift.config import PipelineConfig
+from framesift.progress import Progress
 from framesift.readers.address import LOCAL
 from framesift.store.events import AUTO, NONE
 
 PROMPT_OF = {"videomme": "videomme"}  # data sets with a prompt of their own; the others use LongVideoBench's
-RowProgress = Callable[[int, int, str], None]  # (rows done, rows in total, the current step)
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def run_benchmark(
     device: str = "auto",
     shard: tuple[int, int] = (1, 1),
     command: str = "",
-    progress: RowProgress | None = None,
+    progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> Tally:
     """Produce the rows of the plan that the folder of results does not hold yet.
@@ -116,9 +115,9 @@ def with_prompt(spec: ReaderSpec, dataset: str) -> ReaderSpec:
 
 
 class _ProgressAdapter:
-    """Turns the events of a run into rows done and rows in total."""
+    """Reports the events of a run as the current step, rows done and rows in total."""
 
-    def __init__(self, progress: RowProgress) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._done = self._total = 0
 
@@ -128,7 +127,7 @@ class _ProgressAdapter:
         step = event.stage
         if event.stage == QUESTIONS:
             self._done, self._total, step = int(event.done), int(event.expected), ""
-        self._progress(self._done, self._total, step)
+        self._progress(step, self._done, self._total)
 
 
 def _row_facts(item: Item) -> dict[str, Any]:

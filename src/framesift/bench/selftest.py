@@ -1,7 +1,7 @@
 """The self-test: run the pipeline on the synthetic benchmark and check what each stage contributes."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from framesift.bench.statistics import difference_interval, share_interval
 from framesift.bench.synthetic import KINDS, OCCLUDED, SECONDS, SPOKEN, VIDEOS, VISUAL, make_synthetic
 from framesift.bench.tables import ResultTable, TableCell, bold_best, word
 from framesift.errors import FramesiftError
+from framesift.progress import Progress, ignore_progress
 
 BUDGETS = (8, 16)
 OTHERS = ("uniform", "topk", "mmr")
@@ -54,16 +55,16 @@ def run_selftest(
     budgets: Sequence[int] = BUDGETS,
     encoder: str = "offline",
     command: str = "framesift bench selftest",
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
     """Generate the data set, run the methods and the similarity reader, and check the claims."""
     started = time.perf_counter()
-    report = progress or (lambda *_: None)
+    report = progress or ignore_progress
     path = make_synthetic(
         folder / "data",
         videos=videos,
         seconds=seconds,
-        progress=lambda _, k, n: report(0, 1, f"making video {k} of {n}"),
+        progress=lambda stage, done, total: report(f"{stage} {done:.0f} of {total:.0f}", 0, 1),
     )
     dataset = load_dataset(str(path))
     settings = {

@@ -11,7 +11,7 @@ Each has three questions, one for each stage of GCR:
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from framesift._utils.files import atomic_path, write_text
+from framesift.progress import Progress
 from framesift.video.sample_video import camera, photographs
 
 VERSION = 4
@@ -144,7 +145,7 @@ def make_synthetic(
     *,
     videos: int = VIDEOS,
     seconds: int = SECONDS,
-    progress: Callable[[Path, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Generate the data set in `folder` if missing; its JSONL file. Only the video encoder may differ by machine."""
     path = folder / f"{NAME}.jsonl"
@@ -157,7 +158,7 @@ def make_synthetic(
             with atomic_path(video) as temporary:
                 _encode_video(temporary, script, number)
         if progress is not None:
-            progress(path, number + 1, videos)
+            progress("making video", number + 1, videos)
         subtitles = [{"start_s": a, "end_s": b, "text": text} for a, b, text in script.lines]
         rows += [{"video": video.name, "subtitles": subtitles, **row} for row in script.questions]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

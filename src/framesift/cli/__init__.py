@@ -12,13 +12,13 @@ from typing import NoReturn
 
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
-from framesift.cli.bench import spelled_out
+from framesift.cli.bench import expand_shorthand
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers.address import scrub
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    words = spelled_out(sys.argv[1:] if argv is None else argv)
+    words = expand_shorthand(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show

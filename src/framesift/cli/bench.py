@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.output import print_json
+from framesift.cli.output import ProgressBar, print_json
 from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import InputError, OptionError
 
@@ -27,7 +27,7 @@ _RELEVANCE = ("event_encoder", "visual_demand", "namer")
 _PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
 
 
-def spelled_out(argv: Sequence[str]) -> list[str]:
+def expand_shorthand(argv: Sequence[str]) -> list[str]:
     """`bench mine.jsonl` is short for `bench own mine.jsonl`."""
     words = list(argv)
     if words[:1] == ["bench"] and len(words) > 1 and words[1].lower().endswith(OWN_ENDINGS):
@@ -54,7 +54,7 @@ def add_commands(add: AddCommand) -> None:
     own.add_argument("dataset", metavar="FILE", help="JSONL, JSON or CSV of video, question, options, answer …")
     own.set_defaults(data=None)
     _add_run(own)
-    run = part("run", _run_file, "run what a YAML file says, such as those in benchmarks/paper")
+    run = part("run", _run_file, "run a YAML plan, such as those in benchmarks/paper")
     run.add_argument("plan", metavar="FILE.yaml")
     run.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help="a data set's folder; repeatable")
     _add_run(run, from_file=True)
@@ -67,7 +67,7 @@ def add_commands(add: AddCommand) -> None:
     report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
     report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
     report.add_argument("--no-plots", action="store_true")
-    evidence = part("evidence", _evidence, "score frames chosen by anyone against annotated moments, with no reader")
+    evidence = part("evidence", _evidence, "score any tool's frames against annotated moments, without a reader")
     evidence.add_argument("dataset", metavar="DATASET")
     evidence.add_argument("--data", metavar="DIR")
     evidence.add_argument(
@@ -85,7 +85,9 @@ def _add_data(command: argparse.ArgumentParser) -> None:
     command.add_argument("--ids", metavar="ID,ID", help="these questions")
     command.add_argument("--groups", metavar="NAME,NAME", help="as in Short,Medium, or the data set's own words")
     command.add_argument("--seed", type=int, help="of the sample, of methods that draw, of the shuffled overlay")
-    command.add_argument("--allow-missing", action="store_true", default=None, help="leave out what is not there")
+    command.add_argument(
+        "--allow-missing", action="store_true", default=None, help="leave out questions whose video is missing"
+    )
     command.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
 
 
@@ -115,7 +117,7 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
 
 
 def _bench(_: argparse.Namespace) -> int:
-    raise OptionError("there is nothing to run; name a data set, run, report, evidence or selftest")
+    raise OptionError("no benchmark was named; expected a data set, run, report, evidence or selftest")
 
 
 def _dataset(args: argparse.Namespace) -> int:
@@ -127,9 +129,9 @@ def _dataset(args: argparse.Namespace) -> int:
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    from framesift.bench.plan import make_plan, pairs_of, read_settings, words
+    from framesift.bench.plan import make_plan, pairs_of, read_plan, words
 
-    settings = read_settings(args.plan)
+    settings = read_plan(args.plan)
     for name in ("readers", "encoder", "seed", *_RELEVANCE):
         if getattr(args, name, None) is not None:
             settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
@@ -177,22 +179,22 @@ def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dic
     from framesift.bench.evidence_scores import read_scenes
     from framesift.bench.plan import words
 
-    def said(option: str) -> Any:
+    def setting(option: str) -> Any:
         value = getattr(args, option, None)
         return settings.get(option) if value is None else value
 
     dataset = load_dataset(name, folder)
     dataset = dataset.choose(
-        ids=words(said("ids"), "ids") or None,
-        groups=words(said("groups"), "groups") or None,
-        sample=said("sample"),
-        limit=said("limit"),
-        seed=said("seed") or 0,
-    ).with_files(allow_missing=bool(said("allow_missing")))
+        ids=words(setting("ids"), "ids") or None,
+        groups=words(setting("groups"), "groups") or None,
+        sample=setting("sample"),
+        limit=setting("limit"),
+        seed=setting("seed") or 0,
+    ).with_files(allow_missing=bool(setting("allow_missing")))
     if args.scenes:
         dataset = dataset.with_scenes(read_scenes(args.scenes))
     if not dataset.items:
-        raise InputError(f"{dataset.name}: no question is left; choose fewer conditions")
+        raise InputError(f"{dataset.name}: no question is left; use fewer filters")
     return dataset
 
 
@@ -208,22 +210,18 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
         if dataset.skipped and not args.json:
             left_out = f"{dataset.name}: {dataset.describe_missing()}; {len(dataset.skipped)} questions are left out"
             print(left_out, file=sys.stderr)
-        bar = Jobs(dataset.name, show=not args.json)
-        try:
-            tallies.append(
-                run_benchmark(
-                    dataset,
-                    plan,
-                    args.out,
-                    store=getattr(args, "store", None),
-                    device=args.device,
-                    shard=shard,
-                    command=command_line(args),
-                    progress=bar,
-                )
+        with ProgressBar(dataset.name, show=not args.json, unit=" answers", single=True) as bar:
+            tally = run_benchmark(
+                dataset,
+                plan,
+                args.out,
+                store=getattr(args, "store", None),
+                device=args.device,
+                shard=shard,
+                command=command_line(args),
+                progress=bar,
             )
-        finally:
-            bar.close()
+        tallies.append(tally)
     found = read_results(args.out)
     names = {dataset.name for dataset in datasets}
     rows = Results([row for row in found.rows if row.dataset in names], found.runs, found.unreadable)
@@ -241,8 +239,8 @@ def _show(args: argparse.Namespace, tables: "list[ResultTable]", tallies: "list[
         print(table.to_markdown())
     for tally in tallies:
         failed = f", {tally.errors} of them with an error" if tally.errors else ""
-        kept = f" ({tally.before} were done before)" if tally.before else ""
-        print(f"{tally.done} answers in {tally.seconds:.0f} s{failed}{kept}; all are in {tally.folder}")
+        before = f" ({tally.before} were done before)" if tally.before else ""
+        print(f"{tally.done} answers in {tally.seconds:.0f} s{failed}{before}; all are in {tally.folder}")
     print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
 
 
@@ -303,8 +301,8 @@ def _evidence(args: argparse.Namespace) -> int:
     for path in args.selections:
         times = read_selections(path, dataset.items, fps=args.fps)
         summaries[Path(path).stem if len(args.selections) == 1 else path] = score_selections(dataset.items, times)[1]
-    told = f"data: {dataset.name}, {len(dataset)} questions, fingerprint {dataset.fingerprint}"
-    table = evidence_table(summaries, (f"command: {command_line(args)}", told))
+    described = f"data: {dataset.name}, {len(dataset)} questions, fingerprint {dataset.fingerprint}"
+    table = evidence_table(summaries, (f"command: {command_line(args)}", described))
     if args.json:
         print_json(table_rows(table))
     else:
@@ -317,12 +315,11 @@ def _selftest(args: argparse.Namespace) -> int:
 
     from framesift.bench.selftest import run_selftest
 
-    bar = Jobs("selftest", show=not args.json)
-    with TemporaryDirectory(prefix="framesift-selftest-") as temporary:
-        try:
-            outcome = run_selftest(Path(args.out or temporary), command=command_line(args), progress=bar)
-        finally:
-            bar.close()
+    with (
+        TemporaryDirectory(prefix="framesift-selftest-") as temporary,
+        ProgressBar("selftest", show=not args.json, unit=" answers", single=True) as bar,
+    ):
+        outcome = run_selftest(Path(args.out or temporary), command=command_line(args), progress=bar)
     if args.json:
         tables = [table_rows(table) for table in outcome.tables]
         print_json({"passed": outcome.passed, "verdicts": list(outcome.verdicts), "tables": tables})
@@ -333,29 +330,6 @@ def _selftest(args: argparse.Namespace) -> int:
             print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
         print(f"\n{outcome.seconds:.0f} s" + (f"; everything is in {args.out}" if args.out else ""))
     return 0 if outcome.passed else 1
-
-
-class Jobs:
-    """A bar over all jobs of a run on a terminal, with the time left; nothing elsewhere."""
-
-    def __init__(self, name: str, *, show: bool) -> None:
-        self.show, self.name = show and sys.stderr.isatty(), name
-        self._bar: Any = None
-
-    def __call__(self, done: int, total: int, what: str) -> None:
-        if not self.show:
-            return
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(desc=self.name, unit=" answers")
-        self._bar.total = total
-        self._bar.set_postfix_str(what[-40:], refresh=False)
-        self._bar.update(done - self._bar.n)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
 
 
 def command_line(args: argparse.Namespace) -> str:

@@ -19,10 +19,13 @@ def print_json(value: Any) -> None:
 
 
 class ProgressBar:
-    """A bar for each stage on a terminal, nothing elsewhere. A Progress; a context manager."""
+    """A bar for each stage on a terminal, nothing elsewhere. A Progress; a context manager.
 
-    def __init__(self, name: str = "", *, show: bool, unit: str = " frames") -> None:
-        self.name, self.unit = name, unit
+    single: one bar for the whole run, with the stage behind it.
+    """
+
+    def __init__(self, name: str = "", *, show: bool, unit: str = " frames", single: bool = False) -> None:
+        self.name, self.unit, self.single = name, unit, single
         self._show = show and sys.stderr.isatty()
         self._bar: Any = None
         self._stage: str | None = None
@@ -36,12 +39,15 @@ class ProgressBar:
     def __call__(self, stage: str, done: float, total: float) -> None:
         if not self._show:
             return
-        if stage != self._stage:
+        if self._bar is None or (stage != self._stage and not self.single):
             from tqdm import tqdm
 
             self.close()
-            title = f"{printable(self.name)}: {stage}" if self.name else stage
-            self._bar, self._stage = tqdm(desc=title, unit=self.unit), stage
+            title = ": ".join(filter(None, [printable(self.name), "" if self.single else stage]))
+            self._bar = tqdm(desc=title, unit=self.unit)
+        if self.single:
+            self._bar.set_postfix_str(printable(stage)[-40:], refresh=False)
+        self._stage = stage
         self._bar.total = round(total)
         self._bar.update(round(done) - self._bar.n)
 
