@@ -7,12 +7,13 @@ python ask_a_reader.py local:qwen2.5-vl-7b                  after `framesift pul
 """
 
 import sys
+from pathlib import Path
 
 import framesift as fs
 from framesift.video.sample_video import QUESTION, sample_video
 
 reader = sys.argv[1] if len(sys.argv) > 1 else "similarity"
-video = sample_video()
+video = sample_video(Path("demo"))
 selection = fs.select(fs.index(video), QUESTION, events=fs.find_events(video), budget=16)
 exhibit = fs.exhibit(video, selection, size=360)
 

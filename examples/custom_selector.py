@@ -9,6 +9,8 @@ of your package and install the package:
     framesift select video.mp4 -q "…" --method spaced-topk --set gap_s=20
 """
 
+from pathlib import Path
+
 import numpy as np
 
 import framesift as fs
@@ -32,7 +34,7 @@ def spaced_topk(evidence: fs.Evidence, budget: int, *, gap_s: float = 10.0) -> f
     return fs.Selection(tuple(slots), "spaced-topk", budget, {"gap_s": gap_s, "looked_at": len(evidence)})
 
 
-video = sample_video()
+video = sample_video(Path("demo"))
 index = fs.index(video)
 query = encode_long_texts(get_encoder(index.encoder), [QUESTION.query_text])[0]
 evidence = fs.Evidence(index.times_s, index.info.duration_s, index.frames, query)

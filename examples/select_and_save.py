@@ -4,11 +4,12 @@ python select_and_save.py [VIDEO] [QUESTION]
 """
 
 import sys
+from pathlib import Path
 
 import framesift as fs
 from framesift.video.sample_video import QUESTION, sample_video
 
-video = sys.argv[1] if len(sys.argv) > 1 else sample_video()
+video = sys.argv[1] if len(sys.argv) > 1 else sample_video(Path("demo"))
 question = fs.parse_question(sys.argv[2]) if len(sys.argv) > 2 else QUESTION
 
 index = fs.index(video)  # decoded and encoded once; the next call reads the stored index

@@ -17,13 +17,13 @@ SCENES = (sample_video.SCENES[0], sample_video.SCENES[10], sample_video.SCENES[1
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
-    """An environment whose store has a sample video of three scenes beside it."""
+def folder(tmp_path_factory):
+    """A folder to run in, with a sample video of three scenes where the examples expect it."""
     folder = tmp_path_factory.mktemp("examples")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_video, "SCENES", SCENES)
         sample_video.sample_video(folder / "demo")
-    return os.environ | {"FRAMESIFT_STORE": str(folder / "store")}
+    return folder
 
 
 def test_there_are_five_scripts_and_a_notebook():
@@ -34,22 +34,23 @@ def test_there_are_five_scripts_and_a_notebook():
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_script_runs(script, environment, tmp_path):
+def test_script_runs(script, folder):
+    environment = os.environ | {"FRAMESIFT_STORE": str(folder / "store")}
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 
 
-def test_notebook_runs(environment, tmp_path, monkeypatch):
+def test_notebook_runs(folder, monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat
 
-    monkeypatch.setenv("FRAMESIFT_STORE", environment["FRAMESIFT_STORE"])
+    monkeypatch.setenv("FRAMESIFT_STORE", str(folder / "store"))
     notebook = nbformat.read(EXAMPLES / "pipeline.ipynb", as_version=4)
-    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})
     client.execute()
     last = notebook.cells[-1].outputs[0]
     assert "A rocket; because of the wind" in last["text"]
