@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import framesift as fs
-from framesift.encoders.base import encode_long_texts, get_encoder
+from framesift.encoders import encode_long_texts, get_encoder
 from framesift.video.sample_video import QUESTION, sample_video
 
 
