@@ -78,6 +78,7 @@ class Clip:
     def write(self, path: Path) -> Path:
         with same_priority(), av.open(str(path), "w", container_options=self.container) as out:
             stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=self.options)
+            assert isinstance(stream, av.VideoStream)
             stream.width, stream.height, stream.pix_fmt = *self.size, self.pix_fmt
             stream.thread_type = "FRAME"
             stream.codec_context.time_base = self.time_base
@@ -94,8 +95,8 @@ class Clip:
                 out.mux(stream.encode(frame))
             out.mux(stream.encode(None))
             if sound is not None:
-                for frame in _silence(self.sound_s):
-                    out.mux(sound.encode(frame))
+                for block in _silence(self.sound_s):
+                    out.mux(sound.encode(block))
                 out.mux(sound.encode(None))
         return path
 
@@ -119,7 +120,12 @@ def decode_all(path: Path, aspect: Fraction | None = None) -> list[tuple[Fractio
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         converter = FrameConverter(aspect)
-        return [(frame.pts * stream.time_base, converter.convert(frame)) for frame in container.decode(stream)]
+        return [(presentation_time(frame), converter.convert(frame)) for frame in container.decode(stream)]
+
+
+def presentation_time(frame: av.VideoFrame) -> Fraction:
+    assert frame.pts is not None and frame.time_base is not None
+    return frame.pts * frame.time_base
 
 
 def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:

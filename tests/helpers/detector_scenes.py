@@ -3,7 +3,7 @@
 import numpy as np
 
 import framesift as fs
-from framesift.types.frame_source import Box
+from framesift.types.frame_source import Box, Relation
 
 COLOURS = {"red car": 0, "green tree": 1, "blue door": 2}
 
@@ -73,5 +73,5 @@ def scene_evidence(count, seed=0, kind="random"):
         lines,
         event_scores=rng.uniform(0, 1, len(lines)),
         source=source,
-        objects=fs.Objects(("red car",), ("green tree", "blue door"), (("red car", "spatial", "green tree"),)),
+        objects=fs.Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),)),
     )

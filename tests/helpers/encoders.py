@@ -47,8 +47,8 @@ class GridEncoder:
 
     def encode_images(self, pictures):
         self.seen += len(pictures)
-        rows = [np.asarray(Image.fromarray(np.asarray(p)).resize((4, 4), Image.Resampling.BOX)) for p in pictures]
-        rows = np.stack(rows).reshape(len(rows), -1).astype(np.float32)
+        grids = [np.asarray(Image.fromarray(np.asarray(p)).resize((4, 4), Image.Resampling.BOX)) for p in pictures]
+        rows = np.stack(grids).reshape(len(grids), -1).astype(np.float32)
         return unit(np.concatenate((rows / 255 - 0.5, np.full((len(rows), 1), 0.1, np.float32)), axis=1))
 
     def encode_texts(self, texts):

@@ -5,6 +5,7 @@ Two numbers within TIE_TOLERANCE are a tie, and a tie goes to the earlier one; n
 
 import math
 from itertools import pairwise
+from typing import Any
 
 TIE_TOLERANCE = 2.0**-40
 
@@ -58,7 +59,7 @@ def rounded(share, budget):
 
 class Reference:
     def __init__(self, times, duration, frames, query, events, event_vectors, demand, budget, **options):
-        self.options = {
+        self.options: dict[str, Any] = {
             "alpha_ground": 0.25,
             "alpha_visual": 0.125,
             "alpha_refine": 0.125,
@@ -97,7 +98,7 @@ class Reference:
     def ground(self):
         share = self.options["alpha_ground"]
         size = min(rounded(share, self.budget), self.budget, self.n)
-        self.anchors = {}
+        self.anchors: dict[int, int] = {}  # frame → event
         if not self.events or self.options["without"] == "ground":
             return
         sets = [self.candidates(e) for e in self.events]
@@ -115,7 +116,7 @@ class Reference:
     def cover(self):
         size = min(self.budget, self.n)
         most = min(rounded(self.options["alpha_visual"], self.budget), size - len(self.anchors))
-        self.visual = []
+        self.visual: list[int] = []
         for i in ranked(range(self.n), lambda i: self.s[i]):
             gap = self.options["visual_gap_s"]
             apart = all(abs(self.times[i] - self.times[j]) >= gap - TIE_TOLERANCE for j in self.visual)

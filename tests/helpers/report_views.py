@@ -40,7 +40,7 @@ def make_lane(
     method: str, frames: int, duration_s: float, *, shift: float, tall: bool, first_image: int
 ) -> dict[str, Any]:
     size = (54, 96) if tall else (96, 54)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for k in range(frames):
         time_s = round((k + 0.5 + shift) / (frames + 1) * duration_s, 3)
         role = ROLES[k % 4]

@@ -23,11 +23,11 @@ class Case:
     def evidence(self, dtype=np.float64, order=None) -> fs.Evidence:
         order = list(range(len(self.events))) if order is None else order
         return fs.Evidence(
-            times_s=self.times,
+            times_s=np.asarray(self.times),
             duration_s=self.duration,
             frames=self.frames.astype(dtype),
             query=self.query.astype(dtype),
-            events=[fs.Event(*self.events[k], f"event {k}") for k in order],
+            events=[fs.Event(start, end, f"event {k}") for k in order for start, end in [self.events[k]]],
             event_features=self.event_vectors[order].astype(dtype) if self.events else None,
             visual_demand=self.demand,
         )

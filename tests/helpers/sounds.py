@@ -23,30 +23,30 @@ def write_sound(path, samples, *, start_s=0.0, codec="pcm_s16le", pictures_s=0.0
     """Write a file with `samples` (16 kHz mono) from start_s on; hole: (time, seconds) of a gap in the timestamps."""
     with av.open(str(path), "w") as out:
         video = out.add_stream("mpeg4", rate=5) if pictures_s else None
+        sound = out.add_stream(codec, rate=RATE, layout="mono")
         if video is not None:
             video.width, video.height, video.pix_fmt = 64, 48, "yuv420p"
-        sound = out.add_stream(codec, rate=RATE, layout="mono")
-        for number in range(int(pictures_s * 5)):
-            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), number % 250, np.uint8), "rgb24")
-            frame.pts, frame.time_base = number, Fraction(1, 5)
-            out.mux(video.encode(frame))
-        if video is not None:
+            for number in range(int(pictures_s * 5)):
+                frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), number % 250, np.uint8), "rgb24")
+                frame.pts, frame.time_base = number, Fraction(1, 5)
+                out.mux(video.encode(frame))
             out.mux(video.encode(None))
         for at in range(0, len(samples), 1024):
             part = (samples[at : at + 1024] * 32767).astype(np.int16)[None]
-            frame = av.AudioFrame.from_ndarray(part, "s16", "mono")
-            moved = hole[1] if hole and at / RATE >= hole[0] else 0.0
-            frame.sample_rate, frame.time_base = RATE, Fraction(1, RATE)
-            frame.pts = at + round((start_s + moved) * RATE)
-            out.mux(sound.encode(frame))
+            block = av.AudioFrame.from_ndarray(part, "s16", "mono")
+            shift_s = start_s + (hole[1] if hole and at / RATE >= hole[0] else 0.0)
+            block.sample_rate, block.time_base = RATE, Fraction(1, RATE)
+            block.pts = at + round(shift_s * RATE)
+            out.mux(sound.encode(block))
         out.mux(sound.encode(None))
     return path
 
 
 def voice(name="beckett.wav"):
     """A recording inside moonshine-voice's wheel, as 16 kHz samples."""
-    place = importlib.util.find_spec("moonshine_voice").submodule_search_locations[0]
-    with open_audio(Path(place, "assets", name)) as sound:
+    spec = importlib.util.find_spec("moonshine_voice")
+    assert spec is not None and spec.submodule_search_locations
+    with open_audio(Path(spec.submodule_search_locations[0], "assets", name)) as sound:
         return np.concatenate([block.samples for block in sound.blocks(30.0)])
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from PIL import Image
 
@@ -21,12 +22,14 @@ class StrictServer(ThreadingHTTPServer):
     def __init__(self, models=("reader-7b",), owner="vllm", words="B"):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.models, self.owner, self.words = models, owner, words
-        self.key = None
+        self.key: str | None = None
         self.body_keys = BODY_KEYS
         self.takes_ids = owner == "vllm"
-        self.replies, self.requests, self.at_once, self.most_at_once = [], [], 0, 0
-        self.credentials = []  # (Authorization header, query) of every request
-        self.hold = None  # a barrier or event that requests wait for
+        self.replies: list[tuple[int, Any, dict[str, str]]] = []
+        self.requests: list[dict[str, Any]] = []
+        self.at_once, self.most_at_once = 0, 0
+        self.credentials: list[tuple[str | None, str]] = []  # (Authorization header, query) of every request
+        self.hold: threading.Barrier | threading.Event | None = None  # a barrier or event that requests wait for
         self.lock = threading.Lock()
 
     @property
@@ -63,6 +66,7 @@ class StrictServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    server: StrictServer
 
     def log_message(self, *_):
         pass

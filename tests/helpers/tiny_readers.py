@@ -30,8 +30,10 @@ def save_tokenizer(folder, extra=()):
         }
         for k, token in enumerate(specials)
     }  # fmt: skip
-    settings = {"tokenizer_class": "Qwen2Tokenizer", "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
-    settings |= {"added_tokens_decoder": added, "additional_special_tokens": specials[1:], "unk_token": None}
+    settings = {
+        "tokenizer_class": "Qwen2Tokenizer", "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",
+        "added_tokens_decoder": added, "additional_special_tokens": specials[1:], "unk_token": None,
+    }  # fmt: skip
     write_json(folder / "tokenizer_config.json", settings)
     return {token: len(letters) + k for k, token in enumerate(specials)}
 

@@ -38,7 +38,8 @@ def wrap(text: str, width_em: float, *, lines: int = 3) -> list[str]:
 
 def differs(one: Image.Image, other: Image.Image) -> Array:
     """(H, W) bool: where the images differ."""
-    return (np.asarray(one) != np.asarray(other)).any(axis=2)
+    pixels: Array = np.asarray(one) != np.asarray(other)
+    return np.asarray(pixels.any(axis=2))
 
 
 def clear_font_caches() -> None:
