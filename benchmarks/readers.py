@@ -2,7 +2,7 @@
 
 Nothing is downloaded: models are created from their configs, with a byte-level tokenizer. Needs a GPU with 40 GiB.
 
-    python benchmarks/readers.py             the table of docs/readers.md
+    python benchmarks/readers.py             measure tokens, memory and latency
     python benchmarks/readers.py --check     compare with transformers' video processors (needs torchvision)
 """
 
