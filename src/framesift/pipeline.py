@@ -248,7 +248,6 @@ class Pipeline:
         return answers[0] if isinstance(questions, Question | str) else answers
 
     def _encoder(self, index: VideoIndex) -> Encoder:
-
         named = self.config.encoder
         return get_encoder(index.encoder, device=self.config.device) if isinstance(named, str) else named
 

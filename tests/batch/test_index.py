@@ -6,10 +6,10 @@ import signal
 import time
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 import framesift as fs
-from framesift.batch.journal import read_manifest_rows
 from framesift.corpus import Limits
 from framesift.store.maintenance import prune
 from framesift.store.store import Store
@@ -75,8 +75,8 @@ def test_crash_and_hang_use_up_their_own_attempts(mixed, encoder, tmp_path):
     assert "killed by SIGSEGV" in rows["crash.mp4"]["error"] and rows["crash.mp4"]["tries"] == 2
     assert "no progress for 1.5 s" in rows["hang.mp4"]["error"] and rows["hang.mp4"]["tries"] == 2
     assert "text.mp4" in rows["text.mp4"]["error"] and rows["text.mp4"]["error"].count("\n") == 0
-    kept = read_manifest_rows(run.manifest)
-    assert [(row["path"], row["status"], row["error"]) for row in kept] == [
+    written = parquet.read_table(run.manifest).to_pylist()
+    assert [(row["path"], row["status"], row["error"]) for row in written] == [
         (row["path"], row["status"], row["error"]) for row in run.rows
     ]
 
@@ -148,7 +148,7 @@ def test_ctrl_c_saves_finished_work_and_writes_the_manifest(planted, tmp_path):
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate(timeout=20)
     assert driver.returncode == 1 and "what was done so far is kept" in errors
-    assert sorted({row["status"] for row in read_manifest_rows(manifest)}) == ["indexed", "waiting"]
+    assert sorted({row["status"] for row in parquet.read_table(manifest).to_pylist()}) == ["indexed", "waiting"]
 
 
 def test_video_that_kills_the_driver_fails_after_its_attempts(encoder, tmp_path):

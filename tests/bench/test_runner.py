@@ -1,13 +1,15 @@
 """A benchmark run: the rows it writes, how it resumes, and how it handles failures."""
 
+from dataclasses import replace
+
 import pytest
 
 from framesift.batch import workers
 from framesift.batch.results import read_results
 from framesift.batch.runner import parse_shard
-from framesift.bench.items import Dataset, find_missing
+from framesift.bench.items import find_missing
 from framesift.bench.report import write_report
-from framesift.bench.runner import new_dataset_run, result_of, run_benchmark
+from framesift.bench.runner import run_benchmark, run_item
 from framesift.errors import OptionError, ReaderError
 from helpers.published_annotations import item
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
@@ -165,15 +167,21 @@ def test_report_is_written_from_the_rows_of_a_run(run, dataset, tmp_path):
     assert "framesift bench small" in (tmp_path / "report" / "report.md").read_text()
 
 
-def test_row_of_an_item_has_the_fields_of_the_item():
+def test_item_for_the_batch_runner_has_the_fields_of_the_question():
     question = item("q7", video="v", answer=1, group="Long", categories=("x",), duration_s=9.0)
-    row = result_of(question, method="aks", budget=8, reader="qwen", choice=1, parsed=True)
-    assert (row.item_id, row.video_id, row.group, row.categories) == ("q7", "v", "Long", ("x",))
-    assert row.correct
+    facts = run_item(question).facts
+    assert {name: facts[name] for name in ("video_id", "group", "categories", "truth", "duration_s")} == {
+        "video_id": "v",
+        "group": "Long",
+        "categories": ("x",),
+        "truth": 1,
+        "duration_s": 9.0,
+    }
 
 
-def test_run_of_a_data_set_names_its_fingerprint_and_missing_files():
-    dataset = Dataset("own", (item("a"),), "hash", find_missing([item("a")]))
-    run = new_dataset_run(dataset, command="x")
-    assert (run.data, run.annotation, run.items) == (dataset.fingerprint, "hash", 1)
-    assert run.missing == ("1 video missing for 1 question (v.mp4)",) and run.id != new_dataset_run(dataset).id
+def test_run_of_a_data_set_names_its_fingerprint_and_missing_files(run, dataset):
+    lacking = replace(dataset, missing=find_missing([item("a")]))
+    _, results = run(small_plan(FirstOption()), dataset=lacking)
+    (record,) = results.runs.values()
+    assert (record.data, record.annotation, record.items) == (lacking.fingerprint, lacking.annotation, len(lacking))
+    assert record.missing == ("1 video missing for 1 question (v.mp4)",)

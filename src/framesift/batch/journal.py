@@ -154,14 +154,6 @@ def write_manifest(path: Path, rows: Iterable[ManifestRow]) -> None:
         ) from error
 
 
-def read_manifest_rows(path: Path) -> list[ManifestRow]:
-    require("pyarrow", "corpus")
-    import pyarrow.parquet as parquet
-
-    rows: list[ManifestRow] = parquet.read_table(path).to_pylist()
-    return rows
-
-
 def manifest_row(video: VideoEntry, settings: IndexSettings) -> ManifestRow:
     """The row of a video that waits to be indexed, with every column."""
     row: ManifestRow = dict.fromkeys(COLUMNS)

@@ -8,7 +8,6 @@ from typing import Any
 from framesift.batch.executors import make_executor
 from framesift.batch.executors.base import Executor, TaskEvent
 from framesift.batch.items import RunItem
-from framesift.batch.results import Result, Run, new_run
 from framesift.batch.runner import run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.batch.workers import QUESTIONS
@@ -94,16 +93,6 @@ def run_item(item: Item) -> RunItem:
         events=subtitles if isinstance(subtitles, tuple) else None,
         facts={name: value for name, value in _row_facts(item).items() if name not in ("dataset", "item_id")},
     )
-
-
-def result_of(item: Item, *, method: str, budget: int, **values: Any) -> Result:
-    """A row for a question of a data set, with the item's own fields filled in."""
-    return Result(method=method, budget=budget, **{**_row_facts(item), **values})
-
-
-def new_dataset_run(dataset: Dataset, **values: Any) -> Run:
-    """A Run with the data set's own fields filled in."""
-    return new_run(**{"dataset": dataset.name, "items": len(dataset), **_run_facts(dataset), **values})
 
 
 def with_prompt(spec: ReaderSpec, dataset: str) -> ReaderSpec:

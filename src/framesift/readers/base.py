@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_
 
 from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
 from framesift.readers.address import LOCAL, SIMILARITY, public_address
-from framesift.readers.answers import answer_from_reply
 from framesift.readers.prompts import check_text_mode
 from framesift.types import Answer, Question
 
@@ -25,8 +24,6 @@ ENTRY_POINTS = "framesift.readers"
 OnError = Literal["raise", "keep"]
 InputT = TypeVar("InputT")
 OutputT = TypeVar("OutputT")
-
-settle = answer_from_reply  # the name that readers of other packages were told to use
 
 _cache: dict[tuple[str, str], "Reader"] = {}
 _cache_lock = Lock()
