@@ -28,7 +28,7 @@ from framesift._utils.optional import is_installed
 from framesift.batch.journal import FOLDER, file_stamp
 from framesift.batch.search import search
 from framesift.batch.settings import IndexSettings
-from framesift.encoders.base import identify
+from framesift.encoders.registry import identify
 from framesift.store.store import IndexKey, Store
 
 FPS = 10

@@ -157,7 +157,7 @@ def measure_here(path, way):
 def measure_index(path):
     """fs.index from end to end, and the second call, which finds the index."""
     import framesift as fs
-    from framesift.encoders.base import get_encoder
+    from framesift.encoders.registry import get_encoder
 
     encoder = get_encoder("offline")
     encoder.encode_images([np.zeros((360, 640, 3), np.uint8)] * encoder.batch_size)

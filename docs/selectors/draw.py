@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import framesift as fs
-from framesift.encoders.base import encode_long_texts, get_encoder, get_text_encoder
+from framesift.encoders.base import encode_long_texts
+from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.grids import CELL_SIZE

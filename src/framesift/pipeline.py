@@ -19,7 +19,8 @@ from typing import Any, overload
 import numpy as np
 
 from framesift.config import PipelineConfig, VisualDemandSetting
-from framesift.encoders.base import Encoder, encode_long_texts, get_encoder, get_text_encoder
+from framesift.encoders.base import Encoder, encode_long_texts
+from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import OptionError
 from framesift.progress import as_progress
 from framesift.readers.base import OnError, ask_many

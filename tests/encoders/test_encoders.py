@@ -7,8 +7,9 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pytest
 
-from framesift.encoders import base, offline, siglip
-from framesift.encoders.base import choose_encoder, encode_long_texts, encoders, get_encoder, pull, split_by_tokens
+from framesift.encoders import base, offline, registry, siglip
+from framesift.encoders.base import encode_long_texts, split_by_tokens
+from framesift.encoders.registry import choose_encoder, encoders, get_encoder, pull
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
 from helpers.encoders import WordCounter, count_words
 
@@ -17,16 +18,16 @@ from helpers.encoders import WordCounter, count_words
 def installed(monkeypatch):
     """One encoder of another package, and one that can't be loaded."""
     entries = [
-        EntryPoint("words", "helpers.encoders:WordCounter", base.ENTRY_POINTS),
-        EntryPoint("broken", "no_such_module:Encoder", base.ENTRY_POINTS),
-        EntryPoint("siglip", "no_such_module:Encoder", base.ENTRY_POINTS),
+        EntryPoint("words", "helpers.encoders:WordCounter", registry.ENTRY_POINTS),
+        EntryPoint("broken", "no_such_module:Encoder", registry.ENTRY_POINTS),
+        EntryPoint("siglip", "no_such_module:Encoder", registry.ENTRY_POINTS),
     ]
-    monkeypatch.setattr(base, "entry_points", lambda group: entries if group == base.ENTRY_POINTS else [])
-    monkeypatch.setattr(base, "_loaded", {})
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == registry.ENTRY_POINTS else [])
+    monkeypatch.setattr(registry, "_loaded", {})
 
 
 def test_import_loads_no_model_library():
-    code = "import framesift.encoders.base, sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    code = "import framesift.encoders.registry, sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "transformers", "PIL", "huggingface_hub"} & set(loaded)
 
@@ -145,7 +146,7 @@ def test_pull_of_offline_names_its_packages():
 
 def test_absent_extra_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(base, "_loaded", {})
+    monkeypatch.setattr(registry, "_loaded", {})
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[offline\]'"):
         get_encoder("offline")
 
@@ -204,5 +205,5 @@ def test_folder_is_named_by_its_absolute_path(tmp_path, monkeypatch):
     save_clip(tmp_path / "clip-tiny")
     monkeypatch.chdir(tmp_path)
     assert (
-        base.identify("clip-tiny")[0] == base.get_encoder("clip-tiny", device="cpu").name == str(tmp_path / "clip-tiny")
+        registry.identify("clip-tiny")[0] == get_encoder("clip-tiny", device="cpu").name == str(tmp_path / "clip-tiny")
     )

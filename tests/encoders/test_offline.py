@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from framesift.encoders import minilm, offline
-from framesift.encoders.base import encode_long_texts, get_encoder
+from framesift.encoders.base import encode_long_texts
+from framesift.encoders.registry import get_encoder
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from framesift.encoders import siglip
-from framesift.encoders.base import encode_long_texts, get_encoder
+from framesift.encoders.base import encode_long_texts
+from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from helpers.tiny_checkpoints import image_processor
 
@@ -37,9 +38,9 @@ def directly(checkpoint, family, texts, images):
 def test_vectors_match_transformers(encoder, checkpoint, family, images):
     from PIL import Image
 
-    texts, images = directly(checkpoint, family, TEXTS, [Image.fromarray(p) for p in images])
-    np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
-    np.testing.assert_allclose(encoder.encode_images(images), images, atol=1e-5)
+    text_rows, image_rows = directly(checkpoint, family, TEXTS, [Image.fromarray(image) for image in images])
+    np.testing.assert_allclose(encoder.encode_texts(TEXTS), text_rows, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_images(images), image_rows, atol=1e-5)
 
 
 def test_rows_are_float32_of_unit_length(encoder, images):

@@ -25,7 +25,7 @@ from framesift.batch.journal import (
 )
 from framesift.batch.listing import VideoEntry, list_videos
 from framesift.batch.settings import IndexSettings
-from framesift.encoders.base import identify
+from framesift.encoders.registry import identify
 from framesift.store.store import Store
 from framesift.video.frames import Fps, Mode
 

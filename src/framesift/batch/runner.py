@@ -21,7 +21,8 @@ from framesift.batch.listing import is_url
 from framesift.batch.results import ResultWriter, Run, new_run, read_results
 from framesift.batch.settings import QuestionSettings, ReaderSpec, RunReader, SelectionChoice, row_identity
 from framesift.config import PipelineConfig
-from framesift.encoders.base import fingerprint_of, get_encoder, identify
+from framesift.encoders.base import fingerprint_of
+from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import OptionError
 from framesift.readers.address import public_address, public_options
 from framesift.readers.base import Reader, get_reader

@@ -12,7 +12,8 @@ import numpy as np
 
 from framesift.batch.journal import FOLDER
 from framesift.batch.vector_store import Segment, VectorSource, VectorStore
-from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of, get_encoder
+from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
+from framesift.encoders.registry import get_encoder
 from framesift.errors import InputError, OptionError, StoreError
 from framesift.store.store import INDEX, PART, PAYLOADS, IndexKey, Store, read_manifest
 from framesift.store.text_vectors import cached_text_vectors

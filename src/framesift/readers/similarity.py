@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift._utils.text import clock
-from framesift.encoders.base import Encoder, encode_long_texts, get_encoder
+from framesift.encoders.base import Encoder, encode_long_texts
+from framesift.encoders.registry import get_encoder
 from framesift.errors import OptionError
 from framesift.readers.address import SIMILARITY
 from framesift.readers.prompts import check_text_mode, event_texts

@@ -270,7 +270,7 @@ class Catalog:
 
     def _warm_up(self) -> None:
         """Load the text encoder before the first question, if any video is ready."""
-        from framesift.encoders.base import get_encoder
+        from framesift.encoders.registry import get_encoder
 
         try:
             if any(self.is_ready(video) for video in self.files.list_videos()):

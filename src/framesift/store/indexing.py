@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.version import __version__
-from framesift.encoders.base import Encoder, fingerprint_of, get_encoder, identify
+from framesift.encoders.base import Encoder, fingerprint_of
+from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint

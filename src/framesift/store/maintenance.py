@@ -75,7 +75,7 @@ def _is_orphan(entry: StoreEntry) -> bool:
 
 def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Report what is installed, what is missing and how to install it, and which encoder "auto" selects and why."""
-    from framesift.encoders.base import choose_encoder, encoders
+    from framesift.encoders.registry import choose_encoder, encoders
 
     extras = {name: _extra(name) for name in _extras()}
     encoder, why = choose_encoder()

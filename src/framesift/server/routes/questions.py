@@ -49,7 +49,7 @@ router = APIRouter(tags=["questions"])
 @router.get("/choices")
 def get_choices(services: ServicesDep) -> Choices:
     """What can be chosen: methods with their options, text modes, readers."""
-    from framesift.encoders.base import choose_encoder
+    from framesift.encoders.registry import choose_encoder
 
     encoder = services.config.pipeline.encoder
     return Choices(
