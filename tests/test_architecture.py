@@ -32,22 +32,16 @@ LAYERS = (
 LAYER_OF = {area: level for level, areas in enumerate(LAYERS) for area in areas}
 IMPORTED_BY_SELECTION = {"selection", "types", "errors", "_utils"}
 
-# What remains to be fixed; nothing may be added.
-KNOWN_UPWARD: set[str] = set()
-KNOWN_CYCLES_INSIDE = {"server"}
-
 
 def test_no_module_imports_from_a_higher_layer():
-    upward = [(a, b) for a, b in sorted(import_graph()) if layer(a) < layer(b)]
-    assert [(a, b) for a, b in upward if f"{area(a)} -> {area(b)}" not in KNOWN_UPWARD] == []
+    assert [(a, b) for a, b in sorted(import_graph()) if layer(a) < layer(b)] == []
 
 
 def test_no_import_cycles():
     after = defaultdict(set)
     for a, b in import_graph():
         after[a].add(b)
-    cyclic = [(a, b) for a, b in sorted(import_graph()) if a in reachable(b, after)]
-    assert [(a, b) for a, b in cyclic if area(a) != area(b) or area(a) not in KNOWN_CYCLES_INSIDE] == []
+    assert [(a, b) for a, b in sorted(import_graph()) if a in reachable(b, after)] == []
 
 
 def test_selection_imports_only_types_errors_and_utils():

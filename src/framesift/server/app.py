@@ -1,10 +1,7 @@
-"""The FastAPI application: security middleware, API under /api, pages, and the background threads."""
+"""The FastAPI application: security middleware, API under /api, pages, and error responses."""
 
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,14 +12,14 @@ from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
-from framesift.server.answering import Answering
-from framesift.server.catalog import Catalog, NotReady
+from framesift.server.catalog import NotReady
 from framesift.server.config import ServerConfig
-from framesift.server.files import VideoFiles
-from framesift.server.frame_images import FrameImages, ServerBusy
-from framesift.server.jobs import JobQueue, QueueFull
-from framesift.server.models import ErrorRecord
+from framesift.server.frame_images import ServerBusy
+from framesift.server.jobs import QueueFull
+from framesift.server.models import error_responses
+from framesift.server.routes import jobs, library, pages, questions
 from framesift.server.security import SecurityMiddleware, expects_html
+from framesift.server.services import Services
 
 DESCRIPTION = (
     "Everything the web page does, for programs. Records are those of the Python API: a selection is "
@@ -42,59 +39,8 @@ STATUS_CODES: dict[type[FramesiftError], int] = {
 }
 
 
-class ChangeCounter:
-    """A counter raised whenever something the page shows has changed; event streams compare it with the last sent."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.value = 0
-
-    def __call__(self) -> None:
-        with self._lock:
-            self.value += 1
-
-
-@dataclass
-class Services:
-    """The objects the routes work with; one set per application."""
-
-    config: ServerConfig
-    files: VideoFiles
-    catalog: Catalog
-    images: FrameImages
-    queue: JobQueue
-    answering: Answering
-    changes: ChangeCounter
-    open_streams: int = 0
-    jobs_json: tuple[int, str] = (-1, "")  # the jobs as JSON, and the value of `changes` it was made at
-    active_uploads: int = 0
-    closing: bool = False
-
-    @classmethod
-    def create(cls, config: ServerConfig) -> "Services":
-        changes = ChangeCounter()
-        files = VideoFiles(config)
-        catalog = Catalog(config, files, changes)
-        images = FrameImages(config.state / "pictures")
-        queue = JobQueue(config.state / "jobs.json", catalog.run_job, changes, files.folder_id)
-        return cls(config, files, catalog, images, queue, Answering(catalog, images, config.readers), changes)
-
-    def start(self) -> None:
-        self.catalog.start()
-        self.images.start()
-        self.queue.start()
-
-    def stop(self) -> None:
-        self.closing = True
-        self.catalog.stop()
-        self.images.stop()
-        self.queue.stop()
-
-
 def create_app(config: ServerConfig) -> FastAPI:
     """Create the ASGI application; its threads run during its lifespan."""
-    from framesift.server.routes import jobs, library, pages, questions
-
     services = Services.create(config)
 
     @asynccontextmanager
@@ -161,11 +107,3 @@ def _capitalised(text: str) -> str:
     """Start with a capital, unless the first word is an address or a selector's name."""
     first = text.split(" ", 1)[0]
     return text[:1].upper() + text[1:] if first.isalpha() and first not in selectors() else text
-
-
-Responses = dict[int | str, dict[str, Any]]
-
-
-def error_responses(*statuses: int) -> Responses:
-    """Error statuses of a route, for the OpenAPI schema."""
-    return {status: {"model": ErrorRecord} for status in statuses}

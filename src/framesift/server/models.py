@@ -260,3 +260,8 @@ class AnswerRecord(BaseModel):
 
 
 ExportFormat = Literal["zip", "json", "report"]
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Error statuses of a route, for the OpenAPI schema."""
+    return {status: {"model": ErrorRecord} for status in statuses}

@@ -10,8 +10,9 @@ from pathlib import Path
 import uvicorn
 
 from framesift.errors import OptionError
-from framesift.server.app import Services, create_app
+from framesift.server.app import create_app
 from framesift.server.config import LOCK_FILE, ServerConfig
+from framesift.server.services import Services
 
 MAX_CONNECTIONS = 256
 SHUTDOWN_GRACE_S = 2  # for responses in progress

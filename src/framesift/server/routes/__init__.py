@@ -9,10 +9,10 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, HTTPException, Path, Request
 
 from framesift.errors import FramesiftError
-from framesift.server.app import Services
 from framesift.server.catalog import public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
+from framesift.server.services import Services
 
 ThreadResult = TypeVar("ThreadResult")
 

@@ -10,10 +10,10 @@ from fastapi import APIRouter, HTTPException, Path
 from fastapi.responses import StreamingResponse
 
 from framesift.errors import InputError
-from framesift.server.app import Services, error_responses
 from framesift.server.frame_images import ServerBusy
-from framesift.server.models import JobRecord
+from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep
+from framesift.server.services import Services
 from framesift.video.sample_video import VERSION
 
 MAX_STREAMS = 32

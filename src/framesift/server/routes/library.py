@@ -19,12 +19,12 @@ from starlette.requests import ClientDisconnect
 
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError
-from framesift.server.app import Services, error_responses
 from framesift.server.catalog import VideoFacts, public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
-from framesift.server.models import AddVideoRequest, JobRecord, LibraryRecord, TextRecord, VideoRecord
+from framesift.server.models import AddVideoRequest, JobRecord, LibraryRecord, TextRecord, VideoRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep, wait_for
+from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
 from framesift.video.frames import probe

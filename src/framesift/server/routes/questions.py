@@ -15,7 +15,6 @@ from framesift.errors import InputError
 from framesift.readers.prompts import TEXT_MODES, TextMode
 from framesift.rendering.report.page import ROLE_SENTENCES
 from framesift.server.answering import export_name, list_methods
-from framesift.server.app import error_responses
 from framesift.server.models import (
     MAX_BUDGET,
     MAX_METHODS,
@@ -31,6 +30,7 @@ from framesift.server.models import (
     SelectRequest,
     ViewRecord,
     ViewRequest,
+    error_responses,
 )
 from framesift.server.routes import ServicesDep, VideoDep, run_in_thread
 from framesift.text.subtitles.formats import ENDINGS
