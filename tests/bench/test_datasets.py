@@ -51,7 +51,7 @@ def test_longvideobench_has_753_videos_and_17_categories(lvb):
 @pytest.mark.sample_data
 def test_longvideobench_moments_lie_in_their_videos_but_for_one_that_is_reported(lvb):
     assert all(item.moments_s and item.moments_s[-1] <= item.duration_s + 1 for item in lvb.items)
-    assert lvb.notes == ("left out: 1 moment outside the video (Z-1lgAXOEc8_0)",)
+    assert lvb.notes == ("omitted: 1 moment outside the video (Z-1lgAXOEc8_0)",)
 
 
 @pytest.mark.sample_data

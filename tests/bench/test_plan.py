@@ -97,7 +97,7 @@ def test_unknown_method_lists_the_known_ones():
     [
         ("method: [gcr]", "has no setting 'method'; expected one of methods, budgets"),
         ("blocks: [{readers: [similarity]}]", "block 1 has no setting 'readers'"),
-        ("- gcr", "has no settings"),
+        ("- gcr", "holds no settings"),
         ("methods: [gcr", "can't be read"),
         ("methods: !!python/object/apply:os.getcwd []", "can't be read"),
     ],

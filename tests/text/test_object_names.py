@@ -64,7 +64,7 @@ def test_weights_are_parsed_from_the_reply():
 
 
 def test_text_instead_of_phrases_is_rejected():
-    with pytest.raises(fs.InputError, match="expected lists of phrases"):
+    with pytest.raises(fs.InputError, match="expected a list of phrases"):
         fs.Objects("red car")
 
 
