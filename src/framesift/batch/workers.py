@@ -21,7 +21,7 @@ from framesift.batch.remote_files import local_copy, local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import IndexSettings, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
 from framesift.config import PipelineConfig
-from framesift.encoders.registry import get_encoder, identify
+from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
@@ -29,11 +29,9 @@ from framesift.readers.address import scrub
 from framesift.readers.base import Reader, ask, get_reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
-from framesift.store.events import AUTO, NONE, search_events
+from framesift.store.events import AUTO, NONE
 from framesift.store.fingerprint import fingerprint
-from framesift.store.indexing import index
 from framesift.store.store import INDEX, Store
-from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import probe
@@ -52,6 +50,9 @@ class IndexWorker:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = IndexSettings(**settings)
         self.store = Store(self.settings.store)
+        names = ("encoder", "fps", "mode", "device", "store")
+        values = {name: getattr(self.settings, name) for name in names}
+        self.pipeline = Pipeline(PipelineConfig(**values, speech=NONE))
         _check_weights(self.settings.encoder, self.settings.encoder_fingerprint)
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
@@ -66,20 +67,10 @@ class IndexWorker:
                 built = True
                 progress(stage, done, expected)
 
-            settings = self.settings
-            video_index = index(
-                file,
-                settings.encoder,
-                settings.fps,
-                settings.mode,
-                progress=on_progress,
-                store=self.store,
-                device=settings.device,
-                source=path if is_url(path) else None,
-            )
-            if settings.events:
+            video_index = self.pipeline.index(file, source=path if is_url(path) else None, progress=on_progress)
+            if self.settings.events:
                 self._store_events(file, task, video_index, video, progress)
-        payload = self.store.root / settings.key(video).folder / INDEX
+        payload = self.store.root / self.settings.key(video).folder / INDEX
         return {
             "fingerprint": video,
             "frames": len(video_index),
@@ -97,15 +88,13 @@ class IndexWorker:
         if is_url(subtitles):
             source = local_copy(subtitles, progress)
         with source as subtitle_file:
-            found = search_events(file, subtitles=subtitle_file, recognise_speech=False, store=self.store)
+            found = self.pipeline.find_events(file, subtitles=subtitle_file)
         stored = self.store.load_events(video, EVENTS)
         if stored is not None and stored != list(found.events):
             shutil.rmtree(self.store.root / video / f"events-{EVENTS}", ignore_errors=True)
         if found.events:
             self.store.save_events(video, EVENTS, found.events, task.name)
-            cached_text_vectors(
-                get_encoder(video_index.encoder), [event.text for event in found.events], self.store.root
-            )
+            self.pipeline.encode_events(video_index, found.events, progress=progress)
 
 
 @dataclass(frozen=True)
