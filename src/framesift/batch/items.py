@@ -58,11 +58,11 @@ class RunItem:
 def read_items(file: Path) -> Iterator[RunItem]:
     """Read the items of a question file; each row names its video, and may name subtitles and the correct answer."""
     for number, row in enumerate(read_questions(file), 1):
-        place = f"{file}, question {number}"
+        location = f"{file}, question {number}"
         column = column_of(row.row, PATH_COLUMNS)
         name = row.row[column] if column else None
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"{place} has no video; expected a path or URL under `video`")
+            raise InputError(f"{location} has no video; expected a path or URL under `video`")
         subtitle_column = column_of(row.row, SUBTITLE_COLUMNS)
         subtitles = row.row[subtitle_column] if subtitle_column else None
         identity = json.dumps([name, row.question.text, row.question.options])
@@ -71,7 +71,7 @@ def read_items(file: Path) -> Iterator[RunItem]:
             video=resolve(name.strip(), file.parent),
             question=row.question,
             subtitles=resolve(subtitles, file.parent) if subtitles else AUTO,
-            facts={"truth": _correct_option(row, place)},
+            facts={"truth": _correct_option(row, location)},
         )
 
 
@@ -85,9 +85,9 @@ def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -
         return []
 
 
-def _correct_option(row: QuestionRow, place: str) -> int | None:
+def _correct_option(row: QuestionRow, location: str) -> int | None:
     column = column_of(row.row, ANSWER_COLUMNS)
     value = row.row[column] if column else None
     if value in (None, "") or not row.question.options:
         return None
-    return resolve_option(value, row.question.options, place)
+    return resolve_option(value, row.question.options, location)

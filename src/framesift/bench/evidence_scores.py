@@ -72,7 +72,7 @@ def score_times(item: Item, times_s: Sequence[float], *, near_s: float = NEAR_S)
     times = np.asarray(times_s, dtype=np.float64)
     if not np.isfinite(times).all():
         raise InputError(f"{item.id} has a frame time that is not finite; expected seconds")
-    found = [bool(_within(times, spans, near_s).any()) for spans in targets]
+    is_near = [bool(_within(times, spans, near_s).any()) for spans in targets]
     inside = scenes_hit = unified = None
     if item.scenes:
         inside, scenes_hit, unified = _scene_scores(times, item.scenes)
@@ -81,8 +81,8 @@ def score_times(item: Item, times_s: Sequence[float], *, near_s: float = NEAR_S)
         video_id=item.video_id,
         group=item.group,
         frames=len(times),
-        near=any(found),
-        moments_near=sum(found) / len(found),
+        near=any(is_near),
+        moments_near=sum(is_near) / len(is_near),
         inside=inside,
         scenes_hit=scenes_hit,
         unified=unified,
@@ -97,9 +97,9 @@ def score_selections(
     unscored = 0
     for item in items:
         if item.id in times_s:
-            found = score_times(item, times_s[item.id], near_s=near_s)
-            unscored += found is None
-            scores += [] if found is None else [found]
+            result = score_times(item, times_s[item.id], near_s=near_s)
+            unscored += result is None
+            scores += [] if result is None else [result]
     return scores, summarise(scores, unscored)
 
 
@@ -134,10 +134,10 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, 
         raise InputError(f"{path} has {columns}; expected the columns id, scene_id, start, end")
     spans: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for k, row in enumerate(rows, 2):
-        place = f"{path}, line {k}"
-        span = seconds_of(row["start"] or "", place), seconds_of(row["end"] or "", place) + SCENE_END_S
+        location = f"{path}, line {k}"
+        span = seconds_of(row["start"] or "", location), seconds_of(row["end"] or "", location) + SCENE_END_S
         spans[row["id"]][row["scene_id"]].append(span)
-    return {name: tuple(EvidenceScene(tuple(found)) for found in scenes.values()) for name, scenes in spans.items()}
+    return {name: tuple(EvidenceScene(tuple(parts)) for parts in scenes.values()) for name, scenes in spans.items()}
 
 
 def read_selections(
@@ -151,7 +151,7 @@ def read_selections(
     """
     rows, _ = read_rows(Path(path))
     by_id = {item.id: item for item in items}
-    found: dict[str, list[float]] = {}
+    times_of: dict[str, list[float]] = {}
     for k, row in enumerate(rows, 1):
         name = next((str(row[key]) for key in _IDS if row.get(key) is not None), None)
         if name is None:
@@ -165,10 +165,10 @@ def read_selections(
         if times is None and numbers is not None:
             rate = row.get("fps") or (fps.get(by_id[name].video_id) if isinstance(fps, Mapping) else fps)
             times = frame_times(by_id[name].video, [int(number) for number in numbers], fps=rate)
-        found[name] = [float(time) for time in times or ()]
-    if not found:
+        times_of[name] = [float(time) for time in times or ()]
+    if not times_of:
         raise InputError(f"none of the {len(rows)} entries of {path} is one of the selected questions")
-    return found
+    return times_of
 
 
 def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: float | None = None) -> list[float]:

@@ -157,15 +157,15 @@ class Dataset:
         without = {
             kind: {name for file in self.missing if file.kind == kind for name in file.item_ids} for kind in KINDS
         }
-        kept = tuple(
+        items = tuple(
             replace(item, subtitles=None) if item.id in without["subtitles"] else item
             for item in self.items
             if item.id not in without["video"]
         )
-        if not kept:
+        if not items:
             raise InputError(f"{self.name}: {self.describe_missing()}; no question is left")
         skipped = tuple(item.id for item in self.items if item.id in without["video"])
-        return replace(self, items=kept, skipped=skipped)
+        return replace(self, items=items, skipped=skipped)
 
     def with_scenes(self, scenes: "dict[str, tuple[EvidenceScene, ...]]") -> "Dataset":
         """Set the scenes of questions by id; others keep their own."""
@@ -211,10 +211,10 @@ class Dataset:
         return [item for item in items if {item.group.lower(), item.published_group.lower()} & wanted]
 
     def _with(self, items: tuple[Item, ...]) -> "Dataset":
-        kept = {item.id for item in items}
+        ids_left = {item.id for item in items}
         missing = []
         for file in self.missing:
-            ids = tuple(name for name in file.item_ids if name in kept)
+            ids = tuple(name for name in file.item_ids if name in ids_left)
             if ids:
                 missing.append(replace(file, item_ids=ids))
         return replace(self, items=items, missing=tuple(missing))

@@ -16,6 +16,7 @@ from framesift.bench.metrics import (
     by_setting,
     compare,
     compare_all,
+    group_by,
     ordered_groups,
     score,
     score_categories,
@@ -71,19 +72,19 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
         first = next(iter(line.values()))
         cells = [word(_strategy(first, differing)), word(first.text_mode), TableCell.count(first.budget)]
         for name in datasets:
-            found = score_groups(settings[line[name]]) if name in line else {}
-            cells += [TableCell.percent(found[g].accuracy) if g in found else EMPTY for g in groups[name]]
+            scores = score_groups(settings[line[name]]) if name in line else {}
+            cells += [TableCell.percent(scores[g].accuracy) if g in scores else EMPTY for g in groups[name]]
         cells += _counts([row for setting in line.values() for row in settings[setting]])
         blocks[first.reader, first.budget].append(cells)
-    made: list[list[TableCell]] = []
+    body: list[list[TableCell]] = []
     rules = set()
     for block in blocks.values():
-        rules.add(len(made))
-        made += bold_best(block, range(3, 3 + width)) if len(block) > 1 else block
+        rules.add(len(body))
+        body += bold_best(block, range(3, 3 + width)) if len(block) > 1 else block
     head = (("", 1), ("", 1), ("", 1), *((_title(n), len(groups[n])) for n in datasets), ("", 1), ("", 1), ("", 1))
     columns = ("Reader and method", "Text", "Frames", *(g for n in datasets for g in groups[n]))
     return _table(
-        "main", "Accuracy (%) by length of video", (*columns, "n", "Unparsed", "Errors"), made, head, notes, rules
+        "main", "Accuracy (%) by length of video", (*columns, "n", "Unparsed", "Errors"), body, head, notes, rules
     )
 
 
@@ -93,23 +94,23 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
     budgets = sorted({s.budget for s in settings})
     groups = _groups(settings, next(iter(settings)).dataset) if settings else []
     variants = sorted({s.variant for s in settings}, key=_stage_rank)
-    by_place = {(s.variant, s.budget): found for s, found in settings.items()}
+    rows_of = {(s.variant, s.budget): part for s, part in settings.items()}
     lines = []
     for variant in variants:
         cells = [word(_stage_title(variant))]
         for budget in budgets:
-            found = score_groups(by_place.get((variant, budget), []))
-            cells += [TableCell.percent(found[g].accuracy) if g in found else EMPTY for g in groups]
-        lines.append(cells + _counts([r for b in budgets for r in by_place.get((variant, b), [])]))
-    made = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
+            scores = score_groups(rows_of.get((variant, budget), []))
+            cells += [TableCell.percent(scores[g].accuracy) if g in scores else EMPTY for g in groups]
+        lines.append(cells + _counts([r for b in budgets for r in rows_of.get((variant, b), [])]))
+    body = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
     head = (("", 1), *((f"{budget} frames", len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
     columns = ("Variant", *(group for _ in budgets for group in groups), "n", "Unparsed", "Errors")
-    return _table("stages", "Contribution of each stage, accuracy (%)", columns, made, head, notes)
+    return _table("stages", "Contribution of each stage, accuracy (%)", columns, body, head, notes)
 
 
 def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 3: the text modes, with the gain over visual-only. Rows of one data set, reader, method, budget."""
-    modes = _by(rows, lambda row: row.text_mode)
+    modes = group_by(rows, lambda row: row.text_mode)
     ranked = sorted(
         modes, key=lambda mode: (list(TEXT_MODE_TITLES).index(mode) if mode in TEXT_MODE_TITLES else 9, mode)
     )
@@ -120,37 +121,37 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
         gains = {pair.first: pair for pair in adjusted(pairs)}
     lines = []
     for mode in ranked:
-        whole = score(modes[mode])
+        overall = score(modes[mode])
         pair = gains.get(mode)
         gain = [EMPTY] * 4 if pair is None else _pair_cells(pair)
-        accuracy = EMPTY if whole is None else TableCell.percent(whole.accuracy)
+        accuracy = EMPTY if overall is None else TableCell.percent(overall.accuracy)
         lines.append([word(TEXT_MODE_TITLES.get(mode, mode)), accuracy, *gain, *_counts(modes[mode])])
-    made = bold_best(lines, [1])
+    body = bold_best(lines, [1])
     columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", "n", "Unparsed", "Errors")
-    return _table("text-modes", "Text modes", columns, made, (), (PAIRED, *notes))
+    return _table("text-modes", "Text modes", columns, body, (), (PAIRED, *notes))
 
 
 def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 4: seconds per question in the paper's two parts, frames scored, memory and accuracy, by method."""
     lines = []
-    for variant, found in by_variant([row for row in rows if not row.error]).items():
+    for variant, answered in by_variant([row for row in rows if not row.error]).items():
         # No number, rather than a small one, if the cost of the index is unknown.
-        known = [row.seconds for row in found if "decode" in row.seconds]
-        prepare = _mean(seconds["decode"] + seconds.get("features", 0.0) for seconds in known) if known else None
-        choose = _mean(row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in found)
-        whole = score(found)
+        costs = [row.seconds for row in answered if "decode" in row.seconds]
+        prepare = _mean(seconds["decode"] + seconds.get("features", 0.0) for seconds in costs) if costs else None
+        choose = _mean(row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in answered)
+        overall = score(answered)
         lines.append(
             [
                 word(variant),
                 EMPTY if prepare is None else TableCell.plain(prepare),
                 TableCell.plain(choose),
                 EMPTY if prepare is None else TableCell.plain(prepare + choose),
-                _memory([row.peak_gpu_memory_bytes for row in found]),
-                _memory([row.peak_memory_bytes for row in found]),
-                TableCell.plain(_mean(float(row.looked_at) for row in found), 1),
-                TableCell.plain(_mean(float(row.candidates) for row in found), 1),
-                EMPTY if whole is None else TableCell.percent(whole.accuracy),
-                TableCell.count(len(found)),
+                _memory([row.peak_gpu_memory_bytes for row in answered]),
+                _memory([row.peak_memory_bytes for row in answered]),
+                TableCell.plain(_mean(float(row.looked_at) for row in answered), 1),
+                TableCell.plain(_mean(float(row.candidates) for row in answered), 1),
+                EMPTY if overall is None else TableCell.percent(overall.accuracy),
+                TableCell.count(len(answered)),
             ]
         )
     head = (("", 1), ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), ("", 1), ("", 1))
@@ -166,8 +167,8 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
 def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Figure 4 as numbers: each category's accuracy by method. Rows of one data set, reader and budget."""
     variants = by_variant([row for row in rows if row.reader])
-    scores = {variant: score_categories(found) for variant, found in variants.items()}
-    names = sorted({name for found in scores.values() for name in found})
+    scores = {variant: score_categories(part) for variant, part in variants.items()}
+    names = sorted({name for by_category in scores.values() for name in by_category})
     lines = []
     for name in names:
         cells: list[AccuracyScore | None] = [scores[variant].get(name) for variant in variants]
@@ -175,7 +176,7 @@ def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
         line = [word(name), TableCell.count(most)]
         lines.append(line + [EMPTY if cell is None else TableCell.percent(cell.accuracy) for cell in cells])
     if len(names) > 1:
-        means = [[found[name].accuracy.value for name in names if name in found] for found in scores.values()]
+        means = [[part[name].accuracy.value for name in names if name in part] for part in scores.values()]
         cells_of_means = [
             TableCell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
         ]
@@ -207,14 +208,14 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
     lines = [
         [
             word(name),
-            *(_share(part) for part in (found.near, found.moments_near, found.inside, found.scenes_hit)),
-            EMPTY if found.unified is None else TableCell.plain(100 * found.unified, 2),
-            TableCell.plain(found.frames, 1),
-            TableCell.count(found.n),
-            TableCell.count(found.n_scenes),
-            TableCell.count(found.unscored),
+            *(_share(part) for part in (summary.near, summary.moments_near, summary.inside, summary.scenes_hit)),
+            EMPTY if summary.unified is None else TableCell.plain(100 * summary.unified, 2),
+            TableCell.plain(summary.frames, 1),
+            TableCell.count(summary.n),
+            TableCell.count(summary.n_scenes),
+            TableCell.count(summary.unscored),
         ]
-        for name, found in summaries.items()
+        for name, summary in summaries.items()
     ]
     columns = (
         "Selection",
@@ -239,7 +240,7 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
 def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
     """Group rows by method and options, and by text mode if there are several."""
     several = len({row.text_mode for row in rows}) > 1
-    return _by(rows, lambda row: f"{row.variant} [{row.text_mode}]" if several else row.variant)
+    return group_by(rows, lambda row: f"{row.variant} [{row.text_mode}]" if several else row.variant)
 
 
 def _lines(settings: Iterable[ResultSetting]) -> list[dict[str, ResultSetting]]:
@@ -262,7 +263,7 @@ def _differing(settings: Sequence[ResultSetting]) -> list[str]:
         values: dict[str, set[object]] = defaultdict(set)
         for setting in settings:
             values[setting.dataset].add(getattr(setting, name))
-        if any(len(found) > 1 for found in values.values()):
+        if any(len(distinct) > 1 for distinct in values.values()):
             differing.append(name)
     return differing
 
@@ -273,8 +274,8 @@ def _strategy(setting: ResultSetting, differing: Sequence[str]) -> str:
 
 
 def _groups(settings: Mapping[ResultSetting, Sequence[Result]], dataset: str) -> list[str]:
-    found = {row.group for s, rows in settings.items() if s.dataset == dataset for row in rows if row.group}
-    return [*ordered_groups(found), OVERALL] if len(found) > 1 else [OVERALL]
+    groups = {row.group for s, rows in settings.items() if s.dataset == dataset for row in rows if row.group}
+    return [*ordered_groups(groups), OVERALL] if len(groups) > 1 else [OVERALL]
 
 
 def _stage_rank(variant: str) -> tuple[int, str]:
@@ -301,19 +302,14 @@ def _counts(rows: Sequence[Result]) -> list[TableCell]:
     return [TableCell.count(count) for count in counts]
 
 
-def _by(rows: Iterable[Result], name: Any) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = defaultdict(list)
-    for row in rows:
-        found[name(row)].append(row)
-    return dict(found)
-
-
 def in_families(rows: Sequence[Result], families: Mapping[str, Mapping[str, str]]) -> list[Result]:
     """Join the rows' categories into families, by data set; others are unchanged."""
     joined = []
     for row in rows:
-        known = families.get(row.dataset, {})
-        joined.append(replace(row, categories=tuple(dict.fromkeys(known.get(name, name) for name in row.categories))))
+        family_of = families.get(row.dataset, {})
+        joined.append(
+            replace(row, categories=tuple(dict.fromkeys(family_of.get(name, name) for name in row.categories)))
+        )
     return joined
 
 
@@ -323,8 +319,8 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _memory(values: Iterable[int | None]) -> TableCell:
-    known = [value for value in values if value is not None]
-    return TableCell.plain(max(known) / 2**30) if known else EMPTY
+    measured = [value for value in values if value is not None]
+    return TableCell.plain(max(measured) / 2**30) if measured else EMPTY
 
 
 def _share(interval: Interval | None) -> TableCell:
@@ -344,5 +340,5 @@ def _table(
     notes: Sequence[str],
     rules: Iterable[int] = (),
 ) -> ResultTable:
-    made = tuple(tuple(row) for row in rows)
-    return ResultTable(name, title, tuple(columns), made, tuple(head), (INTERVALS, *notes), frozenset(rules))
+    body = tuple(tuple(row) for row in rows)
+    return ResultTable(name, title, tuple(columns), body, tuple(head), (INTERVALS, *notes), frozenset(rules))

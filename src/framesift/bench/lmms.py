@@ -261,13 +261,13 @@ def restrict(video: "PreparedVideo", clip: Clip) -> "PreparedVideo":
     inside = np.flatnonzero((index.times_s >= start_s) & (index.times_s <= end_s))
     if not len(inside):
         raise InputError(f"{clip.path.name} has no candidate between {start_s} and {end_s} s; expected a longer clip")
-    kept = [k for k, event in enumerate(video.events) if event.start_s <= end_s and event.end_s >= start_s]
+    overlapping = [k for k, event in enumerate(video.events) if event.start_s <= end_s and event.end_s >= start_s]
     vectors = video.event_vectors
     return replace(
         video,
         index=replace(index, times_s=index.times_s[inside], frames=index.frames[inside]),
-        text=replace(video.text, events=tuple(video.events[k] for k in kept)),
-        event_vectors=vectors[kept] if vectors is not None and kept else None,
+        text=replace(video.text, events=tuple(video.events[k] for k in overlapping)),
+        event_vectors=vectors[overlapping] if vectors is not None and overlapping else None,
     )
 
 

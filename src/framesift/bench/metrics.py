@@ -4,10 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TypeVar
 
 from framesift.batch.results import Result
 from framesift.bench.statistics import DRAWS, SEED, Interval, difference_interval, holm, mcnemar, share_interval
 from framesift.errors import InputError
+
+GroupKey = TypeVar("GroupKey")
 
 ALPHA = 0.05
 OVERALL = "Overall"
@@ -101,10 +104,15 @@ class Pair:
 
 def by_setting(rows: Iterable[Result]) -> dict[ResultSetting, list[Result]]:
     """Group rows by setting, in order of first occurrence."""
-    found: dict[ResultSetting, list[Result]] = defaultdict(list)
+    return group_by(rows, ResultSetting.of)
+
+
+def group_by(rows: Iterable[Result], key: Callable[[Result], GroupKey]) -> dict[GroupKey, list[Result]]:
+    """Group rows by a key, in order of first occurrence."""
+    groups: dict[GroupKey, list[Result]] = defaultdict(list)
     for row in rows:
-        found[ResultSetting.of(row)].append(row)
-    return dict(found)
+        groups[key(row)].append(row)
+    return dict(groups)
 
 
 def score(rows: Sequence[Result]) -> AccuracyScore | None:
@@ -130,8 +138,8 @@ def score_by(rows: Sequence[Result], names: Callable[[Result], Iterable[str]]) -
     for row in rows:
         for name in names(row):
             parts[name].append(row)
-    scored = {name: score(part) for name, part in parts.items()}
-    return {name: found for name in ordered_groups(scored) if (found := scored[name]) is not None}
+    scores = {name: score(part) for name, part in parts.items()}
+    return {name: accuracy for name in ordered_groups(scores) if (accuracy := scores[name]) is not None}
 
 
 def score_groups(rows: Sequence[Result]) -> dict[str, AccuracyScore]:
@@ -154,15 +162,15 @@ def compare(
     seed: int = SEED,
 ) -> Pair:
     """The paired difference of two settings on the questions both answered."""
-    one, other = _answers(first, names[0]), _answers(second, names[1])
-    shared = [key for key in one if key in other]
-    dropped = len(one) + len(other) - 2 * len(shared)
+    ours, theirs = _answers(first, names[0]), _answers(second, names[1])
+    shared = [key for key in ours if key in theirs]
+    dropped = len(ours) + len(theirs) - 2 * len(shared)
     if not shared:
         raise InputError(f"{names[0]} and {names[1]} have no question in common; expected answers to the same ones")
-    hits = [(one[key].correct, other[key].correct) for key in shared]
-    if any(one[key].truth != other[key].truth for key in shared):
+    hits = [(ours[key].correct, theirs[key].correct) for key in shared]
+    if any(ours[key].truth != theirs[key].truth for key in shared):
         raise InputError(f"{names[0]} and {names[1]} were scored on different answers; expected one data set")
-    videos = [f"{one[key].dataset}/{one[key].video_id}" for key in shared]
+    videos = [f"{ours[key].dataset}/{ours[key].video_id}" for key in shared]
     only_first, only_second = sum(a and not b for a, b in hits), sum(b and not a for a, b in hits)
     p = mcnemar(only_first, only_second)
     interval = difference_interval([int(a) - int(b) for a, b in hits], videos, draws=draws, seed=seed)
@@ -202,11 +210,11 @@ def minus(value: float, digits: int = 1) -> str:
 
 
 def _answers(rows: Sequence[Result], name: str) -> dict[tuple[str, str], Result]:
-    found: dict[tuple[str, str], Result] = {}
+    by_question: dict[tuple[str, str], Result] = {}
     for row in rows:
         if row.is_answer:
             key = (row.dataset, row.item_id)
-            if key in found:
+            if key in by_question:
                 raise InputError(f"{name} answers {row.item_id} twice; expected rows of one setting")
-            found[key] = row
-    return found
+            by_question[key] = row
+    return by_question

@@ -100,18 +100,18 @@ class BenchmarkPlan:
 
     def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
         """Keep only these methods, budgets or text_modes; one that is not in the plan is an error."""
-        kept = list(self.choices)
+        choices = list(self.choices)
         for name, values in wanted.items():
             of = _OF_CHOICE[name]
-            known = list(dict.fromkeys(of(choice) for choice in self.choices))
-            unknown = [value for value in values if value not in known]
+            available = list(dict.fromkeys(of(choice) for choice in self.choices))
+            unknown = [value for value in values if value not in available]
             if unknown:
-                listing = ", ".join(map(str, known))
+                listing = ", ".join(map(str, available))
                 raise OptionError(f"{name} has no {unknown[0]!r} in this plan; it has {listing}")
-            kept = [choice for choice in kept if of(choice) in values]
-        if not kept:
+            choices = [choice for choice in choices if of(choice) in values]
+        if not choices:
             raise OptionError("no condition of this plan has all of these; give fewer")
-        return replace(self, choices=tuple(kept))
+        return replace(self, choices=tuple(choices))
 
 
 def read_plan(path: str | Path) -> dict[str, Any]:
@@ -141,15 +141,15 @@ def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:
 
 def readers_of(value: Any) -> tuple[ReaderSpec, ...]:
     """Addresses, NAME=address, or a mapping of names to addresses or to {reader: address, option: value …}."""
-    found = []
+    readers = []
     pairs = value.items() if isinstance(value, Mapping) else (_named(text) for text in words(value, "readers"))
     for name, reader in pairs:
         options = dict(reader) if isinstance(reader, Mapping) else {"reader": reader}
         address = options.pop("reader", None)
         if not isinstance(address, str):
             raise OptionError(f"the reader {name!r} has no address; expected a URL, local:MODEL or similarity")
-        found.append(ReaderSpec(address, str(name), options))
-    return tuple(found)
+        readers.append(ReaderSpec(address, str(name), options))
+    return tuple(readers)
 
 
 def words(value: Any, name: str) -> list[str]:
@@ -166,13 +166,13 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
     """NAME=VALUE texts, or a mapping, as a mapping."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
-    found = {}
+    pairs = {}
     for text in value or ():
         key, equals, item = str(text).partition("=")
         if not equals or not key.strip():
             raise OptionError(f"{name} {text!r} sets nothing; expected NAME=VALUE")
-        found[key.strip()] = item.strip()
-    return found
+        pairs[key.strip()] = item.strip()
+    return pairs
 
 
 def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
@@ -189,49 +189,49 @@ def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
 
 
 def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]:
-    known = {method: get_selector(method).options for method in methods}
+    options_of = {method: get_selector(method).options for method in methods}
     base: dict[str, dict[str, Any]] = {method: {} for method in methods}
     for name, value in pairs_of(block.get("set"), "set").items():
-        for method, option in _takers(name, known):
+        for method, option in _methods_with(name, options_of):
             base[method][option] = parse_scalar(value) if isinstance(value, str) else value
-    made = [Variant.of(method, base[method]) for method in methods]
+    variants = [Variant.of(method, base[method]) for method in methods]
     ablated = words(block.get("ablate"), "ablate")
     unknown = [stage for stage in ablated if stage not in STAGES]
     if unknown:
         raise OptionError(f"ablate has {unknown[0]!r}; expected some of {', '.join(STAGES)}")
-    for method, option in _takers(WITHOUT, known) if ablated else ():
-        made += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
+    for method, option in _methods_with(WITHOUT, options_of) if ablated else ():
+        variants += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
     for name, values in pairs_of(block.get("sweep"), "sweep").items():
-        for method, option in _takers(name, known):
+        for method, option in _methods_with(name, options_of):
             swept = [parse_scalar(text) for text in words(values, f"sweep of {name}")]
-            made += [Variant.of(method, base[method] | {option: value}) for value in swept]
-    return list({repr(variant): variant for variant in made}.values())
+            variants += [Variant.of(method, base[method] | {option: value}) for value in swept]
+    return list({repr(variant): variant for variant in variants}.values())
 
 
-def _takers(name: str, known: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
+def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
     """The methods that have this option: "name" for all of them, "method.name" for one."""
     method, dot, own = name.partition(".")
-    if dot and method in known:
-        check_options(method, {own: None}, known[method])
+    if dot and method in options_of:
+        check_options(method, {own: None}, options_of[method])
         return [(method, own)]
-    takers = [(method, name) for method, options in known.items() if name in options]
-    if not takers:
-        listing = ", ".join(dict.fromkeys(option for options in known.values() for option in options)) or "none"
-        raise OptionError(f"none of {', '.join(known)} has an option {name!r}; they have {listing}")
-    return takers
+    matches = [(method, name) for method, options in options_of.items() if name in options]
+    if not matches:
+        listing = ", ".join(dict.fromkeys(option for options in options_of.values() for option in options)) or "none"
+        raise OptionError(f"none of {', '.join(options_of)} has an option {name!r}; they have {listing}")
+    return matches
 
 
-def _blocks(settings: Mapping[str, Any], place: str) -> list[dict[str, Any]]:
+def _blocks(settings: Mapping[str, Any], location: str) -> list[dict[str, Any]]:
     blocks = settings.get("blocks") or []
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise InputError(f"{place}: blocks is not a list of settings; expected some of {', '.join(_BLOCK)} in each")
+        raise InputError(f"{location}: blocks is not a list of settings; expected some of {', '.join(_BLOCK)} in each")
     return blocks
 
 
-def _check_known(settings: Iterable[Any], known: Sequence[str], place: str) -> None:
+def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -> None:
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise InputError(f"{place} has no setting {unknown[0]!r}; expected one of {', '.join(known)}")
+        raise InputError(f"{location} has no setting {unknown[0]!r}; expected one of {', '.join(known)}")
 
 
 def _named(text: str) -> tuple[str, str]:

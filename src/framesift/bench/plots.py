@@ -34,13 +34,13 @@ class Series:
 
 def budget_series(variants: Mapping[str, Sequence[Result]]) -> list[Series]:
     """Accuracy by budget, a line for each named set of rows."""
-    found = []
+    series = []
     for name, rows in variants.items():
         budgets = sorted({row.budget for row in rows})
         scores = [(float(b), score([row for row in rows if row.budget == b])) for b in budgets]
-        points = tuple((b, made.accuracy) for b, made in scores if made is not None)
-        found += [Series(name, points)] if points else []
-    return found
+        points = tuple((b, result.accuracy) for b, result in scores if result is not None)
+        series += [Series(name, points)] if points else []
+    return series
 
 
 def sensitivity_series(rows: Sequence[Result], defaults: Mapping[str, object]) -> list[Series]:
@@ -49,19 +49,19 @@ def sensitivity_series(rows: Sequence[Result], defaults: Mapping[str, object]) -
     A row without options is the default setting. defaults: of the method.
     """
     base = score([row for row in rows if not row.options])
-    found = []
+    series = []
     for name in sorted({name for row in rows if len(row.options) == 1 for name in row.options}):
         values = {row.options[name] for row in rows if list(row.options) == [name]}
         numbers = sorted(float(value) for value in values if isinstance(value, int | float))
         points = []
         for value in numbers:
-            made = score([row for row in rows if list(row.options) == [name] and row.options[name] == value])
-            points += [(value, made.accuracy)] if made is not None else []
-        at = defaults.get(name)
-        if base is not None and isinstance(at, int | float) and float(at) not in dict(points):
-            points.append((float(at), base.accuracy))
-        found += [Series(name, tuple(sorted(points)))] if len(points) > 1 else []
-    return found
+            result = score([row for row in rows if list(row.options) == [name] and row.options[name] == value])
+            points += [(value, result.accuracy)] if result is not None else []
+        default = defaults.get(name)
+        if base is not None and isinstance(default, int | float) and float(default) not in dict(points):
+            points.append((float(default), base.accuracy))
+        series += [Series(name, tuple(sorted(points)))] if len(points) > 1 else []
+    return series
 
 
 def category_gains(rows: Sequence[Result], baseline: Sequence[Result]) -> dict[str, tuple[Interval, int]]:
@@ -69,10 +69,10 @@ def category_gains(rows: Sequence[Result], baseline: Sequence[Result]) -> dict[s
     names = ordered_groups({name for row in rows for name in row.categories})
     gains = {}
     for name in names:
-        ours = [row for row in rows if name in row.categories and row.is_answer]
-        theirs = [row for row in baseline if name in row.categories and row.is_answer]
-        if {row.item_id for row in ours} & {row.item_id for row in theirs}:
-            pair = compare(ours, theirs)
+        answers = [row for row in rows if name in row.categories and row.is_answer]
+        base = [row for row in baseline if name in row.categories and row.is_answer]
+        if {row.item_id for row in answers} & {row.item_id for row in base}:
+            pair = compare(answers, base)
             gains[name] = (pair.difference, pair.n)
     return gains
 
@@ -148,12 +148,12 @@ def _figure(panels: int, *, title: str, width: float = 4.6, height: float = 2.6)
     FigureCanvasAgg(figure)
     figure.suptitle("\n".join(textwrap.wrap(title, int(size[0] * 15))), fontsize=8)
     axes = figure.subplots(1, panels, sharey=True, squeeze=False)
-    for one in axes.flat:
-        one.tick_params(labelsize=7)
-        one.xaxis.label.set_size(8)
-        one.yaxis.label.set_size(8)
-        one.grid(visible=True, linewidth=0.3)
-        one.set_axisbelow(True)
+    for panel in axes.flat:
+        panel.tick_params(labelsize=7)
+        panel.xaxis.label.set_size(8)
+        panel.yaxis.label.set_size(8)
+        panel.grid(visible=True, linewidth=0.3)
+        panel.set_axisbelow(True)
     return figure, list(axes.flat)
 
 

@@ -1,11 +1,10 @@
 """The benchmark report: a directory with report.md and every table and plot that the results allow."""
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from framesift._utils.files import write_text
 from framesift.batch.results import Result, Results
@@ -13,14 +12,13 @@ from framesift.bench import layouts, plots
 from framesift.bench.datasets import videomme
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset
+from framesift.bench.metrics import group_by
 from framesift.bench.provenance import describe
 from framesift.bench.tables import FORMATS, ResultTable
 from framesift.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-GroupKey = TypeVar("GroupKey")
 
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # Fields that must be equal for two rows to be compared, besides those of the comparison.
@@ -78,7 +76,7 @@ def write_report(
 def make_tables(results: Results) -> list[ResultTable]:
     """Build the tables of these rows, each with the provenance of its rows in its notes."""
     answers = [row for row in results.rows if row.reader]
-    made: list[ResultTable] = []
+    tables: list[ResultTable] = []
 
     def add(
         layout: Callable[[Sequence[Result], Sequence[str]], ResultTable], rows: Sequence[Result], title: str
@@ -86,7 +84,7 @@ def make_tables(results: Results) -> list[ResultTable]:
         table = layout(rows, describe(rows, results.runs.values()))
         if table.rows:
             full_title = f"{table.title}: {title}" if title else table.title
-            made.append(replace(table, name=_unused(f"{table.name} {title}", made), title=full_title))
+            tables.append(replace(table, name=_unused(f"{table.name} {title}", tables), title=full_title))
 
     if answers:
         # Sweeps and ablations have tables of their own, unless there is nothing else.
@@ -111,25 +109,27 @@ def make_tables(results: Results) -> list[ResultTable]:
             add(layouts.sensitivity_table, rows, title)
     for title, rows in _blocks([row for row in results.rows if "select" in row.seconds], "budget"):
         add(layouts.efficiency_table, rows, title)
-    return made
+    return tables
 
 
 def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[ResultTable]:
     """Build a table for each data set: every method's frames scored against the annotated moments."""
-    made = []
+    tables = []
     for dataset in datasets:
         rows = [row for row in results.rows if row.dataset == dataset.name and row.times_s and not row.error]
         summaries: dict[str, EvidenceSummary] = {}
         # Text mode and reader do not change the frames.
         sides = [name for name in _SELECTION if len({getattr(row, name) for row in rows}) > 1]
-        for found in _grouped(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
-            _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in found})
-            conditions = [f"{name} {value}" for name, value in zip(sides, _values(found[0], sides), strict=True)]
-            summaries[", ".join([found[0].variant, f"{found[0].budget} frames", *conditions])] = summary
+        for selected in group_by(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
+            _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in selected})
+            conditions = [f"{name} {value}" for name, value in zip(sides, _values(selected[0], sides), strict=True)]
+            summaries[", ".join([selected[0].variant, f"{selected[0].budget} frames", *conditions])] = summary
         if summaries:
             table = layouts.evidence_table(summaries, describe(rows, results.runs.values()))
-            made.append(replace(table, name=_slug(f"evidence {dataset.name}"), title=f"{table.title}: {dataset.name}"))
-    return made
+            tables.append(
+                replace(table, name=_slug(f"evidence {dataset.name}"), title=f"{table.title}: {dataset.name}")
+            )
+    return tables
 
 
 def _save_plots(
@@ -143,19 +143,19 @@ def _save_plots(
             figure = plots.plot_budgets(plots.budget_series(layouts.by_variant(plain)), title)
             written += _save_plot(figure, target, f"budgets {title}", plain, results)
     for title, rows in _blocks(answers, "text_mode", "budget"):
-        for method, found in _grouped(rows, lambda row: row.method).items():
-            series = plots.sensitivity_series(found, defaults.get(method, {}))
+        for method, part in group_by(rows, lambda row: row.method).items():
+            series = plots.sensitivity_series(part, defaults.get(method, {}))
             if series:
                 figure = plots.plot_sensitivity(series, f"{method}: {title}")
-                written += _save_plot(figure, target, f"sensitivity {method} {title}", found, results)
+                written += _save_plot(figure, target, f"sensitivity {method} {title}", part, results)
     for title, rows in _blocks(answers, "budget", "text_mode"):
         named = layouts.by_variant(layouts.in_families([row for row in rows if not row.options], FAMILIES))
         base = named.pop(baseline, [])
-        for name, found in named.items():
-            gains = plots.category_gains(found, base)
+        for name, part in named.items():
+            gains = plots.category_gains(part, base)
             if gains:
                 figure = plots.plot_categories(gains, f"{name} − {baseline}: {title}")
-                written += _save_plot(figure, target, f"categories {name} {title}", [*found, *base], results)
+                written += _save_plot(figure, target, f"categories {name} {title}", [*part, *base], results)
     return written
 
 
@@ -167,8 +167,8 @@ def _save_plot(figure: "Figure", target: Path, name: str, rows: Sequence[Result]
 
 def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Result]]]:
     """Group rows that are comparable, each group with a title of its common conditions."""
-    for key, found in _grouped(rows, lambda row: _values(row, (*_CONDITIONS, *over))).items():
-        yield _title(found[0], over, rows, key), found
+    for key, block in group_by(rows, lambda row: _values(row, (*_CONDITIONS, *over))).items():
+        yield _title(block[0], over, rows, key), block
 
 
 def _title(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[str, ...]) -> str:
@@ -184,13 +184,6 @@ def _title(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[
 
 def _values(row: Result, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(getattr(row, name)) for name in names)
-
-
-def _grouped(rows: Iterable[Result], name: Callable[[Result], GroupKey]) -> dict[GroupKey, list[Result]]:
-    found: dict[GroupKey, list[Result]] = defaultdict(list)
-    for row in rows:
-        found[name(row)].append(row)
-    return dict(found)
 
 
 def _is_stage(row: Result) -> bool:
@@ -217,5 +210,5 @@ def _unused(name: str, tables: Sequence[ResultTable]) -> str:
 
 
 def _slug(name: str) -> str:
-    kept = "".join(c if (c.isalnum() and c.isascii()) or c in ".=" else "-" for c in name.lower())
-    return "-".join(part for part in kept.split("-") if part)[:120] or "table"
+    allowed = "".join(c if (c.isalnum() and c.isascii()) or c in ".=" else "-" for c in name.lower())
+    return "-".join(part for part in allowed.split("-") if part)[:120] or "table"

@@ -106,8 +106,8 @@ def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Resul
             cells = [word(variant), TableCell.count(budget)]
             for kind in (*kinds, OVERALL):
                 items = [item for item in dataset.items if kind in (item.group, OVERALL)]
-                found = [hits[variant, budget][item.id] for item in items]
-                cells.append(TableCell.percent(share_interval(found, [item.video_id for item in items])))
+                hits_of_items = [hits[variant, budget][item.id] for item in items]
+                cells.append(TableCell.percent(share_interval(hits_of_items, [item.video_id for item in items])))
             block.append([*cells, TableCell.count(len(dataset))])
         rules.append(len(lines))
         lines += bold_best(block, range(2, 3 + len(kinds)))

@@ -72,18 +72,18 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
     return rows
 
 
-def parse_question_row(value: Any, place: str) -> QuestionRow:
+def parse_question_row(value: Any, location: str) -> QuestionRow:
     """Parse one value of a file: a text, or an object with question and options under any of the common names."""
     if isinstance(value, str) and value.strip():
         return QuestionRow(parse_question(value))
     if not isinstance(value, Mapping):
-        raise InputError(f"{place} is {str(value)[:40]!r}; expected a text, or an object with question and options")
+        raise InputError(f"{location} is {str(value)[:40]!r}; expected a text, or an object with question and options")
     row = {str(key): cell for key, cell in value.items() if key is not None}
     text = _first_value(row, _TEXT_KEYS)
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"{place} has no question; expected a text under the key question")
+        raise InputError(f"{location} has no question; expected a text under the key question")
     row_id = _first_value(row, _ID_KEYS)
-    return QuestionRow(parse_question(text, _parse_options(row, place)), "" if row_id is None else str(row_id), row)
+    return QuestionRow(parse_question(text, _parse_options(row, location)), "" if row_id is None else str(row_id), row)
 
 
 def _from_json(text: str, name: str) -> list[QuestionRow]:
@@ -134,7 +134,7 @@ def _first_value(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((row[lowered[name]] for name in names if name in lowered), None)
 
 
-def _parse_options(row: Mapping[str, Any], place: str) -> tuple[str, ...]:
+def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:
     value = _first_value(row, _OPTION_KEYS)
     if isinstance(value, str) and value.strip():
         value = _split_options(value)
@@ -142,7 +142,7 @@ def _parse_options(row: Mapping[str, Any], place: str) -> tuple[str, ...]:
         value = [value[key] for key in sorted(value)]
     if isinstance(value, list):
         if not all(isinstance(option, str | int | float) for option in value):
-            raise InputError(f"{place} has options that are not texts; expected a list of texts")
+            raise InputError(f"{location} has options that are not texts; expected a list of texts")
         return tuple(str(option) for option in value)
     columns = {key: match.group(1) for key in row if (match := _OPTION_COLUMN.match(key.strip()))}
     ordered = sorted(columns, key=lambda key: (len(columns[key]), columns[key].lower()))

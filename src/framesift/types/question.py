@@ -30,8 +30,8 @@ def strip_option_letters(options: Mapping[int, str]) -> dict[int, str]:
     return dict(options)
 
 
-def resolve_option(answer: object, options: Sequence[str], place: str) -> int:
-    """Return the position of the option that an answer names; `place` starts the message of the InputError otherwise.
+def resolve_option(answer: object, options: Sequence[str], location: str) -> int:
+    """Return the position of the option that an answer names; `location` starts the message of the InputError.
 
     answer: a position (from 0), a letter ("b", "(B)") or an option's text. Text wins over a position written as text,
     but an answer that is the letter of one option and the text of another is rejected.
@@ -39,7 +39,7 @@ def resolve_option(answer: object, options: Sequence[str], place: str) -> int:
     if isinstance(answer, int) and not isinstance(answer, bool):
         if 0 <= answer < len(options):
             return answer
-        raise InputError(f"{place}: the answer is {answer}; expected a position from 0 to {len(options) - 1}")
+        raise InputError(f"{location}: the answer is {answer}; expected a position from 0 to {len(options) - 1}")
     text = str(answer).strip()
     positions = {k for k, option in enumerate(options) if option.strip().lower() == text.lower()}
     if letter := _LETTER_ALONE.fullmatch(text):
@@ -49,7 +49,7 @@ def resolve_option(answer: object, options: Sequence[str], place: str) -> int:
     if len(positions) != 1:
         reason = "matches more than one option" if positions else "is none of the options"
         expected = "expected a letter, a position or an option's text"
-        raise InputError(f"{place}: the answer {text[:40]!r} {reason}; {expected}")
+        raise InputError(f"{location}: the answer {text[:40]!r} {reason}; {expected}")
     return positions.pop()
 
 

@@ -24,9 +24,9 @@ def find_annotation(folder: Path, names: Sequence[str], dataset: str) -> Path:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a directory; expected that of {dataset}, with {names[0]}")
     for name in names:
-        found = sorted(folder.glob(name))
-        if found:
-            return found[0]
+        matches = sorted(folder.glob(name))
+        if matches:
+            return matches[0]
     raise InputError(f"{folder} has none of {', '.join(names)}; expected {dataset} as published")
 
 
@@ -65,9 +65,9 @@ def joined_hash(hashes: Iterable[str]) -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
-def field_of(row: AnnotationRow, name: str, place: str) -> Any:
+def field_of(row: AnnotationRow, name: str, location: str) -> Any:
     if name not in row or row[name] is None:
-        raise InputError(f"{place} has no {name!r}; it has {', '.join(map(str, row))}")
+        raise InputError(f"{location} has no {name!r}; it has {', '.join(map(str, row))}")
     return row[name]
 
 
@@ -76,9 +76,9 @@ def without_letters(options: Iterable[object]) -> tuple[str, ...]:
     return tuple(strip_option_letters(dict(enumerate(map(str, options)))).values())
 
 
-def question_of(text: object, options: Sequence[str], place: str) -> Question:
+def question_of(text: object, options: Sequence[str], location: str) -> Question:
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"{place} has no question; expected a text")
+        raise InputError(f"{location} has no question; expected a text")
     return Question(text, tuple(options))
 
 
@@ -88,14 +88,14 @@ def first_file(candidates: Iterable[Path]) -> Path:
     return next((path for path in paths if path.is_file()), paths[0])
 
 
-def seconds_of(clock: str, place: str) -> float:
+def seconds_of(clock: str, location: str) -> float:
     """Parse 1:02:03, 02:03 or 3.5 as seconds."""
     try:
         parts = [float(part) for part in clock.strip().split(":")]
     except ValueError:
         parts = []
     if not 1 <= len(parts) <= 3:
-        raise InputError(f"{place}: the time is {clock!r}; expected h:mm:ss, mm:ss or seconds")
+        raise InputError(f"{location}: the time is {clock!r}; expected h:mm:ss, mm:ss or seconds")
     return sum(part * 60.0**power for power, part in enumerate(reversed(parts)))
 
 

@@ -52,22 +52,22 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, find_missing(items), notes)
 
 
-def _item(row: AnnotationRow, root: Path, answer: object, place: str) -> Item:
-    options = tuple(str(field_of(row, f"option {k}", place)) for k in range(5))
+def _item(row: AnnotationRow, root: Path, answer: object, location: str) -> Item:
+    options = tuple(str(field_of(row, f"option {k}", location)) for k in range(5))
     name = str(row["q_uid"])
-    return _make_item(name, name, root, question=(row.get("question"), options), answer=answer, place=place)
+    return _make_item(name, name, root, question=(row.get("question"), options), answer=answer, location=location)
 
 
-def _from_parquet(row: AnnotationRow, root: Path, place: str) -> Item:
-    options = without_letters(field_of(row, "option", place))
-    answer = field_of(row, "answer", place)
-    name, video = str(field_of(row, "question_idx", place)), str(field_of(row, "video_idx", place))
+def _from_parquet(row: AnnotationRow, root: Path, location: str) -> Item:
+    options = without_letters(field_of(row, "option", location))
+    answer = field_of(row, "answer", location)
+    name, video = str(field_of(row, "question_idx", location)), str(field_of(row, "video_idx", location))
     number = int(answer) if str(answer).isdigit() else answer
-    return _make_item(name, video, root, question=(row.get("question"), options), answer=number, place=place)
+    return _make_item(name, video, root, question=(row.get("question"), options), answer=number, location=location)
 
 
 def _make_item(
-    name: str, video: str, root: Path, *, question: tuple[object, tuple[str, ...]], answer: object, place: str
+    name: str, video: str, root: Path, *, question: tuple[object, tuple[str, ...]], answer: object, location: str
 ) -> Item:
     text, options = question
     folders = ("videos", "videos/videos", "good_clips_git")
@@ -76,8 +76,8 @@ def _make_item(
         id=name,
         video_id=video,
         video=first_file(root / folder / f"{video}.mp4" for folder in folders),
-        question=question_of(text, options, place),
-        answer=resolve_option(answer, options, place),
+        question=question_of(text, options, location),
+        answer=resolve_option(answer, options, location),
         group="Subset",
         published_group="subset",
         duration_s=DURATION_S,

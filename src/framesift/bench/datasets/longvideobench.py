@@ -39,28 +39,28 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, find_missing(items), (outside,) if damaged else ())
 
 
-def _item(row: AnnotationRow, root: Path, place: str, damaged: list[str]) -> Item:
-    options = tuple(str(option) for option in field_of(row, "candidates", place))
-    group = str(field_of(row, "duration_group", place))
+def _item(row: AnnotationRow, root: Path, location: str, damaged: list[str]) -> Item:
+    options = tuple(str(option) for option in field_of(row, "candidates", location))
+    group = str(field_of(row, "duration_group", location))
     if group not in GROUPS:
-        raise InputError(f"{place}: duration_group is {group}; expected one of {', '.join(GROUPS)}")
-    duration_s = float(field_of(row, "duration", place))
-    name = str(field_of(row, "id", place))
+        raise InputError(f"{location}: duration_group is {group}; expected one of {', '.join(GROUPS)}")
+    duration_s = float(field_of(row, "duration", location))
+    name = str(field_of(row, "id", location))
     moments = [int(frame) / POSITIONS_PER_S for frame in row.get("position") or ()]
     inside = tuple(sorted({moment for moment in moments if 0 <= moment <= duration_s + PAST_END_S}))
     damaged += [name for moment in moments if not 0 <= moment <= duration_s + PAST_END_S]
-    video = str(field_of(row, "video_path", place))
-    subtitles = str(field_of(row, "subtitle_path", place))
+    video = str(field_of(row, "video_path", location))
+    subtitles = str(field_of(row, "subtitle_path", location))
     return Item(
         dataset=NAME,
         id=name,
-        video_id=str(field_of(row, "video_id", place)),
+        video_id=str(field_of(row, "video_id", location)),
         video=first_file((root / "videos" / video, root / video)),
-        question=question_of(row.get("question"), options, place),
-        answer=resolve_option(field_of(row, "correct_choice", place), options, place),
+        question=question_of(row.get("question"), options, location),
+        answer=resolve_option(field_of(row, "correct_choice", location), options, location),
         group=GROUPS[group],
         published_group=group,
-        categories=(str(field_of(row, "question_category", place)),),
+        categories=(str(field_of(row, "question_category", location)),),
         duration_s=duration_s,
         subtitles=first_file((root / "subtitles" / subtitles, root / subtitles)),
         subtitles_offset_s=-float(row.get("starting_timestamp_for_subtitles") or 0.0),

@@ -35,18 +35,18 @@ def load(folder: Path) -> Dataset:
     items: list[Item] = []
     unread: list[str] = []
     for k, row in enumerate(rows, 1):
-        place = f"{path}, line {k}"
-        items += [_item(row, asked, root, place, unread) for asked in field_of(row, "qa", place)]
+        location = f"{path}, line {k}"
+        items += [_item(row, asked, root, location, unread) for asked in field_of(row, "qa", location)]
     notes = (f"unreadable: {counted(len(unread), 'time reference')} ({', '.join(unread[:5])})",) if unread else ()
     return Dataset(NAME, tuple(items), annotation, find_missing(items), notes)
 
 
-def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, place: str, unread: list[str]) -> Item:
-    key = str(field_of(video, "key", place))
-    name = str(field_of(asked, "uid", place))
-    place = f"{place}, question {name}"
-    stem, options = _split_options(str(field_of(asked, "question", place)), place)
-    types = field_of(asked, "question_type", place)
+def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, location: str, unread: list[str]) -> Item:
+    key = str(field_of(video, "key", location))
+    name = str(field_of(asked, "uid", location))
+    location = f"{location}, question {name}"
+    stem, options = _split_options(str(field_of(asked, "question", location)), location)
+    types = field_of(asked, "question_type", location)
     kind = str(video.get("type") or "")
     folders = ("all_videos", "videos", "video")
     return Item(
@@ -54,8 +54,8 @@ def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, place: str, un
         id=name,
         video_id=key,
         video=first_file(root / folder / f"{key}.mp4" for folder in folders),
-        question=question_of(stem, options, place),
-        answer=resolve_option(str(field_of(asked, "answer", place)), options, place),
+        question=question_of(stem, options, location),
+        answer=resolve_option(str(field_of(asked, "answer", location)), options, location),
         group=kind,
         published_group=kind,
         categories=tuple(map(str, types)) if isinstance(types, list) else (str(types),),
@@ -63,12 +63,12 @@ def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, place: str, un
     )
 
 
-def _split_options(text: str, place: str) -> tuple[str, tuple[str, ...]]:
+def _split_options(text: str, location: str) -> tuple[str, tuple[str, ...]]:
     lines = text.splitlines()
     first = next((k for k, line in enumerate(lines) if _OPTION.match(line)), len(lines))
     options = without_letters(line for line in lines[first:] if line.strip())
     if len(options) < 2 or not (stem := "\n".join(lines[:first]).strip()):
-        raise InputError(f"{place} is {text[:60]!r}; expected a question and a line for each option")
+        raise InputError(f"{location} is {text[:60]!r}; expected a question and a line for each option")
     return stem, options
 
 

@@ -44,9 +44,9 @@ _TEST = ("test-ground-truth/test_mcq_gt.json", "test_mcq_gt.json", "*/test-groun
 def load(folder: Path) -> Dataset:
     for root in (folder, folder / "MLVU"):
         files = [root / "json" / f"{task}.json" for task in _TASKS]
-        found = [path for path in files if path.is_file()]
-        if found:
-            return _dev(root, found, [path.name for path in files if path not in found])
+        existing = [path for path in files if path.is_file()]
+        if existing:
+            return _dev(root, existing, [path.name for path in files if path not in existing])
     tests = [path for name in _TEST for path in sorted(folder.glob(name))] if folder.is_dir() else [folder]
     if not tests or not tests[0].is_file():
         raise InputError(f"{folder} has neither json/{_TASKS[0]}.json nor {_TEST[0]}; expected MLVU as published")
@@ -69,18 +69,18 @@ def _dev(root: Path, files: list[Path], absent: list[str]) -> Dataset:
     return Dataset(NAME, tuple(items), joined_hash(hashes), find_missing(items), notes)
 
 
-def _item(row: AnnotationRow, root: Path, name: str, task: str, place: str) -> Item:
-    options = tuple(str(option) for option in field_of(row, "candidates", place))
-    kind = str(field_of(row, "question_type", place))
-    video = str(field_of(row, "video", place))
+def _item(row: AnnotationRow, root: Path, name: str, task: str, location: str) -> Item:
+    options = tuple(str(option) for option in field_of(row, "candidates", location))
+    kind = str(field_of(row, "question_type", location))
+    video = str(field_of(row, "video", location))
     paths = [root / "video" / task / video] if task else []
     return Item(
         dataset=NAME,
         id=name,
         video_id=video,
         video=first_file([*paths, root / "video" / video, root / "videos" / video]),
-        question=question_of(row.get("question"), options, place),
-        answer=resolve_option(field_of(row, "answer", place), options, place),
+        question=question_of(row.get("question"), options, location),
+        answer=resolve_option(field_of(row, "answer", location), options, location),
         group=GROUPS.get(kind, kind),
         published_group=kind,
         categories=(kind,),

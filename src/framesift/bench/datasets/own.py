@@ -31,12 +31,12 @@ def load(path: Path) -> Dataset:
 
 
 def _item(row: AnnotationRow, path: Path, number: int) -> Item:
-    place = f"{path}, question {number}"
-    published = field_of(row, "options", place)
+    location = f"{path}, question {number}"
+    published = field_of(row, "options", location)
     parts = published.split("|") if isinstance(published, str) else published
     options = without_letters(str(option).strip() for option in parts)
-    video = str(field_of(row, "video", place))
-    moments, scenes = _moments(row.get("moments") or (), place)
+    video = str(field_of(row, "video", location))
+    moments, scenes = _moments(row.get("moments") or (), location)
     category = row.get("category") or ()
     group = str(row.get("group") or "")
     return Item(
@@ -44,19 +44,19 @@ def _item(row: AnnotationRow, path: Path, number: int) -> Item:
         id=str(row.get("id") or f"{path.stem}-{number}"),
         video_id=video,
         video=path.parent / video,
-        question=question_of(row.get("question"), options, place),
-        answer=resolve_option(field_of(row, "answer", place), options, place),
+        question=question_of(row.get("question"), options, location),
+        answer=resolve_option(field_of(row, "answer", location), options, location),
         group=group,
         published_group=group,
         categories=tuple(map(str, category)) if isinstance(category, list | tuple) else (str(category),),
         duration_s=float(row["duration_s"]) if row.get("duration_s") else None,
-        subtitles=_subtitles(row.get("subtitles"), path.parent, place),
+        subtitles=_subtitles(row.get("subtitles"), path.parent, location),
         moments_s=moments,
         scenes=scenes,
     )
 
 
-def _subtitles(value: Any, root: Path, place: str) -> Path | tuple[Event, ...] | None:
+def _subtitles(value: Any, root: Path, location: str) -> Path | tuple[Event, ...] | None:
     if not value:
         return None
     if isinstance(value, str):
@@ -64,15 +64,15 @@ def _subtitles(value: Any, root: Path, place: str) -> Path | tuple[Event, ...] |
     try:
         return tuple(Event(float(e["start_s"]), float(e["end_s"]), str(e["text"])) for e in value)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{place} has subtitles that can't be read ({error}); expected a file or events") from None
+        raise InputError(f"{location} has subtitles that can't be read ({error}); expected a file or events") from None
 
 
-def _moments(values: Any, place: str) -> tuple[tuple[float, ...], tuple[EvidenceScene, ...]]:
+def _moments(values: Any, location: str) -> tuple[tuple[float, ...], tuple[EvidenceScene, ...]]:
     try:
         instants = tuple(float(value) for value in values if not isinstance(value, list | tuple | Mapping))
         scenes = tuple(
             EvidenceScene(((float(a), float(b)),)) for a, b in (v for v in values if isinstance(v, list | tuple))
         )
     except (TypeError, ValueError) as error:
-        raise InputError(f"{place} has moments that can't be read ({error}); expected seconds, or pairs") from None
+        raise InputError(f"{location} has moments that can't be read ({error}); expected seconds, or pairs") from None
     return instants, scenes

@@ -57,25 +57,25 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, tuple(m for m in missing if m.kind == "video"), (note,))
 
 
-def _item(row: AnnotationRow, root: Path, place: str) -> Item:
-    published = field_of(row, "options", place)
+def _item(row: AnnotationRow, root: Path, location: str) -> Item:
+    published = field_of(row, "options", location)
     lines = published.splitlines() if isinstance(published, str) else list(published)
     options = without_letters(line for line in lines if str(line).strip())
-    group = str(field_of(row, "duration", place)).strip().lower()
+    group = str(field_of(row, "duration", location)).strip().lower()
     if group not in GROUPS:
-        raise InputError(f"{place}: duration is {group!r}; expected one of {', '.join(GROUPS)}")
-    video = str(field_of(row, "videoID", place))
+        raise InputError(f"{location}: duration is {group!r}; expected one of {', '.join(GROUPS)}")
+    video = str(field_of(row, "videoID", location))
     files = [root / folder / f"{video}.mp4" for folder in ("data", "videos", "video")]
     texts = [root / folder / f"{video}.srt" for folder in ("subtitle", "subtitles")]
     return Item(
         dataset=NAME,
-        id=str(field_of(row, "question_id", place)),
+        id=str(field_of(row, "question_id", location)),
         video_id=video,
         video=first_file(files),
-        question=question_of(row.get("question"), options, place),
-        answer=resolve_option(str(field_of(row, "answer", place)), options, place),
+        question=question_of(row.get("question"), options, location),
+        answer=resolve_option(str(field_of(row, "answer", location)), options, location),
         group=GROUPS[group],
         published_group=group,
-        categories=(str(field_of(row, "task_type", place)),),
+        categories=(str(field_of(row, "task_type", location)),),
         subtitles=first_file(texts),
     )
