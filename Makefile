@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LMMS := .venv-lmms
 BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @biomejs/biome@2.6.6
-# Only what is installed in .venv counts.
+# Ignore packages from outside the virtual environment.
 unexport PYTHONPATH VIRTUAL_ENV
 
 .PHONY: demo test test-lmms test-ray lint lint-js format docs bench selftest clean
@@ -15,11 +15,11 @@ demo: $(VENV)/installed
 test: lint
 	$(BIN)/pytest -n auto
 
-# lmms-eval caps packages that we need newer, so it has an environment of its own.
+# lmms-eval caps packages below our minimum versions, so it has its own environment.
 test-lmms: $(LMMS)/installed
 	PYTHONPATH=tests $(LMMS)/bin/python tests/lmms/check.py
 
-# Apart from `make test`, as Ray alone is larger than all else the tests need but torch.
+# Not part of `make test`: Ray is the largest test dependency after torch.
 test-ray: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,ray]'
 	$(BIN)/pytest tests/batch/test_ray.py

@@ -144,11 +144,11 @@ class PipelineConfig:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PipelineConfig":
-        """Read settings by name; an unknown name is an error that lists the known ones."""
+        """Read settings by name; an unknown name is an error that lists the valid ones."""
         known = [f.name for f in fields(cls)]
         unknown = [name for name in data if name not in known]
         if unknown:
-            raise OptionError(f"there is no setting {unknown[0]!r}; known are {', '.join(known)}")
+            raise OptionError(f"there is no setting {unknown[0]!r}; expected one of {', '.join(known)}")
         return cls(**data)
 
     @classmethod
@@ -178,7 +178,7 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
         reason = " ".join(str(error).split())
         raise InputError(f"{file} can't be read ({reason}); expected settings as JSON or YAML") from None
     if not isinstance(settings, dict):
-        raise InputError(f"{file} holds no settings; expected names and values")
+        raise InputError(f"{file} has no settings; expected names and values")
     return settings
 
 

@@ -112,11 +112,11 @@ class Pipeline:
             text = self.find_events(video, subtitles=subtitles, progress=report)
         else:
             text = FoundEvents(tuple(events), (), (), index.info.duration_s)
-        found = time.perf_counter()
+        events_found = time.perf_counter()
         vectors = self.encode_events(index, text.events, progress=report)
         index_s = indexed - started if was_built else index.build_seconds
         seconds = {} if index_s is None else {"index": index_s}
-        seconds |= {"events": found - indexed, "event_vectors": time.perf_counter() - found}
+        seconds |= {"events": events_found - indexed, "event_vectors": time.perf_counter() - events_found}
         return PreparedVideo(Path(video), index, text, vectors, seconds, not was_built)
 
     def index(

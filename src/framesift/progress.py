@@ -12,7 +12,7 @@ class Progress(Protocol):
 
 
 def ignore_progress(_stage: str, _done: float, _total: float, /) -> None:
-    """Report to nobody."""
+    """Discard the report."""
 
 
 def as_progress(callback: Callable[..., Any] | None) -> Progress:

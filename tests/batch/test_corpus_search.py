@@ -158,7 +158,7 @@ def test_damaged_vector_file_is_rebuilt(store):
 
 
 def test_empty_store_and_empty_text_are_input_errors(tmp_path):
-    with pytest.raises(InputError, match="holds no video indexed with words"):
+    with pytest.raises(InputError, match="has no video indexed with words"):
         search("one", encoder=ENCODER, store=tmp_path)
     with pytest.raises(InputError, match="the text to search for is empty"):
         search(" ", encoder=ENCODER, store=tmp_path)

@@ -52,7 +52,7 @@ def test_plan_can_be_narrowed_to_one_line_of_its_table():
 
 
 def test_narrowing_to_what_is_not_there_lists_what_is():
-    with pytest.raises(OptionError, match="methods has no 'aks' in this plan; it has gcr, uniform"):
+    with pytest.raises(OptionError, match="methods has 'aks', which is not in this plan; expected one of gcr, uniform"):
         make_plan({}).narrowed(methods=["aks"])
 
 
@@ -73,7 +73,7 @@ def test_reader_may_have_options():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"methods": "gcr", "sweep": ["beta=1"]}, "none of gcr has an option 'beta'; they have alpha_ground"),
+        ({"methods": "gcr", "sweep": ["beta=1"]}, "none of gcr has an option 'beta'; expected one of alpha_ground"),
         ({"methods": "uniform", "ablate": "ground"}, "none of uniform has an option 'without'"),
         ({"methods": "gcr", "ablate": "read"}, "ablate has 'read'; expected some of ground, cover, refine"),
         ({"budgets": "many"}, "expected whole numbers"),
@@ -97,7 +97,7 @@ def test_unknown_method_lists_the_known_ones():
     [
         ("method: [gcr]", "has no setting 'method'; expected one of methods, budgets"),
         ("blocks: [{readers: [similarity]}]", "block 1 has no setting 'readers'"),
-        ("- gcr", "holds no settings"),
+        ("- gcr", "has no settings"),
         ("methods: [gcr", "can't be read"),
         ("methods: !!python/object/apply:os.getcwd []", "can't be read"),
     ],

@@ -13,7 +13,7 @@ def clock(time_s: float) -> str:
 
 
 def readable(text: str) -> str:
-    """Text that can be written anywhere: what is no character, as bytes of a file's name may be, becomes \ufffd."""
+    """Make text writable anywhere: undecodable bytes, as of a file name, become \ufffd."""
     return _HALVES.sub("\ufffd", text)
 
 

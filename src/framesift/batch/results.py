@@ -237,16 +237,16 @@ def read_results(*paths: str | os.PathLike[str]) -> Results:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for name in paths:
         path = Path(name)
         if path.is_dir():
-            found += sorted(path.glob("*.jsonl"))
+            files += sorted(path.glob("*.jsonl"))
         elif path.is_file():
-            found.append(path)
+            files.append(path)
         else:
             raise InputError(f"{path} does not exist; expected a folder or a JSONL file of results")
-    return found
+    return files
 
 
 def _record(line: bytes) -> Result | Run | None:

@@ -100,7 +100,7 @@ class _Corpus:
                 folders[os.path.basename(path)] = inside
         if not folders:
             raise InputError(
-                f"{self.store.root} holds no video indexed with {self.model.name}; index some with "
+                f"{self.store.root} has no video indexed with {self.model.name}; index some with "
                 "`framesift corpus index`, or give another --store or --encoder"
             )
         return folders

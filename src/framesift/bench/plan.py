@@ -107,7 +107,7 @@ class BenchmarkPlan:
             unknown = [value for value in values if value not in available]
             if unknown:
                 listing = ", ".join(map(str, available))
-                raise OptionError(f"{name} has no {unknown[0]!r} in this plan; it has {listing}")
+                raise OptionError(f"{name} has {unknown[0]!r}, which is not in this plan; expected one of {listing}")
             choices = [choice for choice in choices if of(choice) in values]
         if not choices:
             raise OptionError("no condition of this plan has all of these; give fewer")
@@ -115,7 +115,7 @@ class BenchmarkPlan:
 
 
 def read_plan(path: str | Path) -> dict[str, Any]:
-    """The settings of a plan's YAML file; an unknown one is an error that lists the known."""
+    """The settings of a plan's YAML file; an unknown one is an error that lists the valid ones."""
     settings = read_settings(path)
     _check_known(settings, SETTINGS, str(path))
     for k, block in enumerate(_blocks(settings, str(path)), 1):
@@ -178,7 +178,7 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
 def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
     methods = words(block["methods"], "methods")
     if not methods:
-        raise OptionError("there is no method; give some of `framesift selectors`")
+        raise OptionError("methods is empty; expected some of `framesift selectors`")
     budgets = [check_budget(_whole(text, "budgets")) for text in words(block["budgets"], "budgets")]
     modes = [check_text_mode(text) for text in words(block["text_modes"], "text_modes")]
     variants = _variants(methods, block)
@@ -217,7 +217,7 @@ def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> 
     matches = [(method, name) for method, options in options_of.items() if name in options]
     if not matches:
         listing = ", ".join(dict.fromkeys(option for options in options_of.values() for option in options)) or "none"
-        raise OptionError(f"none of {', '.join(options_of)} has an option {name!r}; they have {listing}")
+        raise OptionError(f"none of {', '.join(options_of)} has an option {name!r}; expected one of {listing}")
     return matches
 
 

@@ -136,39 +136,41 @@ def _run_file(args: argparse.Namespace) -> int:
         if getattr(args, name, None) is not None:
             settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
     plan = make_plan(settings)
-    chosen = [name for name in _CHOICE if getattr(args, name) is not None]
-    wanted: dict[str, Any] = {name: words(getattr(args, name), name) for name in chosen}
-    if "budgets" in wanted:
-        wanted["budgets"] = [int(text) if text.isdigit() else text for text in wanted["budgets"]]
+    given = [name for name in _CHOICE if getattr(args, name) is not None]
+    narrowed_to: dict[str, Any] = {name: words(getattr(args, name), name) for name in given}
+    if "budgets" in narrowed_to:
+        narrowed_to["budgets"] = [int(text) if text.isdigit() else text for text in narrowed_to["budgets"]]
     folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
-    return _run(args, [_load(name, place, args, settings) for name, place in folders.items()], plan.narrowed(**wanted))
+    return _run(
+        args, [_load(name, folder, args, settings) for name, folder in folders.items()], plan.narrowed(**narrowed_to)
+    )
 
 
 def _chosen_readers(text: str, settings: dict[str, Any]) -> Any:
     """`--readers` beside a file: names of readers in it, NAME=address for one of them elsewhere, or others."""
     from framesift.bench.plan import words
 
-    known = settings.get("readers")
-    known = known if isinstance(known, dict) else {}
-    chosen: dict[str, Any] = {}
+    in_file = settings.get("readers")
+    in_file = in_file if isinstance(in_file, dict) else {}
+    readers: dict[str, Any] = {}
     for word in words(text, "readers"):
         name, equals, address = word.partition("=")
         named = equals and not set(name) & set(":/")
-        chosen[name if named else word if word in known else ""] = address if named else known.get(word, word)
-    return chosen
+        readers[name if named else word if word in in_file else ""] = address if named else in_file.get(word, word)
+    return readers
 
 
 def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | None]:
     """The folder of each data set: from the file, or from --data NAME=DIR."""
-    wanted = dict(listed) if isinstance(listed, dict) else dict.fromkeys(listed or ())
-    if not wanted:
-        wanted = dict(given)
-    unknown = [name for name in given if name not in wanted]
+    datasets = dict(listed) if isinstance(listed, dict) else dict.fromkeys(listed or ())
+    if not datasets:
+        datasets = dict(given)
+    unknown = [name for name in given if name not in datasets]
     if unknown:
-        raise OptionError(f"--data names {unknown[0]!r}, which {plan} does not run; it runs {', '.join(wanted)}")
-    folders: dict[str, str | None] = {name: given.get(name, place) for name, place in wanted.items()}
+        raise OptionError(f"--data names {unknown[0]!r}, which is not in {plan}; expected one of {', '.join(datasets)}")
+    folders: dict[str, str | None] = {name: given.get(name, folder) for name, folder in datasets.items()}
     if given:  # a folder for some of them: those are meant
-        folders = {name: place for name, place in folders.items() if place is not None or _is_own(name)}
+        folders = {name: folder for name, folder in folders.items() if folder is not None or _is_own(name)}
     if not folders:
         raise OptionError(f"{plan} names no data set; give one with --data NAME=DIR")
     return folders
@@ -222,9 +224,9 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
                 progress=bar,
             )
         tallies.append(tally)
-    found = read_results(args.out)
+    results = read_results(args.out)
     names = {dataset.name for dataset in datasets}
-    rows = Results([row for row in found.rows if row.dataset in names], found.runs, found.unreadable)
+    rows = Results([row for row in results.rows if row.dataset in names], results.runs, results.unreadable)
     tables = [table for table in make_tables(rows) if table.name.startswith("main")] if rows.rows else []
     _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if _has_moments(d)])], tallies)
     return 1 if any(tally.errors for tally in tallies) else 0
@@ -264,7 +266,9 @@ def _report(args: argparse.Namespace) -> int:
     from framesift.bench.report import write_report
     from framesift.selection.registry import selectors
 
-    datasets = [load_dataset(name, place or None) for name, place in pairs_of(_own_pairs(args.data), "--data").items()]
+    datasets = [
+        load_dataset(name, folder or None) for name, folder in pairs_of(_own_pairs(args.data), "--data").items()
+    ]
     if args.scenes:
         datasets = [dataset.with_scenes(read_scenes(args.scenes)) for dataset in datasets]
     out = Path(args.out) if args.out else Path(args.results[0]) / "report"

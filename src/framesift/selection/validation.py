@@ -63,5 +63,5 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether the value is an int or a float, bool excluded."""
+    """Return whether the value is an int or a float, bool excluded."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -105,7 +105,7 @@ class Answering:
     ) -> dict[str, Any]:
         """The data the page draws, one lane per method; the frames are being decoded when this returns."""
         timed = [self.select(video, request, method, text_mode) for method in dict.fromkeys(methods)]
-        exhibits = [one.exhibit for one in timed]
+        exhibits = [selected.exhibit for selected in timed]
         facts = self.catalog.facts(video, wait=True)
         assert facts is not None  # noqa: S101 (with wait=True there always are)
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))

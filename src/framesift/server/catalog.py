@@ -166,7 +166,7 @@ class Catalog:
 
             self.files.uploads.mkdir(parents=True, exist_ok=True)
             path = sample_video(self.files.uploads, progress=progress)
-            video = next((one for one in self.files.list_videos() if one.path == path), None)
+            video = next((v for v in self.files.list_videos() if v.path == path), None)
         else:
             video = self.files.get(job.video)
         if video is None:

@@ -99,7 +99,7 @@ class VideoFiles:
         with self._lock:
             video = self._by_id.get(video_id)
         if video is None:
-            video = next((one for one in self.list_videos() if one.id == video_id), None)
+            video = next((v for v in self.list_videos() if v.id == video_id), None)
         return video if video is not None and self._is_allowed(video) else None
 
     def resolve(self, name: str) -> LibraryVideo:
@@ -139,7 +139,7 @@ class VideoFiles:
         with self._lock:
             path, number = self.uploads / wanted, 1
             # Subtitles are matched to a video by its stem, so no two videos may share one.
-            taken = {one.stem.lower() for one in self.uploads.iterdir() if one.suffix.lower() not in ENDINGS}
+            taken = {file.stem.lower() for file in self.uploads.iterdir() if file.suffix.lower() not in ENDINGS}
             while path.exists() or path.stem.lower() in taken:
                 number += 1
                 path = self.uploads / f"{stem} ({number}){ending}"

@@ -25,8 +25,8 @@ from framesift.video.audio import FRAME_S, RATE, SILENCE, AudioBlock, loudness
 INSTALL = "pip install 'framesift[speech]'"
 MODEL = "tiny-en"
 BLOCK_S = 30.0
-# Lower than the default of 0.5 and with a longer look-behind, because in films music covers speech. Together with the
-# gain below it found a seventh more words in the one film it was tuned on; noise and chords alone still give none.
+# Lower than the default of 0.5 and with a longer look-behind, because in movies music covers speech. Together with the
+# gain below it found a seventh more words in the one movie it was tuned on; noise and chords alone still give none.
 OPTIONS = {"vad_threshold": 0.3, "vad_look_behind_sample_count": 16_000}
 # Quiet speech is amplified to about −20 dB, where voice detection works best, but by at most 12 dB.
 SPEECH_LEVEL = 10 ** (-20 / 20)

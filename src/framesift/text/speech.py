@@ -108,7 +108,9 @@ def engine_name(engine: str = "auto") -> str:
         model_folder()
         return engine
     if engine != "auto":
-        raise UnknownName(f"speech engine {engine!r} is unknown; expected auto, moonshine, whisper or whisper:<size>")
+        raise UnknownName(
+            f"there is no speech engine {engine!r}; expected one of auto, moonshine, whisper, whisper:<size>"
+        )
     if is_installed("faster_whisper"):
         size = _local_size()
         if size:
@@ -185,8 +187,8 @@ def _whisper_folder(which: str) -> Path:
         return folder
     repo = WHISPER_SIZES.get(which, which)
     if "/" not in repo or repo.count("/") > 1 or ".." in repo:
-        known = ", ".join(WHISPER_SIZES)
-        raise UnknownName(f"Whisper {which!r} is unknown; expected a folder, a hub name or one of {known}")
+        sizes = ", ".join(WHISPER_SIZES)
+        raise UnknownName(f"there is no Whisper model {which!r}; expected one of {sizes}, a folder or a hub name")
     cached = _cached(repo)
     if cached is None:
         command = _download_command(which)

@@ -12,7 +12,7 @@ PAUSE_S = 0.6
 # About as long as subtitles.
 MIN_EVENT_S = 1.0
 MAX_EVENT_S = 7.0
-# Nobody speaks faster.
+# Speech is not faster than this.
 MAX_LETTERS_PER_S = 40.0
 # Ratio of a text's size to its compressed size above which it repeats itself (openai/whisper).
 MAX_COMPRESSION = 2.4

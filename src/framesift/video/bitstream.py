@@ -38,9 +38,9 @@ class PacketParser:
     def __init__(self, codec: str, extradata: bytes | None) -> None:
         self._codec = codec
         setup = extradata or b""
-        place = {"h264": 4, "hevc": 21}.get(codec)
+        offset = {"h264": 4, "hevc": 21}.get(codec)
         # avcC and hvcC start with 1 and hold the size of the length prefix; Annex B streams have start codes instead.
-        self._prefix = (setup[place] & 3) + 1 if place is not None and len(setup) > place and setup[0] == 1 else 0
+        self._prefix = (setup[offset] & 3) + 1 if offset is not None and len(setup) > offset and setup[0] == 1 else 0
 
     def kind(self, data: memoryview, is_key: bool) -> PacketKind:
         """Classify a packet; is_key: the container marks it as a keyframe."""

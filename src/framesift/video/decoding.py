@@ -177,11 +177,11 @@ def _from(video: OpenedVideo, timeline: Timeline, target: int) -> Iterator[tuple
         if first is None:
             continue
         same = (timeline.raw == (-1 if first.pts is None else first.pts)) & (timeline.sizes == first.size)
-        places = np.flatnonzero(same)
-        if len(places) == 1 and places[0] <= target:
-            place = int(places[0])
-            yield place, first
+        matches = np.flatnonzero(same)
+        if len(matches) == 1 and matches[0] <= target:
+            start = int(matches[0])
+            yield start, first
             for number, packet in stream:
-                yield place + number, packet
+                yield start + number, packet
             return
     raise InputError(f"{video.path!r} can't be seeked in; it is damaged: remux it or download it again")

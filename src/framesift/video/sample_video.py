@@ -119,7 +119,7 @@ def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[t
 
 def photographs() -> Path:
     """The folder of scikit-image's photographs, found without importing it."""
-    found = find_spec("skimage")
-    if found is None or found.origin is None:
+    spec = find_spec("skimage")
+    if spec is None or spec.origin is None:
         raise MissingExtra("the demo needs scikit-image's photographs: pip install 'framesift[offline]'")
-    return Path(found.origin).parent / "data"
+    return Path(spec.origin).parent / "data"

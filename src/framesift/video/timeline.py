@@ -133,10 +133,10 @@ def packet_ranges(timeline: Timeline, wanted: Iterable[int]) -> list[PacketRange
     starts = np.flatnonzero(timeline.is_fresh)
     reach: dict[int, int] = {}  # random access point → the last frame wanted from there
     for packet in wanted:
-        place = int(np.searchsorted(starts, packet, "right")) - 1
-        while place >= 0 and timeline.ticks[packet] < timeline.ticks[starts[place]]:
-            place -= 1
-        start = int(starts[place]) if place >= 0 else 0
+        position = int(np.searchsorted(starts, packet, "right")) - 1
+        while position >= 0 and timeline.ticks[packet] < timeline.ticks[starts[position]]:
+            position -= 1
+        start = int(starts[position]) if position >= 0 else 0
         reach[start] = max(packet, reach.get(start, packet))
     out: list[PacketRange] = []
     for start, last in sorted(reach.items()):

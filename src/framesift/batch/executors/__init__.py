@@ -13,7 +13,7 @@ def make_executor(name: Engine = "local", workers: int | None = None, address: s
     if workers is not None and (isinstance(workers, bool) or workers < 1):
         raise OptionError(f"workers is {workers}; expected a whole number of at least 1")
     if address is not None and name != "ray":
-        raise OptionError("an address goes with the engine ray")
+        raise OptionError(f"engine is {name!r}; an address needs the engine ray")
     if name == "ray":
         from framesift.batch.executors.ray import RayExecutor
 

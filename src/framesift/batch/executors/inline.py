@@ -36,7 +36,7 @@ class InlineExecutor(Executor):
 
 
 class _Cancelled(BaseException):
-    """Raised in the worker's thread once nobody consumes its events."""
+    """Raised in the worker's thread once its events are no longer consumed."""
 
 
 def _run_task(worker: Worker, task: Task) -> Iterator[TaskEvent]:

@@ -202,7 +202,7 @@ class _Process:
         if self._stop_reason:
             return self._stop_reason
         if code < 0:
-            # SIGKILL that nobody sent usually comes from the kernel's out-of-memory killer.
+            # A SIGKILL that this process did not send usually comes from the kernel's out-of-memory killer.
             memory = ", possibly out of memory: use fewer --workers" if code == -signal.SIGKILL else ""
             return f"the worker was killed by {signal.Signals(-code).name}{memory}" + self._stderr_tail()
         return f"the worker exited with code {code}" + self._stderr_tail()

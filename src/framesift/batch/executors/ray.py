@@ -104,8 +104,8 @@ class SupervisorActor:
             events, aborted = [], str(error)
         except FramesiftError as error:  # no worker can start on this machine: the others continue
             events = [TaskEvent("failed", task, "ray", error=str(error))]
-        kept = [asdict(event) for event in events if event.kind != "moved"]
-        return {"events": json.dumps(kept), "aborted": aborted}
+        reported = [asdict(event) for event in events if event.kind != "moved"]
+        return {"events": json.dumps(reported), "aborted": aborted}
 
 
 def _read_events(rows: Iterable[Mapping[str, str]]) -> Iterator[TaskEvent]:

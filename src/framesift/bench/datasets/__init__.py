@@ -35,4 +35,4 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
         from framesift.bench.datasets import own
 
         return own.load(Path(name) if folder is None else Path(folder) / name)
-    raise UnknownName(f"there is no data set {name!r}; expected {', '.join(_MODULES)}, or a JSONL file of your own")
+    raise UnknownName(f"there is no data set {name!r}; expected one of {', '.join(_MODULES)}, or a JSONL file")

@@ -81,7 +81,7 @@ def find_cues(stem: str) -> tuple[list[str], list[str]]:
             visual[QUOTED_WRITING] = None
         else:
             textual[QUOTED_LINE] = None
-    # Quoted words are not the question's own, so they are no cues.
+    # Quoted words are not the question's own, so they are not cues.
     own_words = _QUOTATION.sub(" … ", text)
     textual |= dict.fromkeys(match.group() for match in _TEXTUAL.finditer(own_words))
     visual |= dict.fromkeys(match.group() for match in _VISUAL.finditer(own_words))

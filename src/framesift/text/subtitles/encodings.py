@@ -86,7 +86,7 @@ def _wide_encoding(sample: bytes) -> str:
 
 
 def _non_ascii_lines(data: bytes) -> bytes:
-    """Return the lines that are not ASCII: the times between them tell nothing about the encoding."""
+    """Return the lines that are not ASCII: the times between them carry no information on the encoding."""
     lines, size = [], 0
     for line in data.splitlines():
         if not line.isascii():
