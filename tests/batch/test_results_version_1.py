@@ -71,8 +71,16 @@ def test_settings_of_version_2_change_the_key_where_they_are_not_the_default():
 def test_credentials_of_a_corpus_row_are_removed_when_it_is_read(tmp_path):
     write_version_1(tmp_path, corpus_row(error="http://me:secret@host:8000/v1 refused"))
     (read,) = read_results(tmp_path).rows
-    assert read.reader == "http://host:8000/v1#qwen"
+    assert read.reader == "http://host:8000#qwen"
     assert "secret" not in repr(read) and "hidden" not in repr(read)
+
+
+def test_error_with_other_credentials_does_not_replace_an_answer(tmp_path):
+    failed = corpus_row(reader="http://host:8000/v1?key=wrong#qwen", error="refused", choice=None, finished_s=2.0)
+    write_version_1(tmp_path, corpus_row(finished_s=1.0), failed)
+    results = read_results(tmp_path)
+    assert [one.error for one in results.rows] == [""]
+    assert results.rows[0].key in results.done
 
 
 def test_fields_that_corpus_filled_differently_are_converted(tmp_path):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from framesift.errors import FramesiftError, InputError, UnknownName
-from framesift.readers.address import public_address, public_options, scrub
+from framesift.readers.address import parse_address, public_address, public_options, scrub
 from framesift.selection.registry import get_selector
 
 RESULT_SCHEMA = "framesift.result/2"
@@ -227,13 +227,18 @@ def read_results(*paths: str | os.PathLike[str]) -> Results:
                 runs[record.id] = record
             elif isinstance(record, Result):
                 before = rows.get(record.key)
-                if before is None or record.finished_s >= before.finished_s:
+                if before is None or _precedence(record) >= _precedence(before):
                     rows[record.key] = record
             else:
                 unreadable += 1
                 log.warning("%s, line %d is not a result: skipped", path, number)
     ordered = sorted(rows.values(), key=lambda row: [str(getattr(row, name)) for name in _IDENTITY])
     return Results(ordered, runs, unreadable)
+
+
+def _precedence(row: Result) -> tuple[bool, float]:
+    """Of rows with the same key the greatest counts: a result before an error, then the latest."""
+    return not row.error, row.finished_s
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -274,7 +279,8 @@ def _convert(row: Result) -> Result:
     `corpus` wrote the reader's address with its credentials, no prompt, options equal to the defaults and the seed
     twice, called a free reply parsed, and had other stages: of its seconds only those of the reader can be compared.
     """
-    reader = public_address(row.reader)
+    address = parse_address(row.reader)
+    reader = f"{address.server}#{address.model}" if address and address.model else public_address(row.reader)
     takes_prompt = reader.startswith(("http://", "https://", "local:"))
     is_corpus = "features" in row.seconds and "decode" not in row.seconds and "score" not in row.seconds
     seconds = {stage: s for stage, s in row.seconds.items() if stage == "read"} if is_corpus else row.seconds

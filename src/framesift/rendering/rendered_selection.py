@@ -78,15 +78,15 @@ class RenderedSelection:
         for position, (_, image) in enumerate(self.bare_pictures(self.selection.times_s)):
             yield self.draw(position, image)
 
-    def draw(self, position: int, image: Image.Image) -> Image.Image:
+    def draw(self, place: int, picture: Image.Image) -> Image.Image:
         """Scale the decoded image of the frame at this position and draw the overlay on it."""
-        scale = self._scale_of(position)
+        scale = self._scale_of(place)
         if scale != 1:
-            size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-            image = image.resize(size, Image.Resampling.LANCZOS)
+            size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+            picture = picture.resize(size, Image.Resampling.LANCZOS)
         if self.overlay == "blank":
-            return render(image, self._texts[position], blank=True)
-        return render(image, self.frames[position].text)
+            return render(picture, self._texts[place], blank=True)
+        return render(picture, self.frames[place].text)
 
     def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
         """Yield the decoded images at these candidate times, ascending, each once, without overlay."""

@@ -68,7 +68,7 @@ class Detector(Protocol):
 
     name: str
 
-    def detect(self, images: Sequence[Array], phrases: Sequence[str]) -> Sequence[Sequence[Box]]:
+    def detect(self, images: Sequence[Array], phrases: Sequence[str], /) -> Sequence[Sequence[Box]]:
         """For each uint8 RGB image (height, width, 3), the boxes of any of the phrases."""
 
 

@@ -131,6 +131,11 @@ class UnitRows:
             distances[start : start + len(block) - 1] = 1.0 - np.einsum("nd,nd->n", block[:-1], block[1:])
         return distances
 
+    # The names of version 0.1, for selectors of other packages.
+    rough = property(lambda self: self.float32_rows)
+    rough_error = property(lambda self: self.float32_error)
+    steps = property(lambda self: self.step_distances)
+
     @cached_property
     def shots(self) -> "Shots":
         """Runs of similar consecutive rows, for bounding the cosines of a whole run at once."""

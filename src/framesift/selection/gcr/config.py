@@ -48,9 +48,9 @@ class GCRConfig:
         )
         return ground, visual, refine
 
-    def demand(self, given: float) -> float:
-        """d_q: as given, or this config's value for the kind of question the keyword rules determined."""
-        kind = given.kind if isinstance(given, VisualDemand) else "given"
+    def demand(self, stated: float) -> float:
+        """d_q: as stated, or this config's value for the kind of question the keyword rules determined."""
+        kind = stated.kind if isinstance(stated, VisualDemand) else "given"
         by_kind = {"textual": self.demand_textual, "visual": self.demand_visual}
         by_kind |= dict.fromkeys(("both", "neither"), self.demand_neutral)
-        return by_kind.get(kind, float(given))
+        return by_kind.get(kind, float(stated))
