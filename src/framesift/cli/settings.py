@@ -67,7 +67,7 @@ def add_reader(command: argparse.ArgumentParser) -> None:
 
 
 def add_config_file(command: argparse.ArgumentParser) -> None:
-    described = "settings as JSON or YAML, by the names of PipelineConfig; flags come before them"
+    described = "settings as JSON or YAML, by the names of PipelineConfig; flags take precedence"
     command.add_argument("--config", metavar="FILE", help=described)
 
 
