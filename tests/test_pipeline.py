@@ -39,6 +39,7 @@ def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
         "scales": [(4, 2.0)],
         "text_mode": "sung",
         "concurrency": 0,
+        "speech": "telepathy",
         "seed": "x",
         "subtitles": str(tmp_path / "missing.srt"),
     }

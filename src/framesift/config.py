@@ -18,6 +18,7 @@ from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import check_sampling
+from framesift.text.speech import check_engine
 from framesift.video.frames import MODES, Fps, Mode
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ class PipelineConfig:
         check_options(self.method, self.options, get_selector(self.method).options)
         check_exhibit_options(self.overlay, self.size, self.scales)
         check_text_mode(self.text_mode)
+        if self.speech != NONE:
+            check_engine(self.speech)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise OptionError(f"seed is {self.seed!r}; expected a whole number")
         if self.concurrency is not None and (isinstance(self.concurrency, bool) or self.concurrency < 1):
@@ -175,7 +178,7 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = file.read_text(encoding="utf-8")
         settings = json.loads(text) if file.suffix.lower() == ".json" else _parse_yaml(text)
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(f"{file} can't be read ({reason}); expected settings as JSON or YAML") from None
     if not isinstance(settings, dict):
         raise InputError(f"{file} has no settings; expected names and values")

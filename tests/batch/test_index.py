@@ -39,6 +39,13 @@ def test_local_executor_writes_the_bytes_of_index(ten, encoder, tmp_path):
     assert payloads(tmp_path / "one") == payloads(tmp_path / "many")
 
 
+def test_directory_as_manifest_is_rejected_before_indexing(ten, encoder, tmp_path):
+    (tmp_path / "m").mkdir()
+    with pytest.raises(fs.InputError, match="a directory; expected the Parquet file"):
+        fs.corpus.index(ten, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / "m")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
 def test_second_run_opens_no_video(ten, encoder, tmp_path, monkeypatch):
     first = fs.corpus.index(ten, encoder=encoder, store=tmp_path, workers=2)
     monkeypatch.setattr(

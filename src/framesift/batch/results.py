@@ -169,6 +169,8 @@ class ResultWriter:
     def __init__(self, folder: str | os.PathLike[str], run: Run) -> None:
         self.run = run
         self.path = Path(folder) / f"{_slug(socket.gethostname())}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        if Path(folder).is_file():
+            raise InputError(f"{folder} is a file; expected a directory for the results")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)

@@ -99,18 +99,23 @@ def recognise(
     return events
 
 
+def check_engine(engine: str) -> None:
+    """Raise if no speech engine has this name, installed or not."""
+    if engine not in ("auto", "moonshine") and engine.partition(":")[0] != "whisper":
+        raise UnknownName(
+            f"there is no speech engine {engine!r}; expected one of auto, moonshine, whisper, whisper:<size>"
+        )
+
+
 def engine_name(engine: str = "auto") -> str:
     """Resolve `engine` on this machine ("whisper:small", "moonshine") without loading a model."""
+    check_engine(engine)
     kind, _, which = engine.partition(":")
     if kind == "whisper":
         return _whisper_name(which)
     if engine == "moonshine":
         model_folder()
         return engine
-    if engine != "auto":
-        raise UnknownName(
-            f"there is no speech engine {engine!r}; expected one of auto, moonshine, whisper, whisper:<size>"
-        )
     if is_installed("faster_whisper"):
         size = _local_size()
         if size:
