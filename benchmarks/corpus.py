@@ -1,15 +1,15 @@
-"""Many videos: how fast they are indexed, how fast finished ones are passed by, how fast a store is searched.
+"""Many videos: how fast they are indexed, how fast finished ones are skipped, how fast a store is searched.
 
     python benchmarks/corpus.py [rate] [resume] [search] [--videos 8] [--seconds 40] [--entries 100000]
                                 [--hours 1000] [--dim 768] [--json FILE]
 
-rate: clips of 360p, made here, by the offline encoder, in every way: `index` one after the other, the local pool and
-Ray with one worker and with two. Each way starts with an empty store; Ray's cluster is started before its clock. What a
-start costs is told apart: the seconds until the first video is begun.
-resume: files and finished entries in a store; the clock runs over the whole call.
-search: a store on disk of `--hours` videos of an hour, a random unit vector per second in a narrow cone. The first
-search writes the file that the others scan; those are told by their median and their slowest, with the file in the
-page cache, and the whole call counts but for the encoder, which stands ready.
+rate: generated 360p clips with the offline encoder: `index` in a loop, then the local pool and Ray, each with one and
+with two workers. Every run starts with an empty store; Ray's cluster is started before the clock. The startup time,
+until the first video begins, is reported separately.
+resume: a store of finished entries; the time of the whole call.
+search: a store of `--hours` videos of one hour, with a random unit vector per second in a narrow cone. The first search
+writes the file that later ones scan; those are reported as median and maximum, with the file in the page cache. The
+time is that of the whole call without loading the encoder.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PARTS = ("rate", "resume", "search")
 
 
 def make_clip(path, seconds, seed):
-    """A texture that is panned over, with another every five seconds."""
+    """Write a clip of a panned texture that changes every five seconds."""
     rng = np.random.default_rng(seed)
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=FPS, options={"preset": "veryfast"})
@@ -56,40 +56,40 @@ def rate(folder, args):
     videos.mkdir()
     for k in range(args.videos):
         make_clip(videos / f"{k}.mp4", args.seconds, k)
-    fs.index(videos / "0.mp4", "offline", store=folder / "warm")  # weights come from the page cache for everybody
-    ways = [("local", 1), ("local", 2)]
+    fs.index(videos / "0.mp4", "offline", store=folder / "warm")  # loads the weights into the page cache
+    engines = [("local", 1), ("local", 2)]
     if is_installed("ray"):
         import ray
 
         ray.init(log_to_driver=False, logging_level="ERROR")
-        ways += [("ray", 1), ("ray", 2)]
+        engines += [("ray", 1), ("ray", 2)]
     rows = []
     began = time.perf_counter()
     for path in sorted(videos.iterdir()):
         fs.index(path, "offline", store=folder / "loop")
-    rows.append(told("index in a loop", 1, args, time.perf_counter() - began, 0.0))
-    for engine, workers in ways:
+    rows.append(rate_row("index in a loop", 1, args, time.perf_counter() - began, 0.0))
+    for engine, workers in engines:
         ends = []
         began = time.perf_counter()
         store = folder / f"{engine}{workers}"
 
-        def note(report, ends=ends):
-            if report.is_end:
-                ends.append((time.perf_counter(), report.seconds))
+        def record_end(event, ends=ends):
+            if event.is_end:
+                ends.append((time.perf_counter(), event.seconds))
 
-        made = fs.corpus.index(videos, engine=engine, workers=workers, encoder="offline", store=store, watch=note)
-        assert made.counts["indexed"] == args.videos, made.failed
+        run = fs.corpus.index(videos, engine=engine, workers=workers, encoder="offline", store=store, watch=record_end)
+        assert run.counts["indexed"] == args.videos, run.failed
         spent = time.perf_counter() - began
-        rows.append(told(engine, workers, args, spent, ends[0][0] - began - ends[0][1]))
+        rows.append(rate_row(engine, workers, args, spent, ends[0][0] - began - ends[0][1]))
         assert bytes_of(store) == bytes_of(folder / "loop"), "the indexes differ"
     return rows
 
 
-def told(way, workers, args, spent, start_s):
+def rate_row(engine, workers, args, spent, start_s):
     steady = args.videos / (spent - start_s)
     hours = args.videos * args.seconds / 3600
     return {
-        "way": way,
+        "engine": engine,
         "workers": workers,
         "seconds": round(spent, 1),
         "until the first began, s": round(start_s, 1),
@@ -104,18 +104,18 @@ def bytes_of(store):
 
 
 def resume(folder, args):
-    name, mark = identify("offline")
+    name, fingerprint = identify("offline")
     store, videos = folder / "store", folder / "many"
     videos.mkdir()
-    settings = IndexSettings(str(store), name, mark, "auto", "exact")
+    settings = IndexSettings(str(store), name, fingerprint, "auto", "exact")
     sub = settings.key("any").folder.name
     lines = []
     for k in range(args.entries):
         path, video = videos / f"{k}.mp4", f"{k:032x}"
         path.touch()
-        kept = store / video / sub
-        kept.mkdir(parents=True)
-        (kept / "manifest.json").touch()
+        entry = store / video / sub
+        entry.mkdir(parents=True)
+        (entry / "manifest.json").touch()
         row = {"path": str(path), "fingerprint": video, "frames": 3600, "seconds": 9.0, "bytes": 10**6, "subtitles": ""}
         lines.append(
             json.dumps(row | {"status": "indexed", "stamp": file_stamp(str(path)), "encoder": name, "tries": 1})
@@ -126,15 +126,15 @@ def resume(folder, args):
     spent = []
     for _ in range(3):
         began = time.perf_counter()
-        made = fs.corpus.index(folder / "list.txt", encoder="offline", store=store)
+        run = fs.corpus.index(folder / "list.txt", encoder="offline", store=store)
         spent.append(time.perf_counter() - began)
-        assert made.counts["kept"] == args.entries
+        assert run.counts["kept"] == args.entries
     best = min(spent)
     return [{"entries": args.entries, "seconds": round(best, 2), "µs each": round(best / args.entries * 1e6, 1)}]
 
 
 class Cone:
-    """An encoder of texts alone; its vectors lie about one direction, as real ones do."""
+    """A text encoder whose vectors are close to one direction, as those of real encoders are."""
 
     name, fingerprint = "cone", "c0" * 8
 
@@ -196,20 +196,20 @@ def main():
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--hours", type=int, default=1000)
     parser.add_argument("--dim", type=int, default=768)
-    parser.add_argument("--folder", help="where the files go for the time being (default: the system's)")
+    parser.add_argument("--folder", help="the directory for temporary files (default: the system's)")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     measures = {"rate": rate, "resume": resume, "search": search_times}
-    found = {}
+    results = {}
     for part in args.parts or PARTS:
         folder = Path(tempfile.mkdtemp(prefix="framesift-bench-", dir=args.folder))
         try:
-            found[part] = measures[part](folder, args)
+            results[part] = measures[part](folder, args)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        print_table(found[part])
+        print_table(results[part])
     if args.json:
-        args.json.write_text(json.dumps(found, indent=1))
+        args.json.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

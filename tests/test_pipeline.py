@@ -48,7 +48,7 @@ def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
             fs.PipelineConfig(**{name: value})
 
 
-def test_config_lists_the_known_settings_for_an_unknown_one():
+def test_config_lists_the_settings_for_an_unknown_one():
     with pytest.raises(fs.OptionError, match="there is no setting 'buget'; expected one of encoder, fps"):
         fs.PipelineConfig.from_dict({"buget": 8})
 

@@ -83,18 +83,18 @@ def refuse_with_secrets(server, address):
 
 def test_ask_writes_no_credentials(site, server, secret_address, assert_secret):
     arguments = ["ask", "v.mp4", "-q", "Red?", "-o", "yes", "-o", "no", "--reader", secret_address, "--budget", "2"]
-    assert main([*arguments, "--encoder", "planted", "--out", "x"]) == 0
+    assert main([*arguments, "--encoder", "test-encoder", "--out", "x"]) == 0
     assert (site / "x" / "answer.json").exists()
     refuse_with_secrets(server, secret_address)
-    assert main([*arguments, "--encoder", "planted", "--out", "y", "--json"]) == 1
+    assert main([*arguments, "--encoder", "test-encoder", "--out", "y", "--json"]) == 1
     assert_secret()
 
 
 def test_bench_writes_no_credentials(site, server, secret_address, assert_secret):
-    flags = ["--budgets", "2", "--methods", "uniform", "--encoder", "planted"]
+    flags = ["--budgets", "2", "--methods", "uniform", "--encoder", "test-encoder"]
     refuse_with_secrets(server, secret_address)
     assert main(["bench", "q.jsonl", *flags, "--readers", secret_address, "--out", "results"]) == 1
-    plan = {"datasets": ["q.jsonl"], "methods": ["uniform"], "budgets": [2], "encoder": "planted"}
+    plan = {"datasets": ["q.jsonl"], "methods": ["uniform"], "budgets": [2], "encoder": "test-encoder"}
     (site / "plan.yaml").write_text(json.dumps(plan))
     assert main(["bench", "run", "plan.yaml", "--readers", secret_address, "--out", "results"]) == 0
     assert main(["bench", "report", "results", "--no-plots"]) == 0
@@ -103,7 +103,7 @@ def test_bench_writes_no_credentials(site, server, secret_address, assert_secret
 
 
 def test_corpus_ask_writes_no_credentials(site, server, secret_address, assert_secret):
-    flags = ["--questions", "q.jsonl", "--results", "results", "--encoder", "planted", "--budget", "2"]
+    flags = ["--questions", "q.jsonl", "--results", "results", "--encoder", "test-encoder", "--budget", "2"]
     refuse_with_secrets(server, secret_address)
     assert main(["corpus", "ask", *flags, "--reader", secret_address, "--workers", "1"]) == 1
     assert main(["corpus", "ask", *flags, "--reader", secret_address, "--workers", "1", "--json"]) == 0
@@ -133,7 +133,7 @@ def test_server_shows_and_writes_no_credentials(site, server, secret_address, as
 
 def test_stopped_server_is_reported_without_credentials(site, capfd):
     address = f"http://{USER}:{PASSWORD}@127.0.0.1:9/v1?key={KEY}#m"
-    arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "planted", "--retries", "0", "--reader", address]
+    arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--retries", "0", "--reader", address]
     assert main(arguments) == 1
     output = "".join(capfd.readouterr())
     assert "http://127.0.0.1:9 can't be reached" in output and not any(secret in output for secret in SECRETS)

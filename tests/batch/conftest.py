@@ -4,15 +4,15 @@ from helpers.batch_videos import install_encoder, make_video
 
 
 @pytest.fixture(scope="session")
-def planted(tmp_path_factory):
+def plugin_folder(tmp_path_factory):
     return install_encoder(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture
-def encoder(planted, monkeypatch):
+def encoder(plugin_folder, monkeypatch):
     """The name of the test encoder, installed for this process and its workers."""
-    monkeypatch.syspath_prepend(str(planted))
-    return "planted"
+    monkeypatch.syspath_prepend(str(plugin_folder))
+    return "test-encoder"
 
 
 @pytest.fixture(scope="session")

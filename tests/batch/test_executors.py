@@ -96,6 +96,6 @@ def test_other_processes_reject_python_objects():
         list(LocalExecutor(1).run(spec, [Task("a", {})], limits=Limits()))
 
 
-def test_unknown_engine_lists_the_known_ones():
+def test_unknown_engine_lists_the_valid_ones():
     with pytest.raises(OptionError, match="engine is 'slurm'; expected local, ray, inline"):
         make_executor("slurm")

@@ -122,13 +122,24 @@ def test_killed_worker_costs_one_attempt_and_no_index(encoder, tmp_path):
     assert {row["tries"] for row in run.rows if row["path"] == killed[0]} == {2}
 
 
-def test_killed_driver_leaves_finished_work_and_no_process(planted, encoder, tmp_path):
+def test_killed_driver_leaves_finished_work_and_no_process(plugin_folder, encoder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(3):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + k)
-    flags = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--workers", 2, "--json")
-    driver = framesift(*flags, path=planted)
+    flags = (
+        "corpus",
+        "index",
+        videos,
+        "--encoder",
+        "test-encoder",
+        "--store",
+        tmp_path / "s",
+        "--workers",
+        2,
+        "--json",
+    )
+    driver = framesift(*flags, path=plugin_folder)
     workers = _read_until(driver, "done")
     driver.kill()
     driver.wait()
@@ -143,14 +154,25 @@ def test_killed_driver_leaves_finished_work_and_no_process(planted, encoder, tmp
     assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
 
 
-def test_ctrl_c_saves_finished_work_and_writes_the_manifest(planted, tmp_path):
+def test_ctrl_c_saves_finished_work_and_writes_the_manifest(plugin_folder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(3):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + 6 * k)
     manifest = tmp_path / "run.parquet"
-    flags = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--workers", 1, "--json")
-    driver = framesift(*flags, "--manifest", manifest, path=planted)
+    flags = (
+        "corpus",
+        "index",
+        videos,
+        "--encoder",
+        "test-encoder",
+        "--store",
+        tmp_path / "s",
+        "--workers",
+        1,
+        "--json",
+    )
+    driver = framesift(*flags, "--manifest", manifest, path=plugin_folder)
     _read_until(driver, "done")
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate(timeout=20)
@@ -214,7 +236,7 @@ def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monke
     [
         (["--workers", "0"], "workers is 0"),
         (["--tries", "0"], "tries is 0"),
-        (["--address", "host:1"], "goes with the engine ray"),
+        (["--address", "host:1"], "an address needs the engine ray"),
         (["--encoder", "nothing"], "there is no encoder 'nothing'"),
     ],
 )

@@ -18,11 +18,11 @@ pytest.importorskip("ray", reason="Ray is not installed: make test-ray installs 
 
 
 @pytest.fixture(scope="module")
-def cluster(planted):
+def cluster(plugin_folder):
     """One cluster of this machine for all tests of this file, with the test encoder installed for its actors."""
     import ray
 
-    places = [str(planted), *(place for place in sys.path if place)]
+    places = [str(plugin_folder), *(place for place in sys.path if place)]
     env = {"PYTHONPATH": os.pathsep.join(places)}
     ray.init(num_cpus=2, log_to_driver=False, logging_level="ERROR", runtime_env={"env_vars": env})
     yield ray
@@ -78,13 +78,13 @@ def test_killed_actor_and_killed_worker_on_ray_lose_nothing(cluster, encoder, tm
     assert killed and run.counts["indexed"] + run.counts["kept"] == 4
 
 
-def test_killed_ray_driver_leaves_finished_work(planted, encoder, tmp_path):
+def test_killed_ray_driver_leaves_finished_work(plugin_folder, encoder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(4):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=8 + k)
-    flags = ("corpus", "index", videos, "--encoder", "planted", "--store", tmp_path / "s", "--json")
-    driver = framesift(*flags, "--engine", "ray", "--workers", 2, path=planted)
+    flags = ("corpus", "index", videos, "--encoder", "test-encoder", "--store", tmp_path / "s", "--json")
+    driver = framesift(*flags, "--engine", "ray", "--workers", 2, path=plugin_folder)
     for line in driver.stdout:
         if json.loads(line)["event"] == "done":
             break
@@ -110,20 +110,20 @@ def test_questions_on_ray_give_the_rows_of_the_local_executor(cluster, encoder, 
     assert [(row.key, row.times_s) for row in local] == [(row.key, row.times_s) for row in ray]
 
 
-def test_unreachable_cluster_is_one_sentence(planted, tmp_path):
+def test_unreachable_cluster_is_one_sentence(plugin_folder, tmp_path):
     make_video(tmp_path / "a.mp4")
     flags = (
         "corpus",
         "index",
         tmp_path / "a.mp4",
         "--encoder",
-        "planted",
+        "test-encoder",
         "--store",
         tmp_path / "s",
         "--engine",
         "ray",
     )
-    driver = framesift(*flags, "--address", "127.0.0.1:1", path=planted)
+    driver = framesift(*flags, "--address", "127.0.0.1:1", path=plugin_folder)
     try:
         _, errors = driver.communicate(timeout=120)
     except subprocess.TimeoutExpired:

@@ -42,10 +42,10 @@ def test_every_kind_of_table_that_the_rows_allow_is_made(report):
     assert kinds == {"main", "stages", "text-modes", "pairs", "sensitivity", "categories", "efficiency"}
 
 
-def test_every_table_says_what_made_it(report):
+def test_every_table_notes_its_provenance(report):
     for table in report.tables:
-        said = "\n".join(table.notes)
-        assert all(part in said for part in PROVENANCE)
+        notes = "\n".join(table.notes)
+        assert all(part in notes for part in PROVENANCE)
 
 
 def test_every_table_is_written_in_three_formats(report):
@@ -54,7 +54,7 @@ def test_every_table_is_written_in_three_formats(report):
         assert len(written) == len(report.tables)
 
 
-def test_every_plot_is_svg_and_png_and_says_what_made_it(report):
+def test_every_plot_is_svg_and_png_with_its_provenance(report):
     svgs = [path for path in report.files if path.suffix == ".svg"]
     assert {path.name.split("-")[0] for path in svgs} == {"budgets", "sensitivity", "categories"}
     for path in svgs:

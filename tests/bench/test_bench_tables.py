@@ -9,10 +9,10 @@ from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, wor
 from helpers.result_rows import answers, row
 
 
-def table(**said):
+def table(**fields):
     cells = ((word("gcr_1"), TableCell.percent(Interval(0.64254, 0.6, 0.69), bold=True)), (word("a|b"), EMPTY))
     default = {"name": "main", "title": "Accuracy (%)", "columns": ("Method", "All"), "rows": cells}
-    return ResultTable(**{**default, "notes": ("command: x --data D",), **said})
+    return ResultTable(**{**default, "notes": ("command: x --data D",), **fields})
 
 
 def column(made, name):
@@ -129,7 +129,7 @@ def test_task_types_join_into_families():
     assert rows[0].categories == ("x", "c")
 
 
-def test_index_nobody_timed_has_no_cost_in_place_of_a_small_one():
+def test_index_without_build_time_has_no_cost():
     rows = answers(n=4, seconds={"score": 0.5, "select": 0.5})
     (line,) = layouts.efficiency_table(rows).rows
     assert (line[1].text, line[2].text, line[3].text) == ("–", "1.000", "–")

@@ -109,7 +109,7 @@ def test_both_shapes_of_subtitles_are_moved_to_the_clip_and_cut_to_it(tmp_path, 
     ]
 
 
-def test_clip_in_which_nobody_speaks_has_no_events(tmp_path):
+def test_clip_without_speech_has_no_events(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row()], subtitles=[{"timestamp": [5, 9], "text": "elsewhere"}])
     assert load_dataset("longvideobench", folder).items[0].events() == []
 
@@ -161,9 +161,9 @@ def test_videomme_without_its_subtitle_folder_is_missing_it(tmp_path):
     assert sum(file.kind == "subtitles" for file in missing) == 200
 
 
-def mlvu_row(**said):
+def mlvu_row(**fields):
     row = {"video": "m.mp4", "duration": 480, "question": "Which colour?", "candidates": ["Red", "Blue"]}
-    return {**row, "answer": "Blue", "question_type": "plotQA", **said}
+    return {**row, "answer": "Blue", "question_type": "plotQA", **fields}
 
 
 def test_mlvu_dev_has_a_task_a_file_and_answers_as_texts(tmp_path):
@@ -224,9 +224,9 @@ def test_lvbench_parts_the_options_from_the_question_and_reads_the_time(tmp_path
     assert some.items[1].scenes == () and some.notes == ("unreadable: 1 time reference (13)",)
 
 
-def own_row(**said):
+def own_row(**fields):
     row = {"video": "a.mp4", "question": "Who?", "options": ["Ann", "Bob"], "answer": "B", "group": "home"}
-    return {**row, **said}
+    return {**row, **fields}
 
 
 def test_own_questions_are_read_beside_their_videos(tmp_path):
@@ -257,13 +257,13 @@ def test_own_question_without_an_answer_is_named(tmp_path):
         load_dataset(str(path))
 
 
-def test_unknown_data_set_lists_the_known():
+def test_unknown_data_set_lists_the_valid_ones():
     with pytest.raises(UnknownName, match=", ".join(dataset_names())):
         load_dataset("activitynet")
 
 
 @pytest.mark.parametrize("name", dataset_names())
-def test_empty_folder_says_what_is_expected(tmp_path, name):
+def test_empty_folder_is_an_error_with_the_expected_files(tmp_path, name):
     with pytest.raises(InputError, match="expected"):
         load_dataset(name, tmp_path)
 

@@ -9,9 +9,9 @@ from framesift.types import Event
 from helpers.published_annotations import item, longvideobench, lvb_row
 
 
-def dataset(count=10, **said):
+def dataset(count=10, **fields):
     groups = ("Short", "Long")
-    return Dataset("own", tuple(item(f"q{k}", group=groups[k % 2], **said) for k in range(count)), "hash")
+    return Dataset("own", tuple(item(f"q{k}", group=groups[k % 2], **fields) for k in range(count)), "hash")
 
 
 def ids(some):
@@ -42,7 +42,7 @@ def test_choosing_by_group_takes_either_word_for_it():
     assert ids(some.choose(groups=["SHORT"])) == ids(some.choose(groups=["15"])) == ["a"]
 
 
-def test_unknown_group_lists_the_known():
+def test_unknown_group_lists_the_valid_ones():
     with pytest.raises(InputError, match="no group 'huge'; expected one of Short, Long"):
         dataset().choose(groups=["huge"])
 

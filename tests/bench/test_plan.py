@@ -82,12 +82,12 @@ def test_reader_may_have_options():
         ({"readers": {"x": {"score": "logits"}}}, "has no address"),
     ],
 )
-def test_what_makes_no_sense_is_an_error(settings, words):
+def test_contradictory_settings_are_an_error(settings, words):
     with pytest.raises(OptionError, match=words):
         make_plan(settings)
 
 
-def test_unknown_method_lists_the_known_ones():
+def test_unknown_method_lists_the_valid_ones():
     with pytest.raises(UnknownName, match="expected one of gcr, uniform"):
         make_plan({"methods": "gcrr"})
 
@@ -102,7 +102,7 @@ def test_unknown_method_lists_the_known_ones():
         ("methods: !!python/object/apply:os.getcwd []", "can't be read"),
     ],
 )
-def test_file_that_is_no_plan_is_an_error(tmp_path, text, words):
+def test_file_that_is_not_a_plan_is_an_error(tmp_path, text, words):
     (tmp_path / "plan.yaml").write_text(text)
     with pytest.raises(InputError, match=words):
         read_plan(tmp_path / "plan.yaml")

@@ -56,7 +56,7 @@ def test_all_or_nothing_is_not_certain(hit):
     assert found.value == hit and 0.1 < found.high - found.low < 0.25
 
 
-def test_one_video_says_nothing():
+def test_one_video_gives_no_interval():
     assert share_interval([1, 0, 1], [0, 0, 0])[1:] == (0.0, 1.0)
     assert difference_interval([1, 0, 1], [0, 0, 0])[1:] == (-1.0, 1.0)
 

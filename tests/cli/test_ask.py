@@ -13,8 +13,8 @@ pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("kept")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared")
     make_clip(folder / "clip.mp4", seconds=12)
     (folder / "clip.srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nThe coffee is cold\n")
     return folder
@@ -27,11 +27,11 @@ def server():
 
 
 @pytest.fixture
-def ask(kept, server, tmp_path, monkeypatch):
-    monkeypatch.setenv("FRAMESIFT_STORE", str(kept / "store" / "indexes"))
+def ask(prepared, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(prepared / "store" / "indexes"))
     monkeypatch.chdir(tmp_path)
     return lambda *rest, reader=server.url: main(
-        ["ask", str(kept / "clip.mp4"), "--reader", reader, "--budget", "4", "--out", "x", *rest]
+        ["ask", str(prepared / "clip.mp4"), "--reader", reader, "--budget", "4", "--out", "x", *rest]
     )
 
 
@@ -52,8 +52,8 @@ def test_free_answer_links_the_times_it_cites(ask, server, tmp_path, capsys):
 
 def test_json_holds_selection_and_answer(ask, capsys):
     assert ask("-q", "Cold?", "-o", "yes", "-o", "no", "--json", "--text-mode", "tagged") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["answer"]["letter"] == "B" and told["answer"]["text_mode"] == "tagged" and len(told["slots"]) == 4
+    output = json.loads(capsys.readouterr().out)
+    assert output["answer"]["letter"] == "B" and output["answer"]["text_mode"] == "tagged" and len(output["slots"]) == 4
 
 
 def test_reply_that_names_no_option_is_shown_and_not_guessed(ask, server, capsys):
@@ -85,7 +85,7 @@ def test_similarity_needs_no_server(ask, capsys):
 
 
 @pytest.mark.parametrize(
-    ("reader", "words", "code", "said"),
+    ("reader", "words", "code", "expected"),
     [
         ("http://127.0.0.1:9/v1#m", ["--retries", "0"], 1, "can't be reached"),
         ("best", [], 2, "there is no reader 'best'"),
@@ -95,7 +95,7 @@ def test_similarity_needs_no_server(ask, capsys):
         ("local:qwen2.5-vl-7b", [], 2, "framesift pull"),
     ],
 )
-def test_failure_is_one_sentence(ask, reader, words, code, said, capsys):
+def test_failure_is_one_sentence(ask, reader, words, code, expected, capsys):
     assert ask("-q", "Cold?", "-o", "yes", "-o", "no", *words, reader=reader) == code
     sentence = capsys.readouterr().err.splitlines()[-1]
-    assert sentence.startswith("framesift: ") and said in sentence
+    assert sentence.startswith("framesift: ") and expected in sentence

@@ -12,24 +12,24 @@ pytest.importorskip("torch", reason="the commands run the offline encoder: pip i
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("kept")
+def prepared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared")
     make_dataset(folder)
     return folder
 
 
 @pytest.fixture
-def bench(kept, tmp_path, monkeypatch):
-    monkeypatch.setenv("FRAMESIFT_STORE", str(kept / "store"))
+def bench(prepared, tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(prepared / "store"))
     monkeypatch.chdir(tmp_path)
     return lambda *words: main(["bench", *words])
 
 
 @pytest.fixture
-def ran(bench, kept):
+def ran(bench, prepared):
     def go(*words):
         flags = ("--budgets", "4", "--readers", "similarity", "--encoder", "offline", "--out", "results")
-        return bench(str(kept / "small.jsonl"), *flags, *words)
+        return bench(str(prepared / "small.jsonl"), *flags, *words)
 
     return go
 
@@ -53,12 +53,12 @@ def test_a_second_run_does_nothing_anew(ran, capsys):
 
 def test_json_holds_runs_and_tables(ran, capsys):
     assert ran("--methods", "uniform", "--limit", "2", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["runs"][0]["done"] == 2 and told["tables"][0]["columns"][0] == "Reader and method"
+    output = json.loads(capsys.readouterr().out)
+    assert output["runs"][0]["done"] == 2 and output["tables"][0]["columns"][0] == "Reader and method"
 
 
-def test_a_yaml_plan_is_run_and_narrowed(bench, kept, tmp_path, capsys):
-    plan = f"datasets: ['{kept / 'small.jsonl'}']\nmethods: [gcr, uniform]\nbudgets: [2, 4]\nencoder: offline\n"
+def test_a_yaml_plan_is_run_and_narrowed(bench, prepared, tmp_path, capsys):
+    plan = f"datasets: ['{prepared / 'small.jsonl'}']\nmethods: [gcr, uniform]\nbudgets: [2, 4]\nencoder: offline\n"
     (tmp_path / "plan.yaml").write_text(plan)
     assert bench("run", "plan.yaml", "--methods", "uniform", "--budgets", "2", "--out", "results") == 0
     assert {(row.method, row.budget) for row in read_results(tmp_path / "results").rows} == {("uniform", 2)}
@@ -76,17 +76,17 @@ def test_a_report_beside_its_results_does_not_disturb_the_next(ran, bench, capsy
     assert bench("report", "results", "--no-plots", "--json") == 0
 
 
-def test_frames_chosen_by_others_are_scored(bench, kept, tmp_path, capsys):
+def test_frames_chosen_by_others_are_scored(bench, prepared, tmp_path, capsys):
     (tmp_path / "theirs.json").write_text(
         json.dumps([{"id": "0-A", "times_s": [3.0]}, {"id": "1-A", "times_s": [9.0]}])
     )
-    assert bench("evidence", str(kept / "small.jsonl"), "--selections", "theirs.json", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rows"][0][0]["text"] == "theirs" and told["rows"][0][1]["number"] == 50.0
+    assert bench("evidence", str(prepared / "small.jsonl"), "--selections", "theirs.json", "--json") == 0
+    output = json.loads(capsys.readouterr().out)
+    assert output["rows"][0][0]["text"] == "theirs" and output["rows"][0][1]["number"] == 50.0
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["longvideobench", "--data", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere does not exist"),
@@ -94,10 +94,10 @@ def test_frames_chosen_by_others_are_scored(bench, kept, tmp_path, capsys):
         (["nowhere.jsonl"], "nowhere.jsonl"),
     ],
 )
-def test_bad_input_is_one_sentence(bench, capsys, words, said):
+def test_bad_input_is_one_sentence(bench, capsys, words, expected):
     assert bench(*words) == 2
     error = capsys.readouterr().err.strip()
-    assert said in error and "\n" not in error
+    assert expected in error and "\n" not in error
 
 
 @pytest.mark.parametrize("words", [["--methods", "gcrr"], ["--shard", "3/2"], ["--readers", "nobody"], ["--ids", "x"]])
@@ -106,7 +106,7 @@ def test_bad_options_are_one_sentence(ran, capsys, words):
     assert "\n" not in capsys.readouterr().err.strip()
 
 
-def test_a_password_in_an_address_is_not_kept(monkeypatch):
+def test_password_in_an_address_is_not_stored(monkeypatch):
     from argparse import Namespace
 
     from framesift.cli.bench import command_line

@@ -39,7 +39,7 @@ def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, t
     assert f"Report: {tmp_path / 'framesift-demo' / 'report.html'}" in out
     assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
     assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
-    assert main(["demo", "--budget", "8"]) == 0  # a second time is no error
+    assert main(["demo", "--budget", "8"]) == 0  # a second run is not an error
 
 
 def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
@@ -47,7 +47,7 @@ def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
     assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6
 
 
-def test_index_says_what_it_did_and_finds_it_again(clip, capsys):
+def test_index_reports_what_it_did_and_reuses_it(clip, capsys):
     assert main(["index", str(clip)]) == 0
     assert "candidates of 12 s, offline" in capsys.readouterr().out
     assert main(["index", str(clip)]) == 0
@@ -83,7 +83,7 @@ def test_library_lists_and_prunes(clip, store, capsys):
     assert not list(store.rglob("*.safetensors"))
 
 
-def test_doctor_tells_what_is_there_and_what_auto_means(capsys):
+def test_doctor_reports_what_is_installed_and_what_auto_means(capsys):
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "auto means offline" in out and "framesift pull siglip" in out
@@ -147,7 +147,7 @@ def test_events_are_shown_with_where_they_came_from(clip, tmp_path, capsys):
     assert "1 events from" in err and "words.srt" in err and "span 8% of the video's 12 s" in err
 
 
-def test_video_without_text_says_where_it_looked(clip, capsys):
+def test_video_without_text_reports_the_sources_searched(clip, capsys):
     assert main(["events", str(clip), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["events"] == []

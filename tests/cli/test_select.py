@@ -20,24 +20,24 @@ SUBTITLES = (
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def prepared(tmp_path_factory):
     """A clip with subtitles, and a store that all tests here share."""
-    folder = tmp_path_factory.mktemp("kept")
+    folder = tmp_path_factory.mktemp("prepared")
     make_clip(folder / "clip.mp4", seconds=12)
     (folder / "clip.srt").write_text(SUBTITLES)
     return folder
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch, kept):
-    monkeypatch.setenv("FRAMESIFT_STORE", str(kept / "store" / "indexes"))
+def place(tmp_path, monkeypatch, prepared):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(prepared / "store" / "indexes"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def select(kept):
-    return lambda *rest: main(["select", str(kept / "clip.mp4"), "--budget", "4", *rest])
+def select(prepared):
+    return lambda *rest: main(["select", str(prepared / "clip.mp4"), "--budget", "4", *rest])
 
 
 def test_select_prints_a_table_and_writes_an_exhibit(select, place, capsys):
@@ -56,9 +56,9 @@ def test_terminal_is_not_steered_by_subtitles(select, capsys):
 
 
 @pytest.mark.parametrize("more", [(), ("--json",), ("--zip",)])
-def test_a_file_name_that_is_no_utf8_is_no_obstacle(kept, place, more, capsys):
+def test_file_name_that_is_not_utf8_is_accepted(prepared, place, more, capsys):
     video = place / os.fsdecode(b"caf\xe9.mp4")
-    shutil.copy(kept / "clip.mp4", video)
+    shutil.copy(prepared / "clip.mp4", video)
     assert main(["select", str(video), "-q", "Is the coffee cold?", "--budget", "4", *more]) == 0
     assert main(["index", str(place), "--json"]) == 0
     assert "caf\ufffd.mp4" in capsys.readouterr().out
@@ -75,7 +75,7 @@ def test_options_may_stand_in_the_question(select, capsys):
     assert json.loads(capsys.readouterr().out)["basis"]["question"] == {"text": "Is it cold?", "options": ["yes", "no"]}
 
 
-def test_json_is_a_selection_and_says_where_it_is(select, place, capsys):
+def test_json_is_a_selection_with_its_folder(select, place, capsys):
     assert select("-q", "Cold?", "--json", "--out", "x") == 0
     text = capsys.readouterr().out
     assert len(fs.Selection.from_json(text)) == 4
@@ -121,8 +121,8 @@ def test_zip_and_formats(select, place):
         assert "x/openai.json" in archive.namelist()
 
 
-def test_compare_writes_one_report_and_a_line_per_method(kept, place, capsys):
-    words = ["compare", str(kept / "clip.mp4"), "-q", "Cold?", "--budget", "4", "--methods", "gcr,uniform,topk"]
+def test_compare_writes_one_report_and_a_line_per_method(prepared, place, capsys):
+    words = ["compare", str(prepared / "clip.mp4"), "-q", "Cold?", "--budget", "4", "--methods", "gcr,uniform,topk"]
     assert main([*words, "--set", "uniform.convention=ends", "--out", "both"]) == 0
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines() if line[:3] in ("gcr", "uni", "top")] == [
@@ -136,7 +136,7 @@ def test_compare_writes_one_report_and_a_line_per_method(kept, place, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         ([], "there is no question"),
         (["-q", ""], "question is empty"),
@@ -154,18 +154,18 @@ def test_compare_writes_one_report_and_a_line_per_method(kept, place, capsys):
         (["-q", "x", "--out", "taken"], "--force"),
     ],
 )
-def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, said, capsys):
+def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, expected, capsys):
     (place / "taken").mkdir()
     (place / "taken" / "letter.txt").write_text("dear")
     assert select(*words) == 2
     *before, sentence = capsys.readouterr().err.splitlines()
-    assert sentence.startswith("framesift: ") and said in sentence
+    assert sentence.startswith("framesift: ") and expected in sentence
     assert not [line for line in before if line.startswith(("framesift: ", "Traceback"))]
     assert [path.name for path in place.iterdir()] == ["taken"]
 
 
-def test_compare_wants_two_methods(kept, capsys):
-    assert main(["compare", str(kept / "clip.mp4"), "-q", "x", "--methods", "gcr"]) == 2
+def test_compare_needs_two_methods(prepared, capsys):
+    assert main(["compare", str(prepared / "clip.mp4"), "-q", "x", "--methods", "gcr"]) == 2
     assert "two or more" in capsys.readouterr().err
 
 

@@ -160,8 +160,8 @@ def test_search_runs_from_the_command_line(method, folder, tmp_path, monkeypatch
     clip = make_clip(tmp_path / "clip.mp4", seconds=12)
     words = ["-q", "Where is the red house?", "--budget", "4", "--json", "--no-exhibit", "--encoder", "offline"]
     assert main(["select", str(clip), *words, "--method", method, "--set", f"detector={folder}"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert len(told["slots"]) == 4 and told["trace"]["objects"] == ["red house"]
+    output = json.loads(capsys.readouterr().out)
+    assert len(output["slots"]) == 4 and output["trace"]["objects"] == ["red house"]
 
 
 def test_reader_can_name_the_objects(tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def test_unavailable_encoder_names_the_command(monkeypatch):
     assert (found["offline"].available, found["offline"].why_not) == (False, "pip install 'framesift[offline]'")
 
 
-def test_unknown_name_lists_the_known_ones():
+def test_unknown_name_lists_the_valid_ones():
     with pytest.raises(UnknownName, match="siglip, siglip-base, siglip2, clip, offline"):
         get_encoder("siglop")
 

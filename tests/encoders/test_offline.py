@@ -1,4 +1,4 @@
-"""The offline encoder: real weights, so what it says of real images is tested too."""
+"""The offline encoder: real weights, so its classes of real images are tested too."""
 
 import numpy as np
 import pytest

@@ -112,7 +112,7 @@ def test_truncate_encodes_the_beginning_only(encoder):
     np.testing.assert_allclose(rows[0], rows[1], atol=1e-6)
 
 
-def test_picture_side_is_that_of_the_processor(encoder):
+def test_image_side_is_that_of_the_processor(encoder):
     assert encoder.picture_side == 32
 
 

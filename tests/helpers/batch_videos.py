@@ -15,10 +15,10 @@ ENCODER = textwrap.dedent(
     import ctypes, resource, time
     import numpy as np
 
-    class Planted:
+    class PluginEncoder:
         """Mean colours; crashes on red, hangs on blue, is slow on green; on white files can't grow."""
 
-        name, dim, batch_size, fingerprint = "planted", 4, 4, "feedfacefeedface"
+        name, dim, batch_size, fingerprint = "test-encoder", 4, 4, "feedfacefeedface"
 
         def encode_images(self, frames):
             rows = np.ones((len(frames), 4), np.float32)
@@ -45,19 +45,19 @@ ENCODER = textwrap.dedent(
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     def load(*, device="auto"):
-        return Planted()
+        return PluginEncoder()
     '''
 )
 COLOURS = {"crash": (255, 0, 0), "hang": (0, 0, 255), "slow": (0, 255, 0), "full": (255, 255, 255)}
 
 
 def install_encoder(folder: Path) -> Path:
-    """Create a folder for sys.path with the encoder `planted`, as an installed package has it."""
-    (folder / "planted-1.dist-info").mkdir(parents=True)
-    (folder / "planted_encoder.py").write_text(ENCODER)
-    (folder / "planted-1.dist-info" / "METADATA").write_text("Name: planted\nVersion: 1\n")
-    (folder / "planted-1.dist-info" / "entry_points.txt").write_text(
-        "[framesift.encoders]\nplanted = planted_encoder:load\n"
+    """Create a folder for sys.path with the encoder `test-encoder`, as an installed package has it."""
+    (folder / "plugin-1.dist-info").mkdir(parents=True)
+    (folder / "plugin_encoder.py").write_text(ENCODER)
+    (folder / "plugin-1.dist-info" / "METADATA").write_text("Name: plugin\nVersion: 1\n")
+    (folder / "plugin-1.dist-info" / "entry_points.txt").write_text(
+        "[framesift.encoders]\ntest-encoder = plugin_encoder:load\n"
     )
     return folder
 

@@ -17,7 +17,7 @@ def write(path, value):
     return path
 
 
-def lvb_row(name="a_0", **said):
+def lvb_row(name="a_0", **fields):
     video = name.rsplit("_", 1)[0]
     row = {
         "video_id": video,
@@ -33,7 +33,7 @@ def lvb_row(name="a_0", **said):
         "starting_timestamp_for_subtitles": 100,
         "duration": 20.0,
     }
-    return {**row, **said}
+    return {**row, **fields}
 
 
 def longvideobench(folder, rows, *, videos=True, subtitles=()):
@@ -45,7 +45,7 @@ def longvideobench(folder, rows, *, videos=True, subtitles=()):
     return folder
 
 
-def mme_row(name="001-1", **said):
+def mme_row(name="001-1", **fields):
     row = {
         "videoID": f"vid{name.split('-')[0]}",
         "duration": "short",
@@ -55,10 +55,10 @@ def mme_row(name="001-1", **said):
         "options": ["A. Yes.", "B. No.", "C. A. Smith", "D. N/A"],
         "answer": "C",
     }
-    return {**row, **said}
+    return {**row, **fields}
 
 
-def item(name="q", video="v.mp4", **said):
+def item(name="q", video="v.mp4", **fields):
     """A question with two options, of a file that need not be there."""
     question = Question("What?", ("a", "b"))
-    return Item("own", name, video, Path(video), question, **{"answer": 0, **said})
+    return Item("own", name, video, Path(video), question, **{"answer": 0, **fields})

@@ -21,8 +21,8 @@ RUN = Run(
 GROUPS = ("Short", "Medium", "Long")
 
 
-def row(item="q0", **said):
-    """A right answer to one question of a video, unless `said` otherwise."""
+def row(item="q0", **fields):
+    """A correct answer to one question of a video, unless `fields` differ."""
     default = {
         "dataset": "longvideobench",
         "item_id": item,
@@ -41,21 +41,21 @@ def row(item="q0", **said):
         "annotation": RUN.annotation,
         "run": RUN.id,
     }
-    return Result(**{**default, **said})
+    return Result(**{**default, **fields})
 
 
-def answers(method="gcr", accuracy=0.6, n=120, seed=0, **said):
-    """n answers over n / 2 videos, right with this chance, the same for the same seed."""
-    rng = np.random.default_rng(zlib.crc32(f"{seed} {method} {sorted(said.items())}".encode()))
-    made = []
+def answers(method="gcr", accuracy=0.6, n=120, seed=0, **fields):
+    """n answers over n / 2 videos, correct with this probability, the same for the same seed."""
+    rng = np.random.default_rng(zlib.crc32(f"{seed} {method} {sorted(fields.items())}".encode()))
+    rows = []
     for k in range(n):
         seconds = {"decode": 2.0, "features": 1.0, "score": 0.25, "select": 0.25}
-        place = {"video_id": f"v{k // 2}", "group": GROUPS[k % 3], "categories": ("S2A" if k % 2 else "T3O",)}
+        labels = {"video_id": f"v{k // 2}", "group": GROUPS[k % 3], "categories": ("S2A" if k % 2 else "T3O",)}
         frames = {"times_s": tuple(float(k + j) for j in range(4)), "looked_at": 40, "candidates": 50}
         choice = 1 if rng.random() < accuracy else 2
-        told = {**place, **frames, "seconds": seconds, "choice": choice, **said}
-        made.append(row(f"q{k}", method=method, **told))
-    return made
+        values = {**labels, **frames, "seconds": seconds, "choice": choice, **fields}
+        rows.append(row(f"q{k}", method=method, **values))
+    return rows
 
 
 def results(*parts):

@@ -63,7 +63,7 @@ def test_reader_of_another_package_is_found_by_entry_point(exhibit, question, mo
         get_reader("parrot", volume=3)
 
 
-def test_unknown_reader_lists_the_known_ones():
+def test_unknown_reader_lists_the_valid_ones():
     with pytest.raises(UnknownName, match="local:MODEL, similarity"):
         get_reader("oracle")
 

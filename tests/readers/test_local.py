@@ -280,7 +280,7 @@ def test_empty_directory_is_an_error(tmp_path):
         LocalReader(str(tmp_path))
 
 
-def test_unknown_name_lists_the_known_ones():
+def test_unknown_name_lists_the_valid_ones():
     with pytest.raises(UnknownName, match="expected one of qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b"):
         LocalReader("gpt")
 

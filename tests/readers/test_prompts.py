@@ -85,7 +85,7 @@ def test_braces_in_a_question_are_not_formatted():
     assert "{letters}" in format_question(fs.Question("What is {letters}?", ["{0}", "y"]), "videomme")
 
 
-def test_unknown_names_list_the_known_ones(exhibit, question):
+def test_unknown_names_list_the_valid_ones(exhibit, question):
     with pytest.raises(UnknownName, match="expected one of longvideobench, videomme, bare"):
         format_question(question, "mmlu")
     with pytest.raises(OptionError, match="expected one of none, blank, prompt, tagged, shuffled, aligned"):

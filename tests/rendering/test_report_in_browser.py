@@ -327,7 +327,7 @@ def test_missing_video_is_reported_and_the_image_stays(show):
     assert opened.page.locator("dialog .stage img").count() == 1
 
 
-def test_json_is_copied_or_selected_and_the_status_says_which(show):
+def test_json_is_copied_or_selected_and_the_status_reports_which(show):
     opened = show(make_view())
     opened.page.locator("#copy").click()
     messages = {"Copied.", "The text is selected: press Ctrl+C or ⌘C to copy it."}

@@ -33,7 +33,7 @@ def test_rules_on_simple_questions(stem, value, kind):
     assert (demand, demand.kind) == (value, kind)
 
 
-def test_quoted_words_are_no_cues():
+def test_quoted_words_are_not_cues():
     assert find_cues("What follows the line 'a red hat on the left'?") == (["a quoted line"], [])
 
 

@@ -44,7 +44,7 @@ def test_every_operation_is_tested(api):
     }
 
 
-def test_responses_match_the_schema_and_are_no_server_errors(shared_server, api):
+def test_responses_match_the_schema_and_are_not_server_errors(shared_server, api):
     for label in OPERATIONS:
         method, path = label.split()
         check_operation(api[path][method], shared_server.boat)

@@ -1,4 +1,4 @@
-"""A video's frames on demand: decoded as asked for, and scored without an index."""
+"""A video's frames on demand: decoded as requested, and scored without an index."""
 
 import numpy as np
 import pytest

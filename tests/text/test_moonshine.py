@@ -109,7 +109,7 @@ def test_moonshine_rejects_languages_other_than_english(tmp_path):
 
 @needs_moonshine
 @pytest.mark.sample_data
-def test_words_of_a_film_are_recognised_near_their_subtitles(tmp_path):
+def test_words_of_a_movie_are_recognised_near_their_subtitles(tmp_path):
     with open_audio(FILM) as sound:
         first = next(sound.blocks(60.0)).samples
     events = recognise(write_sound(tmp_path / "film.wav", first), engine="moonshine")

@@ -92,7 +92,7 @@ def test_text_file_has_one_question_per_line_and_comments(tmp_path):
         ("q.txt", "# nothing\n", "contains no question"),
     ],
 )
-def test_bad_file_is_reported_with_the_place(tmp_path, name, text, message):
+def test_bad_file_is_reported_with_the_location(tmp_path, name, text, message):
     with pytest.raises(InputError, match=message):
         _read(tmp_path, name, text)
 

@@ -170,7 +170,7 @@ def test_missing_weights_are_reported_with_the_download_command(engine, hub):
 
 
 @needs_whisper
-def test_unknown_size_lists_the_known_ones(hub):
+def test_unknown_size_lists_the_valid_ones(hub):
     with pytest.raises(UnknownName, match="turbo, .*small"):
         engine_name("whisper:gigantic")
 
@@ -200,7 +200,7 @@ def test_missing_extra_is_reported_with_its_remedy(engine, monkeypatch):
     assert speech.available()[0] is False and INSTALL in speech.available()[1]
 
 
-def test_unknown_engine_lists_the_known_ones():
+def test_unknown_engine_lists_the_valid_ones():
     with pytest.raises(UnknownName, match="moonshine, whisper"):
         engine_name("parrot")
 

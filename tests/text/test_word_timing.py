@@ -64,7 +64,7 @@ def test_text_too_long_for_its_duration_is_a_hallucination():
 
 
 @pytest.mark.parametrize("text", ["No!", "Go, go, go!", "Thank you.", "You know...", "我爱你", "It's 10 o'clock"])
-def test_real_speech_is_no_hallucination(text):
+def test_real_speech_is_not_taken_for_a_hallucination(text):
     assert not is_hallucination(Event(0.0, 1.5, text, source="speech"))
 
 

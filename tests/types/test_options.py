@@ -33,7 +33,7 @@ def test_answer_that_matches_two_options_is_rejected():
         resolve_option("B", ["B", "C"], "row 1")
 
 
-def test_answer_that_is_no_option_is_rejected():
+def test_answer_that_is_not_an_option_is_rejected():
     for answer in (2, -1, "C", "Carl", "2", True, None):
         with pytest.raises(InputError, match="row 1: the answer"):
             resolve_option(answer, ["Ann", "Bob"], "row 1")

@@ -1,4 +1,4 @@
-"""Files that are no videos, damaged ones, and ones that reach for others: one sentence says what is wrong."""
+"""Files that are not videos, damaged ones, and ones that refer to others: one sentence describes the error."""
 
 import struct
 import wave

@@ -126,7 +126,7 @@ def test_rotated_and_mirrored_frames_are_upright(tmp_path, degrees, mirrored):
 
 
 def _angle(path, mirrored):
-    """FFmpeg's reading of the matrix, for what it is worth when mirrored: the orientation of the mirrored image."""
+    """FFmpeg's reading of the matrix, if mirrored: the orientation of the mirrored image."""
     with av.open(str(path)) as container:
         rotation = next(container.decode(video=0)).rotation
     return rotation + 180 if mirrored else rotation

@@ -1,4 +1,4 @@
-"""Clips from other projects' test suites that break decoders, where they are at hand."""
+"""Clips from other projects' test suites that break decoders, if they are present."""
 
 import json
 from fractions import Fraction

@@ -362,7 +362,7 @@ def _claim_duration(path, true_ms, claimed_ms):
     path.write_bytes(data[:at] + np.array(claimed_ms, ">f8").tobytes() + data[at + 8 :])
 
 
-# What it says of itself
+# Properties of the samples
 
 
 def test_probe_and_sample_agree_on_the_info(clips):
