@@ -165,3 +165,9 @@ def test_text_vectors_are_keyed_by_texts_and_encoder(store):
     assert store.load_texts("some/encoder", "f" * 16, ["b", "a"]) is None
     assert store.load_texts("some/encoder", "e" * 16, ["a", "b"]) is None
     assert prune(store) == []
+
+
+def test_file_as_store_is_rejected(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(fs.InputError, match="is a file; expected a directory"):
+        Store(tmp_path / "file")

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from framesift._utils.files import atomic_folder, is_temporary, write_bytes
-from framesift.errors import FramesiftError, StoreError
+from framesift.errors import FramesiftError, InputError, StoreError
 from framesift.types import Event, SubtitleTrack, VideoIndex, VideoInfo
 from framesift.types.vectors import Array, unit_rows
 
@@ -86,6 +86,8 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root) if root is not None else default_store()
+        if self.root.is_file():
+            raise InputError(f"the store {self.root} is a file; expected a directory")
 
     def load(self, key: IndexKey, path: str) -> VideoIndex | None:
         """Load the index of `key`; None if there is none. A damaged one is logged and removed."""
