@@ -101,7 +101,7 @@ def test_parts_after_a_gap_or_damage_are_ignored(store):
 def test_unwritable_store_raises_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(fs.FramesiftError, match="can't be written .*; free some space or choose another folder"):
-        Store(tmp_path / "file").save_part(KEY, 0, TIMES, FRAMES)
+        Store(tmp_path / "file" / "store").save_part(KEY, 0, TIMES, FRAMES)
 
 
 def test_environment_variable_sets_the_store(monkeypatch, tmp_path):
