@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from framesift.encoders import minilm
+from framesift.encoders.registry import get_text_encoder
+from framesift.errors import UnknownName
 
 TEXTS = ["a cat", "Why does Tom leave the house so early?", "", "Où est l'éléphant? 象はどこ", "word " * 400]
 
@@ -39,3 +41,8 @@ def test_pieces_are_within_the_limit_and_keep_every_word(sentences):
     pieces = sentences.split_text(text)
     assert " ".join(pieces).split() == text.split()
     assert max(len(sentences._tokenizer.encode(piece).ids) for piece in pieces) <= minilm.LIMIT
+
+
+def test_unknown_text_encoder_lists_minilm():
+    with pytest.raises(UnknownName, match="or minilm for text alone"):
+        get_text_encoder("nope")

@@ -83,7 +83,12 @@ def get_text_encoder(name: str) -> TextEncoder:
     with _loading:
         if name == minilm.NAME and name not in _texts_only:
             _texts_only[name] = minilm.SentenceEncoder()
-    return _texts_only[name] if name in _texts_only else get_encoder(name)
+    if name in _texts_only:
+        return _texts_only[name]
+    try:
+        return get_encoder(name)
+    except UnknownName as error:
+        raise UnknownName(f"{error}, or {minilm.NAME} for text alone") from None
 
 
 def pull(name: str) -> Path:
