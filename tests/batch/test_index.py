@@ -207,7 +207,7 @@ def test_unwritable_store_is_one_error(encoder, tmp_path):
     make_video(tmp_path / "a.mp4")
     store = tmp_path / "store"
     store.write_text("a file where the store should be")
-    with pytest.raises(fs.FramesiftError, match="can't be written"):
+    with pytest.raises(fs.FramesiftError, match="is a file; expected a directory"):
         fs.corpus.index(tmp_path / "a.mp4", encoder=encoder, store=store, limits=Limits(tries=1))
 
 

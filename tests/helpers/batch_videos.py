@@ -1,6 +1,7 @@
 """An encoder from another package that crashes, hangs, is slow or fills the disk, depending on the video's colour."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -74,6 +75,8 @@ def framesift(*arguments, path: Path, **options):
     places = [str(path), *(place for place in sys.path if place)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     command = [sys.executable, "-m", "framesift.cli", *map(str, arguments)]
+    # A test run in the background ignores SIGINT, and so would the process.
+    options.setdefault("preexec_fn", lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
