@@ -122,6 +122,7 @@ def test_killed_worker_costs_one_attempt_and_no_index(encoder, tmp_path):
     assert {row["tries"] for row in run.rows if row["path"] == killed[0]} == {2}
 
 
+@pytest.mark.slow
 def test_killed_driver_leaves_finished_work_and_no_process(plugin_folder, encoder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()

@@ -30,6 +30,7 @@ def short_demo(monkeypatch):
         monkeypatch.setitem(scene.__dict__, "seconds", min(scene.seconds, 20))
 
 
+@pytest.mark.slow
 def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--budget", "8"]) == 0
@@ -42,6 +43,7 @@ def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, t
     assert main(["demo", "--budget", "8"]) == 0  # a second run is not an error
 
 
+@pytest.mark.slow
 def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
     assert main(["demo", "--json", "--budget", "6", "--method", "uniform", "--out", str(tmp_path / "d")]) == 0
     assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6

@@ -20,6 +20,7 @@ def reference(case: Case) -> Reference:
     return Reference(c.times, c.duration, c.frames, c.query, c.events, c.event_vectors, c.demand, c.budget, **c.options)
 
 
+@pytest.mark.slow
 @settings(max_examples=2500, deadline=None)
 @given(cases())
 def test_matches_the_reference(case):

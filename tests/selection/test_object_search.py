@@ -97,6 +97,7 @@ SHORT = [(kind, count, 4) for kind in KINDS for count in range(1, 11)] + [(kind,
 LONG = [("random", 1500, 16), ("random", 10_000, 16), ("spiky", 10_000, 16)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-frames"])
 def test_search_matches_the_reference(method):
     for kind, count, budget in SHORT + LONG:

@@ -8,6 +8,7 @@ from helpers.running_server import make_video, run_server
 pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
 
 
+@pytest.mark.slow
 def test_hostile_names_and_subtitles_are_shown_as_text(tmp_path, visit):
     clip = make_video(tmp_path / "videos" / "<img src=x onerror=document.title='owned'>.mp4", 8, subtitles=False)
     words = "<script>document.title='owned'</script><img src=x onerror=document.title='owned'>"

@@ -200,6 +200,7 @@ def test_slow_readers_do_not_block_selections(shared_server, monkeypatch):
             one.join()
 
 
+@pytest.mark.slow
 def test_slow_reader_does_not_block_the_shutdown(folder, tmp_path, monkeypatch):
     release, replies = threading.Event(), []
     with run_server(folder, tmp_path) as server:
@@ -382,6 +383,7 @@ def test_malformed_requests_are_error_messages(shared_server, body, words):
     assert reply.status_code == 422 and reply.json()["detail"].startswith(words)
 
 
+@pytest.mark.slow
 def test_credentials_of_a_reader_are_never_shown(folder, tmp_path):
     address = "http://user:secret-word@127.0.0.1:9/v1?key=other-secret#model"
     with run_server(folder, tmp_path, readers=(address,)) as server:

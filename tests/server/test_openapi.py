@@ -44,6 +44,7 @@ def test_every_operation_is_tested(api):
     }
 
 
+@pytest.mark.slow
 def test_responses_match_the_schema_and_are_not_server_errors(shared_server, api):
     for label in OPERATIONS:
         method, path = label.split()

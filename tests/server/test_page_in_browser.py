@@ -227,6 +227,7 @@ def test_tooltip_stays_inside_the_window(shared_server, visit):
     assert box["y"] >= 0 and box["y"] + box["height"] <= 640
 
 
+@pytest.mark.slow
 def test_page_recovers_when_the_server_is_back(folder, tmp_path, visit):
     with run_server(folder, tmp_path) as server:
         server.index("boat.mp4")
@@ -293,6 +294,7 @@ def test_click_on_an_event_keeps_its_text_shown(shared_server, visit):
     assert tab.page.locator(".tl-tip").is_visible()
 
 
+@pytest.mark.slow
 def test_replaced_file_is_indexed_again(tmp_path, visit):
     clip = make_video(tmp_path / "videos" / "video.mp4", 8, subtitles=False)
     with run_server(clip.parent, tmp_path) as server:

@@ -76,6 +76,7 @@ def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
     assert int(done.stdout) >= 5
 
 
+@pytest.mark.slow
 @needs_moonshine
 def test_recognition_does_not_depend_on_earlier_blocks(beckett):
     block = AudioBlock(0.0, beckett.astype(np.float32))
@@ -107,6 +108,7 @@ def test_moonshine_rejects_languages_other_than_english(tmp_path):
         recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="moonshine", language="de")
 
 
+@pytest.mark.slow
 @needs_moonshine
 @pytest.mark.sample_data
 def test_words_of_a_movie_are_recognised_near_their_subtitles(tmp_path):

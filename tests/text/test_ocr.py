@@ -97,6 +97,7 @@ def test_changed_line_in_an_otherwise_unchanged_frame_is_read(readings):
     assert [event.text for event in events] == ["Two minutes left", "Speed up please"]
 
 
+@pytest.mark.slow
 @needs_ocr
 def test_permanent_logo_is_dropped():
     logo = (360, 8, "ACME TV")
