@@ -23,8 +23,8 @@ class InlineExecutor(Executor):
         spec: WorkerSpec,
         tasks: Sequence[Task],
         *,
-        limits: Limits,  # noqa: ARG002
-        tries: Mapping[str, int] | None = None,  # noqa: ARG002
+        limits: Limits,  # noqa: ARG002 (a process can not limit itself)
+        tries: Mapping[str, int] | None = None,  # noqa: ARG002 (nothing is repeated here)
     ) -> Iterator[TaskEvent]:
         """Run each task once: what fails in this process would fail again. `limits` and `tries` do not apply."""
         if not tasks:

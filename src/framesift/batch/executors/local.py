@@ -262,7 +262,7 @@ def _gpus() -> list[str]:
 @cache
 def _list_gpus() -> list[str]:
     try:
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True)  # noqa: S607
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True)  # noqa: S607 (on PATH)
     except (OSError, subprocess.SubprocessError):
         return []
     return [str(k) for k, line in enumerate(listed.stdout.splitlines()) if line.startswith("GPU")]
