@@ -83,7 +83,8 @@ class Basis:
 class Selection:
     """The selected frames in chronological order; `trace` (JSON values only) states what was decided and why.
 
-    `basis`: the data it was made from, ignored in comparisons.
+    basis: the data it was made from. warnings: what was lost, guessed or odd in the video and its text. Both are
+    ignored in comparisons.
     """
 
     slots: tuple[Slot, ...]
@@ -91,6 +92,7 @@ class Selection:
     budget: int
     trace: Mapping[str, Any] = field(default_factory=dict)
     basis: Basis | None = field(default=None, compare=False, repr=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "slots", tuple(sorted(self.slots, key=lambda slot: slot.index)))
@@ -129,6 +131,7 @@ class Selection:
             "budget": self.budget,
             "slots": [asdict(slot) for slot in self.slots],
             "trace": dict(self.trace),
+            "warnings": list(self.warnings),
             "basis": None if self.basis is None else self.basis.to_dict(),
         }
 
@@ -144,7 +147,8 @@ class Selection:
                 slot["event"] = None if slot.get("event") is None else _from_fields(Event, slot["event"])
             basis = None if data.get("basis") is None else Basis.from_dict(data["basis"])
             restored = tuple(_from_fields(Slot, slot) for slot in slots)
-            return cls(restored, data["method"], data["budget"], dict(data["trace"]), basis)
+            warnings = tuple(map(str, data.get("warnings", ())))
+            return cls(restored, data["method"], data["budget"], dict(data["trace"]), basis, warnings)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"this selection is damaged ({error}); expected what Selection.to_json writes") from None
 

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from framesift.errors import InputError
 from framesift.types.vectors import Array, UnitRows, validate_times
 
@@ -53,9 +55,11 @@ class Event:
 class VideoIndex:
     """The candidate frames of one video, encoded once for any number of questions.
 
-    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of the encoder that made them. warnings:
-    what was uncertain or damaged in the video. build_seconds: time spent building the index, None where several runs
-    built it. `vectors` holds the same rows with what is derived from them and shared by all questions.
+    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of the encoder that made them.
+    is_blank (N,) bool: frames that show nothing (black, white, a fade); is_damaged (N,) bool: frames decoded with
+    errors that are candidates because no other frame covers their minute. warnings: what was uncertain or damaged in
+    the video. build_seconds: time spent building the index, None where several runs built it. `vectors` holds the same
+    rows with what is derived from them and shared by all questions.
     """
 
     info: VideoInfo
@@ -64,6 +68,8 @@ class VideoIndex:
     encoder: str
     warnings: tuple[str, ...] = ()
     build_seconds: float | None = None
+    is_blank: Array = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    is_damaged: Array = field(default_factory=lambda: np.zeros(0, dtype=bool))
     vectors: UnitRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +77,8 @@ class VideoIndex:
         object.__setattr__(self, "vectors", vectors)
         object.__setattr__(self, "frames", vectors.rows)
         object.__setattr__(self, "times_s", validate_times(self.times_s, self.info.duration_s, len(vectors)))
+        for name in ("is_blank", "is_damaged"):
+            object.__setattr__(self, name, _frame_flags(getattr(self, name), name, len(vectors)))
 
     def __len__(self) -> int:
         return len(self.times_s)
@@ -78,3 +86,14 @@ class VideoIndex:
     def __repr__(self) -> str:
         size = "×".join(map(str, self.frames.shape))
         return f"VideoIndex({self.info.path!r}, {self.info.duration_s:.0f} s, frames {size}, {self.encoder!r})"
+
+
+def _frame_flags(values: Array, name: str, count: int) -> Array:
+    """(N,) bool, read-only; an empty array stands for no frame."""
+    flags = np.array(values, dtype=bool)
+    if flags.size == 0:
+        flags = np.zeros(count, dtype=bool)
+    if flags.shape != (count,):
+        raise InputError(f"{name} has shape {flags.shape} for {count} frames; expected ({count},)")
+    flags.flags.writeable = False
+    return flags
