@@ -47,8 +47,9 @@ class PreparedVideo:
     """A video ready for questions.
 
     event_vectors (E, D): the events' text vectors by the index's encoder; None without events or with an encoder of
-    their own. warnings: what was uncertain or went wrong with this video. seconds: by stage; "index" is what the index
-    took to make, now or when it was built, and is missing where several runs made it. is_cached: nothing was decoded.
+    their own. warnings: what was lost, guessed or odd in this video and its text. seconds: by stage; "index" is what
+    the index took to make, now or when it was built, and is missing where several runs made it. is_cached: nothing was
+    decoded.
     """
 
     path: Path
@@ -64,7 +65,7 @@ class PreparedVideo:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*self.index.warnings, *self.text.notes)
+        return (*self.index.warnings, *self.text.warnings)
 
     @cached_property
     def info(self) -> VideoInfo:

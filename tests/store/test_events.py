@@ -47,11 +47,11 @@ def test_unreadable_named_file_raises(video, tmp_path):
         search_events(video, subtitles=tmp_path / "bad.srt")
 
 
-def test_unreadable_sidecar_is_skipped_with_a_note(video, tmp_path):
+def test_unreadable_sidecar_is_skipped_with_a_warning(video, tmp_path):
     (tmp_path / "video.srt").write_text("nothing of the kind")
     found = search_events(video, recognise_speech=False, store=tmp_path / "store")
     assert found.events == ()
-    assert any("skipped" in note and "video.srt" in note for note in found.notes)
+    assert any("skipped" in warning and "video.srt" in warning for warning in found.warnings)
 
 
 def test_notes_list_the_sources_tried(video, tmp_path):
@@ -69,11 +69,11 @@ def test_none_ignores_subtitles(video, tmp_path):
     assert search_events(video, subtitles="none", recognise_speech=False, store=tmp_path / "store").events == ()
 
 
-def test_text_of_another_video_gives_a_note(video, tmp_path):
+def test_text_of_another_video_gives_a_warning(video, tmp_path):
     late = "1\n00:10:00,000 --> 00:10:01,000\nlate\n\n2\n00:20:00,000 --> 00:20:01,000\nlater\n\n"
     (tmp_path / "video.vtt").write_text("WEBVTT\n\n" + late.replace(",", "."))
     found = search_events(video, store=tmp_path / "store")
-    assert any("does not belong to this video" in note for note in found.notes)
+    assert any("does not belong to this video" in warning for warning in found.warnings)
 
 
 def test_span_is_the_share_between_first_and_last_event(video, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, printable
-from framesift.cli.output import ProgressBar, print_json
+from framesift.cli.output import ProgressBar, print_json, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError
 
@@ -113,8 +113,7 @@ def _print_index_row(row: dict[str, Any]) -> None:
     how = "already in the store" if row["cached"] else f"{row['seconds']:.1f} s"
     summary = f"{row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}"
     print(f"{printable(row['path'])}: {summary}")
-    for warning in row["warnings"]:
-        print(f"note: {printable(warning)}", file=sys.stderr)
+    print_warnings(row["warnings"])
 
 
 def _events(args: argparse.Namespace) -> int:
@@ -129,6 +128,7 @@ def _events(args: argparse.Namespace) -> int:
                 "sources": [asdict(source) for source in text.sources],
                 "span": text.span,
                 "notes": text.notes,
+                "warnings": text.warnings,
             }
         )
         return 0
@@ -144,8 +144,7 @@ def _events(args: argparse.Namespace) -> int:
         print(f"they span {text.span:.0%} of the video's {text.duration_s:.0f} s", file=sys.stderr)
     else:
         print("no timestamped text was found", file=sys.stderr)
-    for note in text.notes:
-        print(f"note: {printable(note)}", file=sys.stderr)
+    print_warnings(text.warnings, text.notes)
     return 0
 
 

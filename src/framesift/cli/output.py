@@ -1,7 +1,8 @@
-"""What commands print: JSON on the output, progress bars on the terminal."""
+"""What commands print: JSON on the output, warnings on the error output, progress bars on the terminal."""
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from framesift._utils.json import dump_json
@@ -16,6 +17,14 @@ def print_json(value: Any) -> None:
     except UnicodeEncodeError:
         text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
     sys.stdout.write(text)
+
+
+def print_warnings(warnings: Iterable[str], notes: Iterable[str] = ()) -> None:
+    """Print what is uncertain or wrong in a video, then notes on it, a line each on the error output."""
+    for warning in warnings:
+        print(f"warning: {printable(warning)}", file=sys.stderr)
+    for note in notes:
+        print(f"note: {printable(note)}", file=sys.stderr)
 
 
 class ProgressBar:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, printable
-from framesift.cli.output import ProgressBar, print_json
+from framesift.cli.output import ProgressBar, print_json, print_warnings
 from framesift.cli.settings import (
     EXHIBIT_SETTINGS,
     INDEX_SETTINGS,
@@ -148,8 +148,7 @@ def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
         sources = ", ".join(f"{source.events} from {source.name}" for source in video.text.sources)
         print(f"{printable(video.path.name)}: {facts}", file=sys.stderr)
         print(f"events: {printable(sources) or 'none found; frames carry no text'}", file=sys.stderr)
-        for warning in video.warnings:
-            print(f"note: {printable(warning)}", file=sys.stderr)
+        print_warnings(video.warnings, () if video.events else video.text.notes)
     return video
 
 

@@ -33,12 +33,16 @@ class EventSource:
 
 @dataclass(frozen=True)
 class FoundEvents:
-    """The events of a video, their sources, and notes on the search."""
+    """The events of a video and their sources.
+
+    notes: what the search did not find, which is normal. warnings: what is uncertain or wrong in what it found.
+    """
 
     events: tuple[Event, ...]
     sources: tuple[EventSource, ...]
     notes: tuple[str, ...]
     duration_s: float
+    warnings: tuple[str, ...] = ()
 
     @property
     def span(self) -> float:
@@ -88,7 +92,7 @@ def search_events(
     store: str | os.PathLike[str] | Store | None = None,
     progress: Callable[..., Any] | None = None,
 ) -> FoundEvents:
-    """Find events as `find_events` does, with their sources and notes on what was not found.
+    """Find events as `find_events` does, with their sources, notes on what was not found, and warnings.
 
     subtitles: a file, "auto", or "none" (only what the options below add). recognise_speech: False, True (if
     there is no other text) or the name of an engine. progress: a `framesift.progress.Progress`, in
@@ -118,6 +122,7 @@ class _EventSearch:
         self.lists: list[list[Event]] = []
         self.sources: list[EventSource] = []
         self.notes: list[str] = []
+        self.warnings: list[str] = []
 
     def read_file(self, path: Path, *, named: bool = False) -> bool:
         """Read a subtitle file. A named one must be readable; one found beside the video is skipped otherwise."""
@@ -126,7 +131,7 @@ class _EventSearch:
         except InputError as error:
             if named:
                 raise
-            self.notes.append(f"skipped: {error}")
+            self.warnings.append(f"skipped: {error}")
             return False
         return self._add(events, EventSource("subtitles", str(path), len(events), dict(report.repairs)))
 
@@ -143,7 +148,7 @@ class _EventSearch:
         try:
             events = read_track(self.info.path, language=self.language)
         except InputError as error:
-            self.notes.append(f"skipped: {error}")
+            self.warnings.append(f"skipped: {error}")
             return False
         return self._add(events, EventSource("track", "an embedded text track", len(events), {}))
 
@@ -181,11 +186,13 @@ class _EventSearch:
         events = merge_events(*self.lists) if len(self.lists) > 1 else [e for listed in self.lists for e in listed]
         past = sum(event.start_s > self.info.duration_s for event in events)
         if past > len(events) / 2:
-            self.notes.append(
+            self.warnings.append(
                 f"{past} of {len(events)} events start after the video's end at {self.info.duration_s:.0f} s: "
                 "this text does not belong to this video"
             )
-        return FoundEvents(tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s)
+        return FoundEvents(
+            tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s, tuple(self.warnings)
+        )
 
     def _add(self, events: list[Event], source: EventSource) -> bool:
         self.lists.append(events)
