@@ -1,7 +1,7 @@
 """The pipeline from a video to an answer, and its one configuration."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -123,3 +123,10 @@ def test_progress_reports_each_stage(pipeline, clip):
     stages = []
     pipeline.prepare(clip, events=EVENTS, progress=lambda stage, done, total: stages.append(stage))
     assert list(dict.fromkeys(stages)) == ["indexing", "encoding text"]
+
+
+def test_selection_has_the_warnings_of_the_video_and_its_text(pipeline, clip):
+    video = pipeline.prepare(clip, events=EVENTS)
+    index = replace(video.index, warnings=("frames are missing",))
+    warned = replace(video, index=index, text=replace(video.text, notes=("the charset was guessed",)))
+    assert pipeline.select(warned, QUESTION).warnings == warned.warnings

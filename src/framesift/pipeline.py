@@ -10,7 +10,7 @@ the lmms-eval plug-in call these and hold no copy of them.
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -203,7 +203,13 @@ class Pipeline:
             store=config.store,
             **config.method_options,
         )
-        with_text = [events_for(selection, video.events) for selection in selections]
+        with_text = [
+            replace(
+                events_for(selection, video.events),
+                warnings=(*video.warnings, *selection.warnings[len(video.index.warnings) :]),
+            )
+            for selection in selections
+        ]
         return with_text[0] if isinstance(questions, Question | str) else with_text
 
     def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:

@@ -1,12 +1,13 @@
 """Why each frame was selected and which alternatives were not, in sentences, from the trace of a selection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from framesift._utils.text import clock
+from framesift.selection.result_builders import text_without_frame
 from framesift.types import Basis, Selection, Slot
 
 QUOTED_LENGTH = 90  # characters of an event's text inside a sentence
@@ -34,7 +35,13 @@ def explain(selection: Selection) -> list[Reason]:
         return [Reason((f"Selected by {selection.method} as {slot.role}.",)) for slot in selection.slots]
     explainer = _GcrExplainer if "ground" in selection.trace else _Explainer
     explain_slot = explainer(selection, selection.basis).explain_slot
-    return [explain_slot(slot) for slot in selection.slots]
+    return [_with_remarks(explain_slot(slot), slot) for slot in selection.slots]
+
+
+def _with_remarks(reason: Reason, slot: Slot) -> Reason:
+    """The reason, with what is unusual about the frame."""
+    remark = text_without_frame(slot)
+    return replace(reason, why=(*reason.why, _sentence(remark))) if remark else reason
 
 
 class _Explainer:

@@ -8,6 +8,7 @@ import numpy as np
 from framesift.errors import InputError
 from framesift.selection.gcr.demand import resolve_demand
 from framesift.selection.registry import select_frames
+from framesift.selection.result_builders import text_without_frame
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
 from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import Array, dot_products, unit_rows
@@ -32,7 +33,8 @@ def select_from_vectors(
 
     queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
     their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
-    `select_frames`. source and objects (one per question): for selectors that need decoded frames.
+    `select_frames`. source and objects (one per question): for selectors that need decoded frames. The selections'
+    warnings are the index's, and one for each text that is shown far from its own time.
     """
     query_count = 0 if queries is None else len(queries)
     if query_count != len(questions):
@@ -65,5 +67,7 @@ def select_from_vectors(
             objects=None if objects is None else objects[k],
         )
         selection = select_frames(evidence, budget=budget, method=method, **options)
-        selections.append(replace(selection, basis=Basis.of(evidence, question, index.encoder)))
+        distant_texts = filter(None, map(text_without_frame, selection.slots))
+        basis = Basis.of(evidence, question, index.encoder)
+        selections.append(replace(selection, basis=basis, warnings=(*index.warnings, *distant_texts)))
     return selections

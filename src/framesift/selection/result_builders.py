@@ -4,8 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from framesift._utils.text import clock
 from framesift.selection.frame_access import FrameAccess
 from framesift.types import Event, Evidence, Role, Selection, Slot
+
+# A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
+TEXT_REACH_S = 2.0
 
 
 def build_selection(
@@ -54,3 +58,18 @@ def attach_events(selection: Selection, events: Mapping[int, Event]) -> Selectio
         for slot in selection.slots
     )
     return replace(selection, slots=slots)
+
+
+def text_without_frame(slot: Slot) -> str:
+    """The warning about a text that is shown on a frame far from its own time; empty if it is not."""
+    if slot.event is None or slot.text_distance_s <= TEXT_REACH_S:
+        return ""
+    start, end, at = (_to_the_second(time_s) for time_s in (slot.event.start_s, slot.event.end_s, slot.time_s))
+    return (
+        f"the text at {start if start == end else f'{start}–{end}'} has no frame; it is shown on the frame at {at}, "
+        f"{slot.text_distance_s:.0f} s away"
+    )
+
+
+def _to_the_second(time_s: float) -> str:
+    return clock(round(time_s)).removesuffix(".000")

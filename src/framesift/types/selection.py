@@ -35,6 +35,13 @@ class Slot:
         if self.role not in ROLES:
             raise InputError(f"role is {self.role!r}; expected one of {', '.join(ROLES)}")
 
+    @property
+    def text_distance_s(self) -> float:
+        """Seconds from the frame to the interval of its event: 0 inside it, and without an event."""
+        if self.event is None:
+            return 0.0
+        return max(self.event.start_s - self.time_s, self.time_s - self.event.end_s, 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Basis:
