@@ -21,7 +21,7 @@ from framesift._utils.files import write_bytes
 from framesift._utils.text import readable
 from framesift.errors import InputError, OptionError
 from framesift.server.config import LOCK_FILE, ServerConfig
-from framesift.text.subtitles import find_sidecars, sidecar_tags
+from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
 from framesift.text.subtitles.formats import ENDINGS
 from framesift.video.files import VIDEO_SUFFIXES
 
@@ -163,7 +163,8 @@ class VideoFiles:
             raise InputError(f"{video.name!r} is in the directory this server was started with; delete it there")
         others = [other.path for other in self.list_videos() if other.uploaded and other != video]
         shared = {path for other in others for path in find_sidecars(other)}
-        for path in (video.path, *find_sidecars(video.path)):
+        named = [sidecar.path for sidecar in search_sidecars(video.path).found if not sidecar.is_bare]
+        for path in (video.path, *named):
             if path not in shared:
                 path.unlink(missing_ok=True)
         self.list_videos()

@@ -85,7 +85,7 @@ def recognise(
     """
     with open_audio(path, language=language) as sound:
         name = engine_name(engine)
-        _check_language(name, language)
+        check_language(name, language)
         recognised: list[Event] = []
         with closing(_load(name, language)) as model:
             for block in sound.blocks(model.block_s):
@@ -137,7 +137,8 @@ def available() -> tuple[bool, str]:
     return True, ""
 
 
-def _check_language(name: str, language: str | None) -> None:
+def check_language(name: str, language: str | None) -> None:
+    """Raise if an engine, named as `engine_name` returns it, does not support the language."""
     if language is None or language.lower().replace("_", "-").split("-")[0] in ENGLISH:
         return
     if name == "moonshine":

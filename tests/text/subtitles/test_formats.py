@@ -244,3 +244,22 @@ def test_file_written_by_pysubs2_is_read_back_unchanged(tmp_path_factory, kind, 
     else:
         subs.save(str(path), encoding="utf-8")
     assert triples(read_events(path)) == [(round(a, 3), round(b, 3), t) for a, b, t in cues]
+
+
+def test_settings_may_follow_the_times_without_a_space(tmp_path):
+    for settings in ("line:40%", "align:start position:0%", "\tline:0", "?!", "X1:100 X2:200"):
+        text = f"WEBVTT\n\n00:01.000-->00:02.500{settings}\nHello there, you\n"
+        assert triples(read_events(put(tmp_path, text, "a.vtt"))) == [TWO[0]], settings
+
+
+def test_languages_that_a_file_states_are_reported(tmp_path):
+    webvtt = "WEBVTT\nKind: captions\nLanguage: pt-BR\n\n00:01.000 --> 00:02.000\nOi\n"
+    whisper = '{"language": "japanese", "segments": [{"start": 1, "end": 2, "text": "a"}]}'
+    for content, languages in [
+        (webvtt, ("pt",)),
+        (whisper, ("ja",)),
+        (FILES["TTML"], ("en",)),
+        (FILES["SAMI"], ("en",)),
+        (FILES["SubRip"], ()),
+    ]:
+        assert read_report(put(tmp_path, content))[1].languages == languages

@@ -190,3 +190,27 @@ def test_any_json_gives_events_or_an_input_error(tmp_path_factory, data):
     path = put(tmp_path_factory.getbasetemp(), json.dumps(data), "a.json")
     events, message = outcome(path)
     assert events or "a.json" in message
+
+
+def test_report_warns_of_what_was_guessed_chosen_or_lost(tmp_path):
+    sami = "<SAMI><STYLE>.A {lang:en-US;} .B {lang:fr-FR;}</STYLE><SYNC Start=0><P Class=A>Hi<P Class=B>Salut</SAMI>"
+    cases = [
+        (subrip((1, 2, "déjà vu à côté")).encode("cp1252"), ["a.srt is not UTF-8; it was read as windows-1252"]),
+        (
+            subrip((1, 2, "a")) + "2\n00:00:0x --> 00:00:09\nb\n",
+            ["not all of it could be read: 1 cues with damaged times"],
+        ),
+        (sami, ["a.srt holds en, fr; en was used"]),
+        ("{24}{48}a\n", ["a.srt states no frame rate; 23.976 frames per second were assumed"]),
+        (subrip((1, 2, "plain")), []),
+    ]
+    for content, expected in cases:
+        warnings = read_report(put(tmp_path, content, "a.srt"))[1].warnings
+        assert len(warnings) == len(expected)
+        assert all(text in warning for text, warning in zip(expected, warnings, strict=True)), warnings
+
+
+def test_language_that_was_requested_is_no_choice_to_warn_of(tmp_path):
+    sami = "<SAMI><STYLE>.A {lang:en-US;} .B {lang:fr-FR;}</STYLE><SYNC Start=0><P Class=A>Hi<P Class=B>Salut</SAMI>"
+    events, report = read_report(put(tmp_path, sami, "a.smi"), language="fr")
+    assert ([event.text for event in events], report.languages, report.warnings) == (["Salut"], ("fr", "en"), ())

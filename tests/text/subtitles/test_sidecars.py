@@ -3,14 +3,14 @@
 import pytest
 
 from framesift.errors import InputError
-from framesift.text.subtitles import find_sidecars, sidecar_tags
+from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
 from helpers.subtitle_files import FILES, put
 
 
 def write_files(folder, *names):
     for name in names:
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(FILES["SubRip"])
 
 
@@ -31,6 +31,62 @@ def test_sidecars_in_the_requested_language_come_first(tmp_path):
     write_files(tmp_path, "film.srt", "film.en.srt", "film.ger.srt", "subtitles/film.deu.forced.srt")
     sidecars = relative(find_sidecars(tmp_path / "film.mkv", language="de"), tmp_path)
     assert sidecars == ["film.ger.srt", "subtitles/film.deu.forced.srt", "film.srt", "film.en.srt"]
+
+
+def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
+    names = ["film_en.vtt", "film-en.srt", "film - English.srt", "Film (en).srt", "FILM.EN.SRT", "film [eng].ass"]
+    names += ["film.en-US.vtt", "film.en-x7Zq2.vtt", "film.English (US).srt", "film.en.2.srt", "film_captions.vtt"]
+    for name in [*names, "film_sdh.srt"]:
+        folder = tmp_path / name.replace(".", "")
+        write_files(folder, "film.mp4", "film2.mp4", name)
+        (found,) = search_sidecars(folder / "film.mp4").found
+        assert (found.path.name, found.is_bare) == (name, False)
+        assert found.language == ("" if name in ("film_captions.vtt", "film_sdh.srt") else "en")
+
+
+def test_names_of_other_videos_are_not_taken_for_languages(tmp_path):
+    write_files(
+        tmp_path, "film.mp4", "film-no-way.srt", "film 2.en.srt", "film-it takes two.srt", "no-way.srt", "films.srt"
+    )
+    assert find_sidecars(tmp_path / "film.mp4") == []
+
+
+def test_file_named_only_after_a_language_belongs_to_the_only_video(tmp_path):
+    names = [
+        "english.vtt",
+        "en.srt",
+        "en.sdh.vtt",
+        "pt-BR.srt",
+        "captions.en.vtt",
+        "subtitles.srt",
+        "Subs/2_English.srt",
+    ]
+    names += ["Subtitles/Latin American.spa.srt", "SUBS/SDH.eng.HI.srt"]
+    for name in names:
+        folder = tmp_path / name.replace("/", "-")
+        write_files(folder, "some film.mkv", name)
+        assert relative(find_sidecars(folder / "some film.mkv"), folder) == [name]
+
+
+def test_file_named_only_after_a_language_is_ambiguous_beside_several_videos(tmp_path):
+    write_files(
+        tmp_path, "a.mp4", "b.mkv", "english.vtt", "Subs/fr.srt", "Subs/a/2_English.srt", "b.de.srt", "notes.srt"
+    )
+    search = search_sidecars(tmp_path / "a.mp4")
+    assert relative([sidecar.path for sidecar in search.found], tmp_path) == ["Subs/a/2_English.srt"]
+    assert relative(search.ambiguous, tmp_path) == ["english.vtt", "Subs/fr.srt"]
+    assert relative(search.unrelated, tmp_path) == ["notes.srt"]
+
+
+def test_folder_without_the_video_has_no_files_named_only_after_a_language(tmp_path):
+    write_files(tmp_path, "en.srt")
+    assert find_sidecars(tmp_path / "film.mp4") == []
+
+
+def test_complete_files_come_before_those_with_more_tags(tmp_path):
+    write_files(tmp_path, "film.mp4", "film.en.sdh.srt", "film.en.srt", "english.srt", "film.en.commentary.srt")
+    expected = ["film.en.srt", "film.en.sdh.srt", "english.srt", "film.en.commentary.srt"]
+    assert relative(find_sidecars(tmp_path / "film.mp4"), tmp_path) == expected
 
 
 def test_file_with_a_shared_ending_counts_only_if_it_holds_subtitles(tmp_path):

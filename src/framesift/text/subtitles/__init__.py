@@ -6,6 +6,6 @@ tolerant; pysubs2 writes the files that they are tested on. `base.SubtitleFormat
 """
 
 from framesift.text.subtitles.reading import SubtitleReport, read_events, read_report
-from framesift.text.subtitles.sidecars import find_sidecars, sidecar_tags
+from framesift.text.subtitles.sidecars import find_sidecars, search_sidecars, sidecar_tags
 
-__all__ = ["SubtitleReport", "find_sidecars", "read_events", "read_report", "sidecar_tags"]
+__all__ = ["SubtitleReport", "find_sidecars", "read_events", "read_report", "search_sidecars", "sidecar_tags"]

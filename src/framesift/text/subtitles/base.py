@@ -39,7 +39,7 @@ class Cue:
     """A cue as the file has it, its lines without markup.
 
     end_s is None where the file leaves the end open (until the next cue) and UNTIL_VIDEO_END where it means the end of
-    the video. language is set only by formats that hold several languages in one file.
+    the video. language is set only by formats that state it, such as those that hold several languages in one file.
     """
 
     start_s: float

@@ -6,6 +6,7 @@ The tools differ only in the names of the keys and in where the list is, so one 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from framesift.text.subtitles.base import (
     UNTIL_VIDEO_END,
@@ -42,13 +43,14 @@ class JsonCues(SubtitleFormat):
         if isinstance(data, dict) and isinstance(events := data.get("events"), list) and is_json3(events):
             return parse_json3(events)
         entries = _find_entries(data)
+        language = data.get("language") if isinstance(data, dict) else None
         cues: list[Cue] = []
         repairs: Counter[str] = Counter()
         bad_line = ""
         for entry in entries:
             cue = _parse_cue(entry) if isinstance(entry, dict) else None
             if cue is not None:
-                cues.append(cue)
+                cues.append(replace(cue, language=language) if isinstance(language, str) else cue)
             else:
                 repairs["unreadable dropped"] += 1
                 bad_line = bad_line or json.dumps(entry)[:200]

@@ -1,4 +1,8 @@
-"""Language codes and names as files spell them: "en", "eng", "en-US", "English"."""
+"""Language codes and names as files spell them: "en", "eng", "en-US", "English"; and the script of a text."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
 # ISO 639-1, then the three-letter codes and the English name.
 _SPELLINGS = """
@@ -14,6 +18,20 @@ th tha thai|tl tgl fil tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vi
 _CODES = {name: entry.split()[0] for entry in _SPELLINGS.replace("\n", "|").split("|") for name in entry.split()}
 _UNDETERMINED = {"", "und", "unk", "mul", "zxx", "mis"}
 
+# The scripts of the languages above that are not written in the Latin one, as Unicode's character names start.
+_SCRIPTS = {
+    **dict.fromkeys(("ar", "fa", "ur"), ("ARABIC",)),
+    **dict.fromkeys(("bg", "mk", "ru", "uk"), ("CYRILLIC",)),
+    **dict.fromkeys(("kk", "sr"), ("CYRILLIC", "LATIN")),
+    **dict.fromkeys(("hi", "mr"), ("DEVANAGARI",)),
+    **{"bn": ("BENGALI",), "el": ("GREEK",), "he": ("HEBREW",), "hy": ("ARMENIAN",), "ja": ("HIRAGANA", "KATAKANA")},
+    **{"ka": ("GEORGIAN",), "ko": ("HANGUL",), "ta": ("TAMIL",), "te": ("TELUGU",), "th": ("THAI",), "zh": ("CJK",)},
+}
+# A text is in a language if this share of its letters is in the language's script: names may be in another one, and
+# about half of a Japanese text is in Chinese characters.
+_MIN_SCRIPT_SHARE = 0.3
+_SAMPLED_LETTERS = 5000
+
 
 def language_code(name: str | None) -> str:
     """Return the two-letter code if there is one, without the region; "" for undetermined."""
@@ -24,3 +42,20 @@ def language_code(name: str | None) -> str:
 def is_language(name: str) -> bool:
     """Return whether a part of a file name is a language: "en", "pt-BR", "eng", "English"."""
     return name.strip().lower().replace("_", "-").partition("-")[0] in _CODES.keys() | _UNDETERMINED - {""}
+
+
+def may_be_in(language: str, texts: Iterable[str]) -> bool:
+    """Return whether texts of unknown language are in the script of `language`, a two-letter code."""
+    letters = Counter(unicodedata.name(c, "").partition(" ")[0] for c in _letters(texts))
+    if language == "zh" and letters["HIRAGANA"] + letters["KATAKANA"] > _MIN_SCRIPT_SHARE * letters.total():
+        return False
+    return sum(letters[script] for script in _SCRIPTS.get(language, ("LATIN",))) >= _MIN_SCRIPT_SHARE * letters.total()
+
+
+def _letters(texts: Iterable[str]) -> str:
+    letters = ""
+    for text in texts:
+        letters += "".join(filter(str.isalpha, text))
+        if len(letters) > _SAMPLED_LETTERS:
+            break
+    return letters

@@ -16,8 +16,9 @@ from framesift.errors import InputError
 from framesift.text.subtitles.base import Cue, NotSubtitles, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
 from framesift.text.subtitles.formats import FORMATS, check_size, detect_format
-from framesift.text.subtitles.languages import language_code
+from framesift.text.subtitles.languages import is_language, language_code
 from framesift.text.subtitles.markup import without_notes
+from framesift.text.subtitles.microdvd import DEFAULT_FPS
 from framesift.text.subtitles.repairs import to_events
 from framesift.types import Event
 
@@ -26,19 +27,30 @@ log = logging.getLogger(__name__)
 # Twice the size of Whisper's JSON with every word of a day of speech.
 MAX_BYTES = 64 * 2**20
 
+# The repairs that lose text, in words.
+LOSSES = {
+    "characters replaced": "unreadable characters",
+    "damaged times dropped": "cues with damaged times",
+    "untimed dropped": "cues without times",
+    "unreadable dropped": "unreadable entries",
+}
+
 
 @dataclass(frozen=True)
 class SubtitleReport:
     """How a file was read.
 
     cues is the number of cues in the file; repairs maps each repair ("empty dropped", "repeats merged",
-    "times swapped", "rolling lines merged", …) to its count.
+    "times swapped", "rolling lines merged", …) to its count. languages: those the file states, as two-letter codes,
+    that of the events first. warnings: what was guessed, chosen or lost, one sentence each.
     """
 
     format: str
     encoding: str
     cues: int
     repairs: dict[str, int]
+    languages: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def read_events(
@@ -93,7 +105,9 @@ def read_report(
     if not events:
         reason = _why_no_events(parsed.cues, detected.name, repairs)
         raise InputError(f"{path} contains no events: {reason}{_first_line(parsed.bad_line or text)}")
-    report = SubtitleReport(detected.name, encoding, len(parsed.cues), dict(repairs))
+    languages = _stated_languages([*cues, *parsed.cues])
+    warnings = _warnings(path.name, encoding, repairs, languages if language is None else ())
+    report = SubtitleReport(detected.name, encoding, len(parsed.cues), dict(repairs), languages, warnings)
     log.info(
         "%s: %d events from %d cues, %s in %s, repairs: %s",
         path,
@@ -153,6 +167,26 @@ def _select_language(cues: list[Cue], language: str | None) -> tuple[list[Cue], 
     selected = next((name for name in languages if requested and language_code(name) == requested), languages[0])
     own = [cue for cue in cues if cue.language == selected]
     return own, Counter({"other languages left out": len(cues) - len(own)})
+
+
+def _stated_languages(cues: list[Cue]) -> tuple[str, ...]:
+    stated = dict.fromkeys(cue.language for cue in cues)
+    return tuple(dict.fromkeys(language_code(name) for name in stated if is_language(name) and language_code(name)))
+
+
+def _warnings(name: str, encoding: str, repairs: Counter[str], choice: tuple[str, ...]) -> tuple[str, ...]:
+    """Describe what was guessed, chosen or lost when a file was read."""
+    warnings = []
+    if not encoding.startswith("utf"):
+        charset = encoding.replace("cp125", "windows-125")
+        warnings.append(f"{name} is not UTF-8; it was read as {charset}, which is a guess")
+    if repairs["frame rate assumed"]:
+        warnings.append(f"{name} states no frame rate; {DEFAULT_FPS:.3f} frames per second were assumed")
+    if lost := ", ".join(f"{repairs[loss]} {what}" for loss, what in LOSSES.items() if repairs[loss]):
+        warnings.append(f"{name} is damaged; not all of it could be read: {lost}")
+    if len(choice) > 1:
+        warnings.append(f"{name} holds {', '.join(choice)}; {choice[0]} was used: choose with --language")
+    return tuple(warnings)
 
 
 def _drop_notes(cues: list[Cue]) -> tuple[list[Cue], Counter[str]]:

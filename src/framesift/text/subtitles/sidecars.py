@@ -1,46 +1,119 @@
 """Subtitle files beside a video."""
 
 import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from framesift.errors import InputError
 from framesift.text.subtitles.formats import ENDINGS, SHARED_ENDINGS
 from framesift.text.subtitles.languages import is_language, language_code
 from framesift.text.subtitles.reading import read_events
+from framesift.video.files import VIDEO_SUFFIXES
 
 SIDECAR_FOLDERS = ("subs", "sub", "subtitles", "captions")
-_FLAGS = ("forced", "sdh", "cc", "hi", "default", "full", "auto", "orig", "foreign")
+
+# These hold a part of the dialogue, or something else than it.
+_PARTIAL = ("forced", "foreign", "commentary")
+_FLAGS = (*_PARTIAL, "sdh", "cc", "hi", "default", "full", "auto", "orig")
+# What releases write beside a language: "Latin American.spa.srt", "English (US).srt".
+_VARIANTS = (
+    *("american", "brazil", "brazilian", "british", "canadian", "castilian", "european", "latin", "simplified"),
+    *("traditional", "uk", "us"),
+)
+# A file named only so may belong to any video: "captions.en.vtt", "subtitles.srt".
+_GENERIC = ("caption", "captions", "sub", "subs", "subtitle", "subtitles")
+
+_SEPARATORS = re.compile(r"[.\s()\[\]{}+]+")
+_INNER_SEPARATORS = re.compile(r"[-_]+")
+_NUMBER = re.compile(r"\d{1,3}", re.ASCII)
+_LEADING_NUMBER = re.compile(r"^\d{1,3}[-_. ]+", re.ASCII)
+_LANGUAGE = re.compile(r"[a-z]+(?:[-_](?:[a-z]{2}|[a-z]{4}|\d{3}))?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """A subtitle file beside a video.
+
+    language: a two-letter code from its name, "" if the name has none. is_partial: it holds only forced lines or a
+    commentary. is_bare: it has a language's name but not the video's, and the video is the only one there.
+    """
+
+    path: Path
+    language: str = ""
+    is_partial: bool = False
+    is_bare: bool = False
+
+
+@dataclass(frozen=True)
+class SidecarSearch:
+    """The subtitle files of a video, best first, and those left out because they may belong to another one."""
+
+    found: tuple[Sidecar, ...]
+    ambiguous: tuple[Path, ...] = ()  # named only after a language, in a folder of several videos
+    unrelated: tuple[Path, ...] = ()  # named neither after the video nor after a language
 
 
 def find_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> list[Path]:
-    """Return the subtitle files of a video, best first: film.srt, film.en.vtt, Subs/film.eng.forced.srt.
+    """Return the subtitle files of a video, best first: film.srt, film_en.vtt, english.srt, Subs/film.eng.forced.srt.
 
     Files in the requested language come first, then those with the video's exact name, then English or undetermined,
-    then the rest by name. Forced ones, which hold only the foreign lines, come after complete ones. Files with an
-    ending that other files share (.json, .xml, .sub) are included only if they can be read as subtitles.
+    then the rest by name. Partial ones, which hold only the foreign lines or a commentary, come after complete ones.
+    """
+    return [sidecar.path for sidecar in search_sidecars(video_path, language=language).found]
+
+
+def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> SidecarSearch:
+    """Find the subtitle files of a video as `find_sidecars` does, with what their names say.
+
+    A file that is named only after a language belongs to the video if that is the only one in the folder, or if the
+    file is in a folder with the video's name: Subs/film/2_English.srt. Files with an ending that other files share
+    (.json, .xml, .sub) are included only if they can be read as subtitles.
     """
     video = Path(video_path)
     requested = language_code(language)
-    ranked: list[tuple[tuple[object, ...], Path]] = []
-    for depth, folder in enumerate(_sidecar_folders(video.parent)):
-        for path in _files(folder):
+    places = _sidecar_folders(video)
+    videos = {name for name in places[0].files if Path(name).suffix.lower() in VIDEO_SUFFIXES}
+    # A folder of subtitles without the video serves any number of videos.
+    is_only_video = video.name in places[0].files and videos <= {video.name}
+    stems = {Path(name).stem.casefold() for name in videos}
+    ranked: list[tuple[tuple[object, ...], Sidecar]] = []
+    ambiguous: list[Path] = []
+    unrelated: list[Path] = []
+    for depth, place in enumerate(places):
+        for name in place.files:
+            path = place.folder / name
             ending = path.suffix.lower()
-            tags = _tags_after_video_name(path, video) if ending in ENDINGS and path.name != video.name else None
-            if tags is None or (ending in SHARED_ENDINGS and not _is_readable(path)):
+            if ending not in ENDINGS or name == video.name:
                 continue
-            own_language = next((language_code(tag) for tag in tags if is_language(tag)), "")
+            tags = _tags_after_video_name(path.stem, video)
+            is_bare = tags is None
+            if tags is None:
+                tags = _tags_without_video_name(path.stem, numbered=depth > 0)
+            if tags is None or (is_bare and not (place.is_own or is_only_video)):
+                if ending not in SHARED_ENDINGS and not _starts_with_any(path.stem, stems):
+                    (unrelated if tags is None else ambiguous).append(path)
+                continue
+            if ending in SHARED_ENDINGS and not _is_readable(path):
+                continue
+            sidecar = Sidecar(path, _language(tags), not set(_PARTIAL).isdisjoint(tags), is_bare)
+            foreign = sidecar.language if sidecar.language not in ("", "en") else ""
             rank = (
-                not (requested and own_language == requested),
-                "forced" in tags or "foreign" in tags,
+                not (requested and sidecar.language == requested),
+                sidecar.is_partial,
                 bool(tags),
-                own_language not in ("", "en"),
-                own_language if own_language not in ("", "en") else "",
+                bool(foreign),
+                foreign,
+                is_bare,
                 depth,
+                len(tags),
                 ENDINGS.index(ending),
-                path.name,
+                name,
             )
-            ranked.append((rank, path))
-    return [path for _, path in sorted(ranked)]
+            ranked.append((rank, sidecar))
+    found = tuple(sidecar for _, sidecar in sorted(ranked, key=lambda item: item[0]))
+    return SidecarSearch(found, tuple(ambiguous), tuple(unrelated))
 
 
 def sidecar_tags(stem: str) -> list[str]:
@@ -53,30 +126,86 @@ def sidecar_tags(stem: str) -> list[str]:
     return tags
 
 
-def _sidecar_folders(folder: Path) -> list[Path]:
+@dataclass(frozen=True)
+class _Folder:
+    """A folder to search: its files and folders by name, and whether all its files belong to the video."""
+
+    folder: Path
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    is_own: bool = False
+
+
+def _sidecar_folders(video: Path) -> list[_Folder]:
     try:
-        inner = sorted(entry for entry in folder.iterdir() if entry.name.lower() in SIDECAR_FOLDERS and entry.is_dir())
+        top = _list_folder(video.parent)
     except OSError as error:
-        raise InputError(f"{folder} is unreadable: {error.strerror}") from None
-    return [folder, *inner]
+        raise InputError(f"{video.parent} is unreadable: {error.strerror}") from None
+    places = [top]
+    for name in top.folders:
+        if name.lower() in SIDECAR_FOLDERS:
+            with suppress(OSError):
+                places.append(inner := _list_folder(video.parent / name))
+                places += [_list_folder(inner.folder / own, is_own=True) for own in inner.folders if _same(own, video)]
+    return places
 
 
-def _files(folder: Path) -> list[Path]:
-    try:
-        return [entry for entry in folder.iterdir() if entry.is_file()]
-    except OSError:
+def _list_folder(folder: Path, *, is_own: bool = False) -> _Folder:
+    files, folders = [], []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                folders.append(entry.name)
+            elif entry.is_file():
+                files.append(entry.name)
+    return _Folder(folder, tuple(sorted(files)), tuple(sorted(folders)), is_own)
+
+
+def _same(name: str, video: Path) -> bool:
+    return name.casefold() in (video.stem.casefold(), video.name.casefold())
+
+
+def _starts_with_any(stem: str, names: set[str]) -> bool:
+    """Return whether a file belongs to one of the videos of the folder, as far as its name tells."""
+    stem = stem.casefold()
+    return any(stem[:k] in names for k in range(1, len(stem) + 1))
+
+
+def _tags_after_video_name(stem: str, video: Path) -> list[str] | None:
+    """Return the tags between the video's name and the ending; None if the file belongs to another video."""
+    if _same(stem, video):
         return []
-
-
-def _tags_after_video_name(path: Path, video: Path) -> list[str] | None:
-    """Return the parts between the video's name and the ending; None if the file belongs to another video."""
     for name in (video.name, video.stem):
-        if path.stem == name:
-            return []
-        if path.stem.startswith(name + "."):
-            tags = path.stem[len(name) + 1 :].lower().split(".")
-            return tags if all(map(_is_tag, tags)) else None
+        rest = stem[len(name) :]
+        if stem[: len(name)].casefold() == name.casefold() and not rest[0].isalnum():
+            # "film.en-x7Zq.vtt" is English, as downloaders name it; "film-no-way.srt" is not Norwegian.
+            tags = _split_tags(rest, any_region=rest[0] == ".")
+            return tags if tags and tags[0] not in _VARIANTS else None
     return None
+
+
+def _tags_without_video_name(stem: str, *, numbered: bool) -> list[str] | None:
+    """Return the tags of a file named only after a language, or "subtitles"; None if its name has anything else."""
+    tags = _split_tags(_LEADING_NUMBER.sub("", stem) if numbered else stem)
+    return tags if tags and (_language(tags) or not set(_GENERIC).isdisjoint(tags)) else None
+
+
+def _split_tags(text: str, *, any_region: bool = False) -> list[str] | None:
+    """Split what a name has beside the video's into tags; None if a part of it is not one."""
+    tags: list[str] = []
+    for part in _SEPARATORS.split(text.lower()):
+        whole = part.strip("-_")
+        is_whole = is_language(whole) and (any_region or _LANGUAGE.fullmatch(whole))
+        for piece in [whole] if is_whole else _INNER_SEPARATORS.split(whole):
+            is_count = bool(tags) and _NUMBER.fullmatch(piece)
+            if piece and not (_is_tag(piece) or piece in _VARIANTS or piece in _GENERIC or is_count):
+                return None
+            tags += [piece] if piece else []
+    return tags
+
+
+def _language(tags: list[str]) -> str:
+    return next((code for tag in tags if is_language(tag) and (code := language_code(tag))), "")
 
 
 def _is_tag(text: str) -> bool:

@@ -11,7 +11,10 @@ from framesift.text.subtitles.base import CLOCK, Cue, ParsedCues, SubtitleFormat
 Lines = list[str]
 Times = tuple[float, ...] | None
 
-_ARROW_TIMES = re.compile(rf"\s*{CLOCK}\s*-{{1,3}} ?>\s*{CLOCK}(?!\S)", re.ASCII)
+# Browsers take whatever follows a complete time as settings: "00:01.000line:40%".
+_ARROW_TIMES = re.compile(
+    rf"\s*{CLOCK}\s*-{{1,3}} ?>\s*{CLOCK}(?:(?!\S)|(?<=[.,]\d{{3}})(?!\d)|(?=[a-z]+:))", re.ASCII | re.IGNORECASE
+)
 
 
 class TimedBlockFormat(SubtitleFormat):

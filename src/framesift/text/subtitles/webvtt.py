@@ -1,11 +1,14 @@
 """WebVTT (.vtt)."""
 
 import re
+from dataclasses import replace
 
+from framesift.text.subtitles.base import ParsedCues
 from framesift.text.subtitles.markup import strip_all_tags, strip_overrides, tidy_lines, unescape
 from framesift.text.subtitles.timed_blocks import Lines, TimedBlockFormat, Times, first_block, parse_arrow_times
 
 _NOT_A_CUE = re.compile(r"(?:NOTE|STYLE|REGION|WEBVTT)(?:\s|$)|X-TIMESTAMP-MAP")
+_LANGUAGE = re.compile(r"^Language:[ \t]*([\w-]{2,20})", re.MULTILINE | re.IGNORECASE)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 
 
@@ -18,6 +21,11 @@ class WebVTT(TimedBlockFormat):
 
     def matches(self, text: str) -> bool:
         return text.lstrip().startswith("WEBVTT")
+
+    def parse(self, text: str) -> ParsedCues:
+        parsed = super().parse(text)
+        stated = _LANGUAGE.search(text[:4096].partition("\n\n")[0])
+        return replace(parsed, cues=[replace(cue, language=stated[1]) for cue in parsed.cues]) if stated else parsed
 
     def parse_times(self, line: str) -> Times:
         return parse_arrow_times(line)
