@@ -129,10 +129,10 @@ def presentation_time(frame: av.VideoFrame) -> Fraction:
 
 
 def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:
-    """The definition, word for word: positions of the frames on screen at k/fps for k = 0, 1, 2 … up to the end."""
+    """The definition, word for word: positions of the frames on screen at k/fps for k = 0, 1, 2 … before the end."""
     out: list[int] = []
     k = 0
-    while k / fps <= end:
+    while k == 0 or k / fps < end:
         at = max([n for n, time in enumerate(times) if time <= k / fps], default=0)
         if at not in out:
             out.append(at)

@@ -57,8 +57,9 @@ class DecodedFrame(NamedTuple):
     """The frame for the packet `wanted`; `packet` differs if a replacement was used and is None if there is none."""
 
     wanted: int
-    packet: int | None
-    frame: av.VideoFrame | None
+    packet: int | None = None
+    frame: av.VideoFrame | None = None
+    is_damaged: bool = False
 
 
 def decode_wanted(video: OpenedVideo, plan: DecodePlan) -> Iterator[DecodedFrame]:
@@ -73,38 +74,38 @@ def decode_wanted(video: OpenedVideo, plan: DecodePlan) -> Iterator[DecodedFrame
     queue = iter(plan.wanted)
     wanted = next(queue, None)
     given = -1
-    before: tuple[int, av.VideoFrame] | None = None
-    for packet, frame in _decoded(video, plan):
+    before: tuple[int, av.VideoFrame, bool] | None = None
+    for packet, frame, is_damaged in _decoded(video, plan):
         if wanted is None:
             return
         # Frames out of order or not on the timeline are ignored.
         if rank[packet] <= (rank[before[0]] if before else -1):
             continue
         while wanted is not None and rank[wanted] < rank[packet]:
-            stand_in = before or ((packet, frame) if given < 0 else None)
+            stand_in = before or ((packet, frame, is_damaged) if given < 0 else None)
             if stand_in and rank[stand_in[0]] > given:
                 given = int(rank[stand_in[0]])
                 yield DecodedFrame(wanted, *stand_in)
             else:
-                yield DecodedFrame(wanted, None, None)
+                yield DecodedFrame(wanted)
             wanted = next(queue, None)
         if wanted == packet:
             if rank[packet] > given:
                 given = int(rank[packet])
-                yield DecodedFrame(wanted, packet, frame)
+                yield DecodedFrame(wanted, packet, frame, is_damaged)
             wanted = next(queue, None)
-        before = packet, frame
+        before = packet, frame, is_damaged
     while wanted is not None:
         if before and rank[before[0]] > given:
             given = int(rank[before[0]])
             yield DecodedFrame(wanted, *before)
         else:
-            yield DecodedFrame(wanted, None, None)
+            yield DecodedFrame(wanted)
         wanted = next(queue, None)
 
 
-def _decoded(video: OpenedVideo, plan: DecodePlan) -> Iterator[tuple[int, av.VideoFrame]]:
-    """Yield every frame the decoder returns, with the index of its packet."""
+def _decoded(video: OpenedVideo, plan: DecodePlan) -> Iterator[tuple[int, av.VideoFrame, bool]]:
+    """Yield every frame the decoder returns: the index of its packet, the frame, and whether it is damaged."""
     decoder = video.stream.codec_context
     send, flushes = plan.packets()
     shown = plan.timeline.shown
@@ -116,10 +117,10 @@ def _decoded(video: OpenedVideo, plan: DecodePlan) -> Iterator[tuple[int, av.Vid
         for frame in decode_packet(video, packet):
             if plan.by_count:
                 if count < len(shown):
-                    yield int(shown[count]), frame
+                    yield int(shown[count]), frame, frame.is_corrupt
                 count += 1
             elif frame.pts is not None and 0 <= frame.pts < len(send):
-                yield frame.pts, frame
+                yield frame.pts, frame, frame.is_corrupt
         if packet is None:
             decoder.flush_buffers()
 

@@ -20,8 +20,9 @@ from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.colour import FrameConverter, read_orientation, square_pixel_size
-from framesift.video.container import MICROSECOND, OpenedVideo, StrPath, check_file, open_video
+from framesift.video.container import OpenedVideo, StrPath, check_file, open_video
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet, decode_wanted
+from framesift.video.diagnostics import container_warnings, decoding_warnings
 from framesift.video.timeline import Timeline, container_start, finest_rate, on_grid, read_timeline, usual_step
 
 Mode = Literal["exact", "fast", "keyframes"]
@@ -38,8 +39,6 @@ MAX_FPS = 1000
 _TEXT_SUBTITLES = frozenset(
     {"subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text", "ttml", "microdvd", "eia_608"}
 )
-# The container's duration may include audio beyond the last frame; a larger difference is a warning.
-_DURATION_SLACK_S = 2.0
 _PROBED_PACKETS = 300
 _FAR_S = 10**8  # beyond the end of any video
 
@@ -78,7 +77,9 @@ def sample(
 class Sampling:
     """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time.
 
-    info; fps: the rate used; expected: about how many candidates there are; warnings: extended while iterating.
+    info; fps: the rate used; expected: about how many candidates there are. Extended while iterating, and freely by
+    the caller: damaged_s, the times of candidates decoded with errors, each added before its image is returned, and
+    missed_s, the times of frames that could not be decoded and were skipped or replaced by the previous frame.
     """
 
     def __init__(self, path: StrPath, fps: Fps, mode: Mode, *, short_side: int | None, after_s: float | None) -> None:
@@ -87,17 +88,25 @@ class Sampling:
         timeline = read_timeline(path)
         with open_video(path, threads=1) as video:
             self.info: VideoInfo = _describe(video, (timeline.origin, timeline.end))
-            self.warnings: list[str] = _warnings(video, timeline)
+            self._warnings = container_warnings(video, timeline)
         chosen = _auto_rate(timeline, mode) if rate is None else rate
         self.fps: float = float(chosen)
         wanted = _candidates(timeline, mode, chosen)
+        self._total = len(wanted)
         if after_s is not None:
             wanted = [packet for packet in wanted if timeline.time_s(packet) > after_s]
         self.expected: int = len(wanted)
         log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), self.fps, mode)
         plan = DecodePlan(timeline, wanted, keys_only=mode == "keyframes")
+        self.damaged_s: list[float] = []
+        self.missed_s: list[float] = []
         # Not a method: a reference cycle would keep the file open until the next garbage collection.
-        self._candidates = _sampled(self.info.path, plan, short_side, self.warnings)
+        self._candidates = _sampled(self.info.path, plan, short_side, self.damaged_s, self.missed_s)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings about the whole video, and about the candidates in damaged_s and missed_s so far."""
+        return self._warnings + decoding_warnings(self.damaged_s, self.missed_s, self._total)
 
     def __iter__(self) -> Self:
         return self
@@ -168,23 +177,22 @@ def _auto_rate(timeline: Timeline, mode: Mode) -> Fraction:
 
 
 def _sampled(
-    path: str, plan: DecodePlan, short_side: int | None, warnings: list[str]
+    path: str, plan: DecodePlan, short_side: int | None, damaged_s: list[float], missed_s: list[float]
 ) -> Generator[tuple[float, Array], None, None]:
-    missed = decoded = 0
+    decoded = 0
     with open_video(path) as video:
         converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
         for result in decode_wanted(video, plan):
-            missed += result.packet != result.wanted
+            if result.packet != result.wanted:
+                missed_s.append(plan.timeline.time_s(result.wanted))
             if result.packet is not None and result.frame is not None:
                 decoded += 1
-                yield plan.timeline.time_s(result.packet), converter.convert(result.frame)
+                time_s = plan.timeline.time_s(result.packet)
+                if result.is_damaged:
+                    damaged_s.append(time_s)
+                yield time_s, converter.convert(result.frame)
     if plan.wanted and not decoded:
         raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
-    if missed:
-        warnings.append(
-            f"{missed} of {len(plan.wanted)} candidates ({missed / len(plan.wanted):.0%}) could not be decoded and "
-            "were skipped or replaced by the previous frame: the file is damaged there"
-        )
 
 
 def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tuple[float, Array]]:
@@ -257,31 +265,6 @@ def _quick_bounds(video: OpenedVideo) -> tuple[Fraction, int] | None:
     except (av.error.FFmpegError, ValueError):
         return None
     return (container_start(video, first), max(ends)) if ends else None
-
-
-def _warnings(video: OpenedVideo, timeline: Timeline) -> list[str]:
-    """Warnings about metadata that the packets contradict."""
-    warnings = []
-    seconds = float(timeline.duration)
-    claimed = None
-    if video.stream.duration:
-        claimed = float(video.stream.duration * video.tick)
-    elif video.container.duration and not video.container.streams.audio:
-        claimed = float(video.container.duration * MICROSECOND)
-    if claimed is not None and claimed - seconds > max(_DURATION_SLACK_S, 0.01 * seconds):
-        warnings.append(
-            f"the metadata gives a duration of {claimed:.1f} s, but the last frame ends at {seconds:.1f} s: "
-            f"{claimed - seconds:.1f} s are missing"
-        )
-    elif claimed is not None and seconds - claimed > max(_DURATION_SLACK_S, 0.01 * seconds):
-        warnings.append(f"the metadata gives a duration of {claimed:.1f} s, but the last frame ends at {seconds:.1f} s")
-    if timeline.is_cut:
-        warnings.append(f"reading failed at {seconds:.1f} s: the file is damaged there; only the part before is used")
-    if timeline.jumps:
-        warnings.append(
-            f"the timestamps are discontinuous {timeline.jumps} times; time continues from frame to frame there"
-        )
-    return warnings
 
 
 def _check_options(mode: str, short_side: int | None, after_s: float | None) -> None:

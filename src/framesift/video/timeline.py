@@ -3,6 +3,7 @@
 Times are integers in the stream's time base and fractions, so that rounding never drops or repeats a frame.
 """
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -90,7 +91,7 @@ class GridFrame(NamedTuple):
 
 
 def on_grid(timeline: Timeline, packets: Sequence[int], fps: Fraction) -> list[GridFrame]:
-    """For every k/fps up to the end: the last of `packets` (by time) at or before it, without duplicates.
+    """For every k/fps before the end: the last of `packets` (by time) at or before it, without duplicates.
 
     A frame on screen over [a, b) is included if an integer lies in [a·fps, b·fps).
     """
@@ -99,10 +100,8 @@ def on_grid(timeline: Timeline, packets: Sequence[int], fps: Fraction) -> list[G
     over = math.lcm(scale.denominator, shift.denominator)
     by, less = scale.numerator * (over // scale.denominator), shift.numerator * (over // shift.denominator)
     # First grid instant of each frame: (ticks − origin)·tick·fps, rounded up.
-    first = [-((less - by * int(timeline.ticks[p])) // over) for p in packets]
-    last = (by * timeline.end - less) // over
-    following = [*first[1:], last + 1]
-    on_screen = [GridFrame(n, k / fps) for n, (k, then) in enumerate(zip(first, following, strict=True)) if k < then]
+    first = [-((less - by * int(tick)) // over) for tick in (*timeline.ticks[packets], timeline.end)]
+    on_screen = [GridFrame(n, k / fps) for n, (k, then) in enumerate(itertools.pairwise(first)) if k < then]
     if packets and (not on_screen or on_screen[0].position != 0):
         on_screen.insert(0, GridFrame(0, Fraction(0)))
     return on_screen
