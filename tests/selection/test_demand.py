@@ -1,6 +1,8 @@
-"""Visual demand: the keyword rules on simple questions and on a benchmark's."""
+"""Visual demand: the keyword rules on simple questions, on a list of typed ones and on a benchmark's."""
 
+import csv
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ import framesift as fs
 from framesift.selection.gcr.demand import find_cues, resolve_demand
 from helpers.sample_data import SAMPLE_DATA
 
+QUESTIONS = Path(__file__).with_name("demand_questions.tsv")
 ANNOTATIONS = SAMPLE_DATA / "annotations" / "lvb_val.json"
 
 
@@ -42,7 +45,92 @@ def test_quoted_writing_in_the_frame_is_visual():
 
 
 def test_apostrophes_are_not_quotations():
-    assert find_cues("What's the boy's dog's name?")[0] == []
+    assert find_cues("What's the boy's dog's colour?") == ([], ["colour"])
+
+
+def test_one_quoted_letter_does_not_swallow_the_text_after_it():
+    assert find_cues("It stops below the letter 'e'. After the subtitle 'go on', who comes?")[0][0] == "a quoted line"
+
+
+def test_quotation_in_curly_quotes_may_contain_an_apostrophe():
+    assert find_cues("Who answers ‘I don’t know the colour’?") == (["a quoted line", "answers"], [])
+
+
+@pytest.mark.parametrize("half", ["tuned", "held-out"])
+def test_rules_agree_with_a_person_on_typed_questions(half):
+    with QUESTIONS.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["half"] == half]
+    kinds = [fs.visual_demand(row["question"]).kind for row in rows]
+    agree = [
+        row["kind"] == {"both": "neutral", "neither": "neutral"}.get(k, k) for row, k in zip(rows, kinds, strict=True)
+    ]
+    assert len(rows) == 50
+    assert sum(agree) >= 47
+
+
+def test_every_form_of_a_speech_verb_is_textual():
+    forms = (
+        "asks asked asking replies replied replying promises promised promising begs begged begging said told swore "
+        "sang called whispers shouted introduces described explains"
+    )
+    for form in forms.split():
+        assert find_cues(f"Maria {form} him something") == ([form], []), form
+
+
+def test_visible_speaking_is_not_textual():
+    assert find_cues("What is the woman who is talking to the camera holding?") == ([], ["holding"])
+
+
+def test_phone_calls_and_doors_are_not_speech():
+    for stem in ("Who calls the police?", "Who makes a phone call?", "Who answers the door?"):
+        assert find_cues(stem) == ([], []), stem
+
+
+def test_request_to_the_reader_is_not_speech():
+    for stem in (
+        "Tell me the colour",
+        "Can you tell the colour?",
+        "Say what colour",
+        "What do you think is the colour?",
+    ):
+        assert find_cues(stem) == ([], ["colour"]), stem
+
+
+def test_request_to_describe_or_show_is_visual():
+    assert find_cues("Describe the kitchen") == ([], ["describe"])
+    assert find_cues("Please show me the harbour") == ([], ["please show me"])
+
+
+def test_what_an_object_says_is_visual():
+    for stem in ("What does the sign say?", "What does it say on the bottle?", "What does the screen say?"):
+        assert fs.visual_demand(stem).kind == "visual", stem
+
+
+def test_what_a_person_says_on_screen_or_in_words_is_speech():
+    assert find_cues("What words does the man say?") == (["say"], [])
+    assert find_cues("The woman on the screen says hello")[0] == ["says"]
+
+
+def test_weak_cue_decides_only_without_a_strong_one():
+    assert find_cues("Where does she jump?") == ([], ["where does", "jump"])
+    assert find_cues("What does she ask before she jumps?") == (["ask"], [])
+    assert find_cues("Which name is on the red boat?") == ([], ["red"])
+
+
+def test_other_languages_are_neutral_except_for_quotations():
+    for stem in ("Was hat er auf dem Bild an?", "¿Qué red usa?", "Que porte la femme sur la photo ?", "他为什么离开？"):
+        assert fs.visual_demand(stem).kind == "neither", stem
+    for stem in (
+        "Wer sagt „wir müssen gehen“?",
+        "Que se passe-t-il après « on y va » ?",
+        "彼女が「さようなら」と言った",
+    ):
+        assert find_cues(stem) == (["a quoted line"], []), stem
+
+
+def test_long_repetitive_stems_are_judged():
+    for part in ("'!'a", '"!!"', "‘", "do ", "text ", "it says ", "what is ", "orders a "):
+        assert fs.visual_demand(part * 5_000) in (0.2, 0.5, 0.8)
 
 
 def test_value_of_a_kind_is_configurable():
