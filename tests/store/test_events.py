@@ -10,6 +10,7 @@ from framesift.store.events import search_events
 from framesift.store.text_vectors import cached_text_vectors
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
+from helpers.picture_subtitles import make_picture_clip, pgs_packet, text_picture
 
 SRT = "1\n00:00:0{start},000 --> 00:00:0{end},500\n{text}\n\n"
 
@@ -129,3 +130,109 @@ def test_events_can_be_scored_by_a_sentence_encoder(silent, tmp_path):
     selection = fs.select(index, "Why did the boat go down?", events=events, event_encoder="minilm", **options)
     first, second = selection.trace["ground"]["events"]
     assert first["text_relevance"] > second["text_relevance"] + 0.1
+
+
+def put(folder, **texts):
+    for name, text in texts.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(srt(text), encoding="utf-8")
+
+
+def test_choice_among_several_files_names_the_others(video, tmp_path):
+    put(tmp_path, video_en_srt="english", video_de_srt="deutsch", french_srt="français", Subs__ja_srt="日本語")
+    found = search_events(video, store=tmp_path / "store")
+    assert [event.text for event in found.events] == ["english"]
+    (warning,) = found.warnings
+    assert warning.startswith("video.en.srt (en) was used; also found: video.de.srt (de), french.srt (fr), ")
+    assert "--language" in warning
+
+
+def test_requested_language_is_no_choice_to_warn_of(video, tmp_path):
+    put(tmp_path, video_en_srt="english", video_de_srt="deutsch", video_srt="unstated")
+    found = search_events(video, language="de", store=tmp_path / "store")
+    assert ([event.text for event in found.events], found.warnings) == (["deutsch"], ())
+
+
+def test_language_that_is_not_there_is_an_error_that_lists_what_is(video, tmp_path):
+    put(tmp_path, video_en_srt="english", video_de_srt="deutsch", video_srt="unstated")
+    (tmp_path / "subtitles.vtt").write_text("WEBVTT\nLanguage: fr\n\n00:01.000 --> 00:02.000\nbonjour\n")
+    expected = r"video.mp4 has no text in 'ja', only video.srt \(another script\), subtitles.vtt \(fr\), "
+    with pytest.raises(fs.InputError, match=expected + r"video.en.srt \(en\), video.de.srt \(de\); choose"):
+        search_events(video, language="ja", store=tmp_path / "store")
+
+
+def test_language_without_any_text_is_no_error(video, tmp_path):
+    assert search_events(video, language="ja", store=tmp_path / "store").events == ()
+
+
+def test_file_without_a_language_is_used_if_its_script_fits(video, tmp_path):
+    put(tmp_path, video_srt="どこへ行くの")
+    found = search_events(video, language="ja", store=tmp_path / "store")
+    assert [event.text for event in found.events] == ["どこへ行くの"]
+    assert found.warnings == ("video.srt does not state its language; it is taken for 'ja'",)
+
+
+def test_named_file_that_states_other_languages_is_an_error(video, tmp_path):
+    (tmp_path / "a.vtt").write_text("WEBVTT\nLanguage: fr\n\n00:01.000 --> 00:02.000\nbonjour\n")
+    with pytest.raises(fs.InputError, match=r"a\.vtt has no text in 'ja'; it states fr"):
+        search_events(video, subtitles=tmp_path / "a.vtt", language="ja", store=tmp_path / "store")
+
+
+def test_language_file_beside_several_videos_is_noted_but_not_used(video, tmp_path):
+    shutil.copy(video, tmp_path / "other.mp4")
+    put(tmp_path, english_srt="hello")
+    found = search_events(video, recognise_speech=False, store=tmp_path / "store")
+    assert found.events == ()
+    assert any(note.startswith("english.srt: not used, since there are several videos") for note in found.notes)
+
+
+def test_speech_replaces_subtitles_in_other_languages_only_with_an_engine_that_supports_it(
+    video, tmp_path, monkeypatch
+):
+    put(tmp_path, video_en_srt="english")
+    monkeypatch.setattr(library_events.speech, "recognise", lambda *_, **__: [fs.Event(1.0, 2.0, "音声", "speech")])
+    monkeypatch.setattr(library_events.speech, "available", lambda: (True, ""))
+    monkeypatch.setattr(library_events, "probe", lambda _: fs.VideoInfo(str(video), 12.0, has_audio=True))
+    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "moonshine")
+    with pytest.raises(fs.InputError, match=r"only video\.en\.srt"):
+        search_events(video, language="ja", store=tmp_path / "store")
+    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "whisper:small")
+    found = search_events(video, language="ja", store=tmp_path / "store")
+    assert [event.text for event in found.events] == ["音声"]
+    expected = (
+        "the text is speech recognised by whisper:small",
+        "there are no subtitles in 'ja', only video.en.srt (en)",
+    )
+    assert found.warnings == expected
+
+
+@pytest.fixture
+def picture_video(tmp_path):
+    packets = [(1000, pgs_packet(text_picture("Hello"))), (2000, pgs_packet(None))]
+    return make_picture_clip(tmp_path / "video.mkv", "hdmv_pgs_subtitle", packets)
+
+
+def test_picture_subtitles_are_recognised_once_and_keep_their_warnings(picture_video, tmp_path, monkeypatch):
+    calls = []
+
+    def read_pictures(path, index, **_):
+        calls.append(index)
+        return [fs.Event(1.0, 2.0, "Hello", "track")], ("one of them was empty",)
+
+    monkeypatch.setattr(library_events, "read_pictures", read_pictures)
+    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (True, ""))
+    for _ in range(2):
+        found = search_events(picture_video, store=tmp_path / "store")
+        assert [event.text for event in found.events] == ["Hello"]
+        assert found.warnings == (
+            "the subtitles are pictures (track 1 PGS (eng)), recognised by OCR",
+            "one of them was empty",
+        )
+    assert calls == [1]
+
+
+def test_picture_subtitles_without_ocr_are_named(picture_video, tmp_path, monkeypatch):
+    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (False, ""))
+    (warning,) = search_events(picture_video, store=tmp_path / "store").warnings
+    assert "track 1 PGS (eng) contains pictures, which need text recognition: pip install" in warning

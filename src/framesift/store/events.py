@@ -1,20 +1,23 @@
 """The timestamped text of a video: from subtitles if there are any, else recognised once and stored."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
 from framesift.text.merge import merge_events
-from framesift.text.subtitles import find_sidecars, read_report
-from framesift.text.tracks import read_track
+from framesift.text.picture_subtitles import can_recognise, read_pictures
+from framesift.text.subtitles import read_report, search_sidecars
+from framesift.text.subtitles.languages import language_code, may_be_in
+from framesift.text.subtitles.sidecars import SidecarSearch
+from framesift.text.tracks import EmbeddedTrack, list_tracks, read_track
 from framesift.types import Event, VideoInfo
 from framesift.video.frames import probe, sample
 
@@ -66,8 +69,9 @@ def find_events(
 ) -> list[Event]:
     """Find the timestamped text of a video.
 
-    The first of these with any text is used: the named file, a subtitle file beside the video, an embedded text track,
-    speech (recognised once and stored). Text on the screen is added with `screen_text`.
+    The first of these with any text is used: the named file, a subtitle file beside the video, an embedded track (of
+    text, or of pictures if OCR is installed), speech. What is recognised is stored. Text on the screen is added with
+    `screen_text`. With `language`, text in other languages is not used: if there is only such text, InputError.
     """
     return list(
         search_events(
@@ -102,11 +106,13 @@ def search_events(
     opened = store if isinstance(store, Store) else Store(store)
     search = _EventSearch(info, opened, language, as_progress(progress))
     if os.fspath(subtitles) not in (AUTO, NONE):
-        search.read_file(Path(subtitles), named=True)
+        search.read_named_file(Path(subtitles))
     elif os.fspath(subtitles) == AUTO:
-        _ = search.read_sidecars() or search.read_embedded()
+        search.read_subtitles()
     if not search.lists and recognise_speech:
         search.recognise_speech("auto" if recognise_speech is True else recognise_speech)
+    if not search.lists and search.other_languages:
+        raise InputError(search.describe_other_languages())
     if screen_text:
         search.read_screen()
     elif not search.lists:
@@ -114,43 +120,156 @@ def search_events(
     return search.result()
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """Subtitles that may be used. language: a two-letter code, "" if neither a file's name nor a track states it."""
+
+    name: str
+    language: str
+    is_partial: bool
+    source: Path | EmbeddedTrack
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The events of one source. languages: those stated inside a file."""
+
+    events: list[Event]
+    source: EventSource
+    warnings: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+
+
 class _EventSearch:
     """The sources tried so far and their events."""
 
     def __init__(self, info: VideoInfo, store: Store, language: str | None, progress: Progress) -> None:
         self.info, self.store, self.language, self.progress = info, store, language, progress
+        self.requested = language_code(language)
+        self.other_languages: list[str] = []  # subtitles that are not in the requested one
         self.lists: list[list[Event]] = []
         self.sources: list[EventSource] = []
         self.notes: list[str] = []
         self.warnings: list[str] = []
 
-    def read_file(self, path: Path, *, named: bool = False) -> bool:
-        """Read a subtitle file. A named one must be readable; one found beside the video is skipped otherwise."""
-        try:
-            events, report = read_report(path, language=self.language)
-        except InputError as error:
-            if named:
-                raise
-            self.warnings.append(f"skipped: {error}")
-            return False
-        return self._add(events, EventSource("subtitles", str(path), len(events), dict(report.repairs)))
+    def read_named_file(self, path: Path) -> None:
+        """Read the file that the user chose; one that states other languages than the requested one is an error."""
+        reading = self._read_file(path)
+        stated = reading.languages
+        if self.requested and stated and self.requested not in stated:
+            raise InputError(f"{path} has no text in {self.language!r}; it states {', '.join(stated)}")
+        self._add(reading)
 
-    def read_sidecars(self) -> bool:
-        sidecars = find_sidecars(self.info.path, language=self.language)
-        if not sidecars:
-            self.notes.append("there is no subtitle file beside the video")
-        return any(self.read_file(path) for path in sidecars)
-
-    def read_embedded(self) -> bool:
-        if not any(track.is_text for track in self.info.subtitle_tracks):
+    def read_subtitles(self) -> bool:
+        """Read the best of the files beside the video and the tracks inside it, and report the others."""
+        candidates = self._list_candidates()
+        fitting = [each for each in candidates if not self.requested or each.language == self.requested]
+        unstated = [each for each in candidates if self.requested and not each.language]
+        for candidate in (*fitting, *unstated):
+            reading = self._try_reading(candidate)
+            if reading is None:
+                continue
+            if candidate in unstated and not self._check_language(candidate, reading):
+                continue
+            self._add(reading)
+            alike = fitting if candidate in fitting else unstated
+            self._report_choice(candidate, alike[alike.index(candidate) + 1 :])
+            return True
+        if not any(isinstance(each.source, EmbeddedTrack) for each in candidates):
             self.notes.append("the video has no embedded text track")
-            return False
+        if self.requested:
+            self.other_languages += [each.name for each in candidates if each.language not in ("", self.requested)]
+        return False
+
+    def _list_candidates(self) -> list[_Candidate]:
+        """The subtitles of the video, best first: files, then tracks; partial ones last."""
+        sidecars = search_sidecars(self.info.path, language=self.language)
+        tracks = list_tracks(self.info.path, language=self.language) if self.info.subtitle_tracks else []
+        if not sidecars.found:
+            self.notes.append("there is no subtitle file beside the video")
+            self._note_left_out(sidecars)
+        files = [
+            _Candidate(
+                _with_language(self._relative(each.path), each.language), each.language, each.is_partial, each.path
+            )
+            for each in sidecars.found
+        ]
+        embedded = [_Candidate(each.name, each.language, each.is_partial, each) for each in tracks]
+        return sorted([*files, *embedded], key=lambda each: each.is_partial)
+
+    def _note_left_out(self, sidecars: SidecarSearch) -> None:
+        if sidecars.ambiguous:
+            names = _enumerate([self._relative(path) for path in sidecars.ambiguous])
+            self.notes.append(f"{names}: not used, since there are several videos here; choose with --subtitles")
+        if sidecars.unrelated:
+            names = _enumerate([self._relative(path) for path in sidecars.unrelated])
+            self.notes.append(f"{names}: not used, since the name is not that of the video; choose with --subtitles")
+
+    def _try_reading(self, candidate: _Candidate) -> _Reading | None:
+        """Read a candidate; None, with a warning, if that is not possible."""
         try:
-            events = read_track(self.info.path, language=self.language)
-        except InputError as error:
+            if isinstance(candidate.source, Path):
+                return self._read_file(candidate.source)
+            return self._read_track(candidate.source)
+        except (InputError, MissingExtra) as error:
             self.warnings.append(f"skipped: {error}")
+            return None
+
+    def _read_file(self, path: Path) -> _Reading:
+        events, report = read_report(path, language=self.language)
+        source = EventSource("subtitles", str(path), len(events), dict(report.repairs))
+        return _Reading(events, source, report.warnings, report.languages)
+
+    def _read_track(self, track: EmbeddedTrack) -> _Reading:
+        if track.is_text:
+            events = read_track(self.info.path, index=track.index)
+            return _Reading(events, EventSource("track", f"the embedded {track.name}", len(events), {}))
+        if not track.is_picture or not can_recognise(track.language):
+            why = (
+                "contains pictures of a script that OCR can't recognise"
+                if track.is_picture
+                else "is of an unknown kind"
+            )
+            raise InputError(f"the embedded {track.name} {why}; pass a file with --subtitles")
+        ready, _ = screen_text_reader.available()
+        if not ready:
+            install = screen_text_reader.INSTALL
+            raise MissingExtra(f"the embedded {track.name} contains pictures, which need text recognition: {install}")
+        events, warnings = self._cached(
+            f"track-{track.index}", lambda: read_pictures(self.info.path, track.index, progress=self.progress)
+        )
+        if not events:
+            raise InputError(f"no text was recognised in the pictures of the embedded {track.name}")
+        source = EventSource("track", f"the embedded {track.name}, recognised by OCR", len(events), {})
+        return _Reading(events, source, (f"the subtitles are pictures ({track.name}), recognised by OCR", *warnings))
+
+    def _check_language(self, candidate: _Candidate, reading: _Reading) -> bool:
+        """Whether text that does not have its language in its name is in the requested one, as far as can be told."""
+        if reading.languages:
+            if self.requested in reading.languages:
+                return True
+            self.other_languages.append(f"{candidate.name} ({', '.join(reading.languages)})")
             return False
-        return self._add(events, EventSource("track", "an embedded text track", len(events), {}))
+        if not may_be_in(self.requested, (event.text for event in reading.events)):
+            self.other_languages.append(f"{candidate.name} (another script)")
+            return False
+        self.warnings.append(f"{candidate.name} does not state its language; it is taken for {self.language!r}")
+        return True
+
+    def _report_choice(self, chosen: _Candidate, others: list[_Candidate]) -> None:
+        if others:
+            choose = "--subtitles" if self.requested else "--subtitles or --language"
+            names = _enumerate([each.name for each in others])
+            self.warnings.append(f"{chosen.name} was used; also found: {names}; choose with {choose}")
+
+    def describe_other_languages(self) -> str:
+        """The error for a language in which there is no text."""
+        there_is = _enumerate(self.other_languages, at_most=30)
+        name = Path(self.info.path).name
+        skipped = "".join(f" ({warning})" for warning in self.warnings)
+        return (
+            f"{name} has no text in {self.language!r}, only {there_is}{skipped}; choose with --language or --subtitles"
+        )
 
     def recognise_speech(self, engine: str) -> bool:
         ready, why_not = speech.available()
@@ -158,14 +277,28 @@ class _EventSearch:
             self.notes.append(why_not if self.info.has_audio else "the video has no audio")
             return False
         name = speech.engine_name(engine)
-        spoken = self._cached(
+        if self.other_languages:
+            try:
+                speech.check_language(name, self.language)
+            except InputError:
+                return False  # the error lists the subtitles that there are
+        spoken, warnings = self._cached(
             f"speech-{name}-{self.language or 'any'}",
-            lambda: speech.recognise(self.info.path, engine=engine, language=self.language, progress=self.progress),
+            lambda: (
+                speech.recognise(self.info.path, engine=engine, language=self.language, progress=self.progress),
+                (),
+            ),
         )
         if not spoken:
             self.notes.append(f"no speech was recognised ({name})")
             return False
-        return self._add(spoken, EventSource("speech", f"speech recognised by {name}", len(spoken), {}))
+        assumed = ", which assumes English" if name == "moonshine" and not self.language else ""
+        warnings = (f"the text is speech recognised by {name}{assumed}", *warnings)
+        if self.other_languages:
+            warnings += (f"there are no subtitles in {self.language!r}, only {_enumerate(self.other_languages)}",)
+        return self._add(
+            _Reading(spoken, EventSource("speech", f"speech recognised by {name}", len(spoken), {}), warnings)
+        )
 
     def read_screen(self) -> bool:
         ready, why_not = screen_text_reader.available()
@@ -176,11 +309,11 @@ class _EventSearch:
             with sample(self.info.path, 1.0) as frames:
                 return screen_text_reader.read_screen(frames, duration_s=self.info.duration_s, progress=self.progress)
 
-        written = self._cached("screen", read)
+        written, warnings = self._cached("screen", lambda: (read(), ()))
         if not written:
             self.notes.append("no text was found on the screen")
             return False
-        return self._add(written, EventSource("screen", "text on the screen", len(written), {}))
+        return self._add(_Reading(written, EventSource("screen", "text on the screen", len(written), {}), warnings))
 
     def result(self) -> FoundEvents:
         events = merge_events(*self.lists) if len(self.lists) > 1 else [e for listed in self.lists for e in listed]
@@ -194,16 +327,32 @@ class _EventSearch:
             tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s, tuple(self.warnings)
         )
 
-    def _add(self, events: list[Event], source: EventSource) -> bool:
-        self.lists.append(events)
-        self.sources.append(source)
+    def _add(self, reading: _Reading) -> bool:
+        self.lists.append(reading.events)
+        self.sources.append(reading.source)
+        self.warnings += reading.warnings
         return True
 
-    def _cached(self, name: str, compute: Callable[[], list[Event]]) -> list[Event]:
-        """The events of `compute`, read from the store if they were computed before."""
+    def _relative(self, path: Path) -> str:
+        return os.path.relpath(path, Path(self.info.path).parent)
+
+    def _cached(
+        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]]
+    ) -> tuple[list[Event], tuple[str, ...]]:
+        """The events and warnings of `compute`, read from the store if they were computed before."""
         video = fingerprint(self.info.path)
-        events = self.store.load_events(video, name)
-        if events is None:
-            events = compute()
-            self.store.save_events(video, name, events, self.info.path)
-        return events
+        stored = self.store.load_events_and_warnings(video, name)
+        if stored is None:
+            stored = compute()
+            self.store.save_events(video, name, stored[0], self.info.path, warnings=stored[1])
+        return stored
+
+
+def _with_language(name: str, language: str) -> str:
+    return f"{name} ({language})" if language else name
+
+
+def _enumerate(names: Sequence[str], at_most: int = 4) -> str:
+    """List names in a sentence; of many, the first ones and the number of the others."""
+    shown = ", ".join(names[:at_most])
+    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"

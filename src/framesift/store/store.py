@@ -101,11 +101,19 @@ class Store:
 
     def load_events(self, video: str, name: str) -> list[Event] | None:
         """Load the events that `name` found in the video with this fingerprint; None if there are none stored."""
+        stored = self.load_events_and_warnings(video, name)
+        return None if stored is None else stored[0]
+
+    def load_events_and_warnings(self, video: str, name: str) -> tuple[list[Event], tuple[str, ...]] | None:
+        """Load the events as `load_events` does, and the warnings saved with them."""
         return self._load(self.root / video / f"events-{_slug(name)}", "events", _events_from)
 
-    def save_events(self, video: str, name: str, events: Sequence[Event], path: str) -> None:
+    def save_events(
+        self, video: str, name: str, events: Sequence[Event], path: str, *, warnings: Sequence[str] = ()
+    ) -> None:
         payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
         manifest = {"video": {"path": absolute_source(path)}, "made_by": name, "events": len(events)}
+        manifest |= {"warnings": list(warnings)}
         self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
@@ -237,8 +245,8 @@ def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInd
     )
 
 
-def _events_from(payload: bytes, _: dict[str, Any]) -> list[Event]:
-    return [Event(**event) for event in json.loads(payload)]
+def _events_from(payload: bytes, manifest: dict[str, Any]) -> tuple[list[Event], tuple[str, ...]]:
+    return [Event(**event) for event in json.loads(payload)], tuple(map(str, manifest.get("warnings", ())))
 
 
 def _pack(**arrays: Array) -> bytes:

@@ -1,4 +1,4 @@
-"""Text tracks inside video files, through PyAV.
+"""Subtitle tracks inside video files, through PyAV: which there are, and the events of those that are text.
 
 The text is read from the packets: FFmpeg's decoders would convert it to ASS, which loses the speakers.
 """
@@ -6,6 +6,7 @@ The text is read from the packets: FFmpeg's decoders would convert it to ASS, wh
 import logging
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import av
@@ -15,6 +16,7 @@ from av.stream import Disposition
 from av.subtitles.stream import SubtitleStream
 
 from framesift.errors import InputError
+from framesift.text.picture_subtitles import FORMATS as PICTURE_FORMATS
 from framesift.text.subtitles.base import Cue, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
 from framesift.text.subtitles.languages import language_code
@@ -36,6 +38,39 @@ _CLEANERS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "ssa": packet_lines,
     "webvtt": webvtt_lines,
 }
+
+
+# Tracks with these words in their title hold a part of the dialogue, or something else than it.
+_PARTIAL = ("forced", "commentary")
+
+
+@dataclass(frozen=True)
+class EmbeddedTrack:
+    """A subtitle track inside a video: `name` as shown to users, `language` as a two-letter code or ""."""
+
+    index: int
+    name: str
+    language: str = ""
+    is_partial: bool = False
+    is_text: bool = True
+    is_picture: bool = False  # neither: a kind that can't be read here
+
+
+def list_tracks(video_path: str | os.PathLike[str], *, language: str | None = None) -> list[EmbeddedTrack]:
+    """List the subtitle tracks of a video, best first, as `read_track` prefers them; text before pictures."""
+    with open_container(video_path) as container:
+        streams = sorted(container.streams.subtitles, key=lambda stream: _rank(stream, language_code(language)))
+        return [
+            EmbeddedTrack(
+                stream.index,
+                _describe(stream),
+                language_code(stream.language),
+                is_partial=_is_partial(stream),
+                is_text=_codec(stream) in _CLEANERS,
+                is_picture=_codec(stream) in PICTURE_FORMATS,
+            )
+            for stream in streams
+        ]
 
 
 def read_track(
@@ -74,20 +109,25 @@ def _find_stream(path: Path, streams: list[SubtitleStream], index: int | None, l
             raise InputError(f"{path} has no text track {index}; it has {listed}")
         return requested
     if not text:
-        raise InputError(f"{path} has no text track, only {listed}, which are images")
-    wanted = language_code(language)
+        raise InputError(f"{path} has no text track, only {listed}, which are pictures")
+    return min(text, key=lambda stream: _rank(stream, language_code(language)))
 
-    def rank(stream: SubtitleStream) -> tuple[bool, bool, bool, bool, int]:
-        own_language = language_code(stream.language)
-        return (
-            not (wanted and own_language == wanted),
-            bool(stream.disposition & Disposition.forced),
-            not stream.disposition & Disposition.default,
-            own_language != "en",
-            stream.index,
-        )
 
-    return min(text, key=rank)
+def _rank(stream: SubtitleStream, wanted: str) -> tuple[bool, bool, bool, bool, bool, int]:
+    own_language = language_code(stream.language)
+    return (
+        not (wanted and own_language == wanted),
+        _is_partial(stream),
+        _codec(stream) not in _CLEANERS,
+        not stream.disposition & Disposition.default,
+        own_language != "en",
+        stream.index,
+    )
+
+
+def _is_partial(stream: SubtitleStream) -> bool:
+    title = stream.metadata.get("title", "").lower()
+    return bool(stream.disposition & (Disposition.forced | Disposition.comment)) or any(w in title for w in _PARTIAL)
 
 
 def _read_cues(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[Cue]:
@@ -119,4 +159,4 @@ def _codec(stream: SubtitleStream) -> str:
 
 def _describe(stream: SubtitleStream) -> str:
     language = f" ({stream.language})" if language_code(stream.language) else ""
-    return f"track {stream.index} {_codec(stream)}{language}"
+    return f"track {stream.index} {PICTURE_FORMATS.get(_codec(stream), _codec(stream))}{language}"
