@@ -87,7 +87,7 @@ class PipelineConfig:
     )
     # Timestamped text
     subtitles: str | os.PathLike[str] = setting(AUTO, "a subtitle file, auto or none", metavar="FILE")
-    language: str | None = setting(None, "preferred language of subtitles and speech, as in en", metavar="CODE")
+    language: str | None = setting(None, "language of subtitles and speech, as in en", metavar="CODE")
     speech: str = setting(AUTO, "speech recognition: auto, none, moonshine, whisper:…", metavar="ENGINE")
     screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
     # The selection
