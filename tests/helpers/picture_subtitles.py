@@ -105,3 +105,38 @@ def _vobsub_row(row: np.ndarray) -> bytes:
             digits = 1 if run < 4 else 2 if run < 16 else 3 if run < 64 else 4
             nibbles += f"{run << 2 | colour:0{digits}x}"
     return bytes.fromhex(nibbles + "0" * (len(nibbles) % 2))
+
+
+def sup_file(packets: Sequence[tuple[int, bytes]]) -> bytes:
+    """The content of a .sup file: each segment with its time in a header of its own."""
+    data = b""
+    for start_ms, packet in packets:
+        at = 0
+        while at < len(packet):
+            size = 3 + int.from_bytes(packet[at + 1 : at + 3], "big")
+            data += b"PG" + struct.pack(">II", start_ms * 90, 0) + packet[at : at + size]
+            at += size
+    return data
+
+
+def write_vobsub(path: Path, packets: Sequence[tuple[int, bytes]], language: str = "en") -> Path:
+    """An .idx file with the times, and the .sub file beside it with the pictures in MPEG-PS packs of 2048 bytes."""
+    index = f"# VobSub index file, v7\nsize: {SIZE[0]}x{SIZE[1]}\nlangidx: 0\n\nid: {language}, index: 0\n"
+    data = b""
+    for start_ms, packet in packets:
+        index += f"timestamp: 00:00:{start_ms // 1000:02}:{start_ms % 1000:03}, filepos: {len(data):09x}\n"
+        for at in range(0, len(packet), 1900):
+            data += _pack(packet[at : at + 1900], start_ms * 90 if at == 0 else None)
+    path.with_suffix(".sub").write_bytes(data)
+    path.write_text(index)
+    return path
+
+
+def _pack(payload: bytes, pts: int | None) -> bytes:
+    header = b"\0\0\1\xba" + bytes([0x44, 0, 4, 0, 4, 1, 0, 0, 3, 0xF8])
+    time = b""
+    if pts is not None:
+        high, middle, low = pts >> 30, pts >> 15 & 0x7FFF, pts & 0x7FFF
+        time = struct.pack(">BHH", 0x21 | high << 1, middle << 1 | 1, low << 1 | 1)
+    body = bytes([0x81, 0x80 if time else 0, len(time)]) + time + b"\x20" + payload
+    return (header + b"\0\0\1\xbd" + struct.pack(">H", len(body)) + body).ljust(2048, b"\xff")

@@ -10,7 +10,7 @@ from framesift.store.events import search_events
 from framesift.store.text_vectors import cached_text_vectors
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
-from helpers.picture_subtitles import make_picture_clip, pgs_packet, text_picture
+from helpers.picture_subtitles import make_picture_clip, pgs_packet, text_picture, vobsub_packet, write_vobsub
 
 SRT = "1\n00:00:0{start},000 --> 00:00:0{end},500\n{text}\n\n"
 
@@ -226,7 +226,7 @@ def test_picture_subtitles_are_recognised_once_and_keep_their_warnings(picture_v
         found = search_events(picture_video, store=tmp_path / "store")
         assert [event.text for event in found.events] == ["Hello"]
         assert found.warnings == (
-            "the subtitles are pictures (track 1 PGS (eng)), recognised by OCR",
+            "the subtitles are pictures; their text was recognised by OCR (the embedded track 1 PGS (eng))",
             "one of them was empty",
         )
     assert calls == [1]
@@ -236,3 +236,16 @@ def test_picture_subtitles_without_ocr_are_named(picture_video, tmp_path, monkey
     monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (False, ""))
     (warning,) = search_events(picture_video, store=tmp_path / "store").warnings
     assert "track 1 PGS (eng) contains pictures, which need text recognition: pip install" in warning
+
+
+def test_picture_file_beside_the_video_is_used_if_there_is_no_text(video, tmp_path, monkeypatch):
+    packets = [(1000, vobsub_packet(text_picture("Hello"), 500))]
+    write_vobsub(tmp_path / "video.idx", packets, language="fr")
+    spoken = [fs.Event(1.0, 1.5, "Hello", "subtitles")]
+    monkeypatch.setattr(library_events, "read_picture_file", lambda *_, **__: (spoken, ()))
+    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (True, ""))
+    assert list(search_events(video, store=tmp_path / "store").events) == spoken
+    with pytest.raises(fs.InputError, match=r"only video\.idx \(fr\)"):
+        search_events(video, language="ja", store=tmp_path / "store")
+    put(tmp_path, video_en_srt="text")
+    assert [event.text for event in search_events(video, store=tmp_path / "store").events] == ["text"]

@@ -8,8 +8,14 @@ import pytest
 from framesift.errors import InputError
 from framesift.text import picture_subtitles
 from framesift.text.ocr import ScreenLine, available
-from framesift.text.picture_subtitles import can_recognise, levels_by_place, read_pictures
-from helpers.picture_subtitles import make_picture_clip, pgs_packet, text_picture, vobsub_packet
+from framesift.text.picture_subtitles import (
+    can_recognise,
+    levels_by_place,
+    picture_languages,
+    read_picture_file,
+    read_pictures,
+)
+from helpers.picture_subtitles import make_picture_clip, pgs_packet, sup_file, text_picture, vobsub_packet, write_vobsub
 
 needs_ocr = pytest.mark.skipif(not available()[0], reason="needs the extra screentext")
 
@@ -106,3 +112,30 @@ def test_damaged_pictures_give_events_or_an_input_error(tmp_path, pixel_reader):
             path = make_picture_clip(tmp_path / "a.mkv", codec, [(500, bytes(data)), (1500, packet)])
             with contextlib.suppress(InputError):
                 read_pictures(path, 1)
+
+
+@needs_ocr
+def test_files_of_pictures_are_read(tmp_path):
+    picture = text_picture("Where are you going?")
+    sup = tmp_path / "a.sup"
+    sup.write_bytes(sup_file([(1000, pgs_packet(picture)), (2500, pgs_packet(None))]))
+    idx = write_vobsub(tmp_path / "b.idx", [(1000, vobsub_packet(picture, 1500))])
+    for path in (sup, idx):
+        events, _ = read_picture_file(path)
+        assert [(event.text, event.source) for event in events] == [("Where are you going?", "subtitles")]
+        assert (events[0].start_s, events[0].end_s) == pytest.approx((1.0, 2.5), abs=0.02)
+
+
+def test_vobsub_states_its_languages(tmp_path):
+    packets = [(1000, vobsub_packet(text_picture("Hello"), 500))]
+    assert picture_languages(write_vobsub(tmp_path / "b.idx", packets, language="fr")) == ("fr",)
+
+
+def test_file_that_holds_no_pictures_is_an_input_error(tmp_path):
+    write_vobsub(tmp_path / "alone.idx", [(1000, vobsub_packet(text_picture("Hello"), 500))])
+    (tmp_path / "alone.sub").unlink()
+    (tmp_path / "a.sup").write_bytes(b"nothing of the kind" * 99)
+    (tmp_path / "playlist.idx").write_text("#EXTM3U\n#EXTINF:1,\nfile:///etc/hostname\n")
+    for name in ("alone.idx", "a.sup", "playlist.idx"):
+        with pytest.raises(InputError, match=f"{name}.* (contains no pictures; expected PGS|can't be read)"):
+            read_picture_file(tmp_path / name)

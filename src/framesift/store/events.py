@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ from framesift.store.store import Store
 from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
 from framesift.text.merge import merge_events
-from framesift.text.picture_subtitles import can_recognise, read_pictures
+from framesift.text.picture_subtitles import can_recognise, picture_languages, read_picture_file, read_pictures
 from framesift.text.subtitles import read_report, search_sidecars
 from framesift.text.subtitles.languages import language_code, may_be_in
-from framesift.text.subtitles.sidecars import SidecarSearch
+from framesift.text.subtitles.sidecars import PICTURE_ENDINGS, SidecarSearch
 from framesift.text.tracks import EmbeddedTrack, list_tracks, read_track
 from framesift.types import Event, VideoInfo
 from framesift.video.frames import probe, sample
@@ -216,6 +216,8 @@ class _EventSearch:
             return None
 
     def _read_file(self, path: Path) -> _Reading:
+        if path.suffix.lower() in PICTURE_ENDINGS:
+            return self._read_picture_file(path)
         events, report = read_report(path, language=self.language)
         source = EventSource("subtitles", str(path), len(events), dict(report.repairs))
         return _Reading(events, source, report.warnings, report.languages)
@@ -231,17 +233,39 @@ class _EventSearch:
                 else "is of an unknown kind"
             )
             raise InputError(f"the embedded {track.name} {why}; pass a file with --subtitles")
-        ready, _ = screen_text_reader.available()
-        if not ready:
-            install = screen_text_reader.INSTALL
-            raise MissingExtra(f"the embedded {track.name} contains pictures, which need text recognition: {install}")
-        events, warnings = self._cached(
-            f"track-{track.index}", lambda: read_pictures(self.info.path, track.index, progress=self.progress)
+        return self._recognise_pictures(
+            f"the embedded {track.name}",
+            lambda: self._cached(
+                f"track-{track.index}", lambda: read_pictures(self.info.path, track.index, progress=self.progress)
+            ),
         )
+
+    def _read_picture_file(self, path: Path) -> _Reading:
+        stated = picture_languages(path)
+        if self.requested and stated and self.requested not in stated:
+            return _Reading([], EventSource("subtitles", str(path), 0, {}), languages=stated)
+        # The pictures of an .idx file are in the .sub file.
+        pictures = next((file for file in (path.with_suffix(".sub"), path.with_suffix(".SUB")) if file.is_file()), path)
+        name = f"pictures-{path.suffix[1:]}-{self.requested or 'any'}"
+        reading = self._recognise_pictures(
+            str(path),
+            lambda: self._cached(
+                name, lambda: read_picture_file(path, language=self.requested, progress=self.progress), pictures
+            ),
+        )
+        return replace(reading, languages=stated)
+
+    def _recognise_pictures(self, name: str, read: Callable[[], tuple[list[Event], tuple[str, ...]]]) -> _Reading:
+        """The events of picture subtitles; MissingExtra without OCR."""
+        if not screen_text_reader.available()[0]:
+            raise MissingExtra(f"{name} contains pictures, which need text recognition: {screen_text_reader.INSTALL}")
+        events, warnings = read()
         if not events:
-            raise InputError(f"no text was recognised in the pictures of the embedded {track.name}")
-        source = EventSource("track", f"the embedded {track.name}, recognised by OCR", len(events), {})
-        return _Reading(events, source, (f"the subtitles are pictures ({track.name}), recognised by OCR", *warnings))
+            raise InputError(f"no text was recognised in the pictures of {name}")
+        kind = "track" if events[0].source == "track" else "subtitles"
+        source = EventSource(kind, f"{name}, recognised by OCR", len(events), {})
+        warning = f"the subtitles are pictures; their text was recognised by OCR ({Path(name).name})"
+        return _Reading(events, source, (warning, *warnings))
 
     def _check_language(self, candidate: _Candidate, reading: _Reading) -> bool:
         """Whether text that does not have its language in its name is in the requested one, as far as can be told."""
@@ -337,10 +361,10 @@ class _EventSearch:
         return os.path.relpath(path, Path(self.info.path).parent)
 
     def _cached(
-        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]]
+        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]], path: Path | None = None
     ) -> tuple[list[Event], tuple[str, ...]]:
         """The events and warnings of `compute`, read from the store if they were computed before."""
-        video = fingerprint(self.info.path)
+        video = fingerprint(path or self.info.path)
         stored = self.store.load_events_and_warnings(video, name)
         if stored is None:
             stored = compute()

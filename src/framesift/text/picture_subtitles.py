@@ -1,4 +1,4 @@
-"""Picture subtitles inside video files (PGS, VobSub, DVB), through PyAV and OCR.
+"""Picture subtitles (PGS, VobSub, DVB) inside video files and in files of their own, through PyAV and OCR.
 
 FFmpeg's decoders give pictures whose pixels are indexes of a palette, which PyAV does not expose. That of PGS, which
 has up to 256 colours, is parsed here from the packets; the few colours of the others are told apart by their place.
@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
 from framesift.text.ocr import LineReader, load_ocr
 from framesift.text.subtitles.base import Cue
-from framesift.text.subtitles.languages import scripts
+from framesift.text.subtitles.languages import language_code, scripts
 from framesift.text.subtitles.repairs import to_events
 from framesift.types import Event
 from framesift.types.vectors import Array
-from framesift.video.container import MICROSECOND, discard_other_streams, open_container
+from framesift.video.container import MICROSECOND, check_file, discard_other_streams, open_container
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ FORMATS = {"pgssub": "PGS", "dvdsub": "VobSub", "dvbsub": "DVB"}
 # The scripts that the model inside rapidocr was trained on.
 READABLE_SCRIPTS = frozenset(("LATIN", "CJK", "HIRAGANA", "KATAKANA"))
 
+_FILE_FORMATS = "sup,vobsub,mpeg"
 # Pixels around the text: the detector misses text at the edge.
 MARGIN = 24
 # The decoders reject pictures larger than the video; this bounds several in one display.
@@ -55,25 +57,69 @@ class _Display:
 
 
 def read_pictures(
-    video_path: str | os.PathLike[str], index: int, *, progress: Progress = ignore_progress
+    path: str | os.PathLike[str], index: int, *, progress: Progress = ignore_progress
 ) -> tuple[list[Event], tuple[str, ...]]:
     """Recognise the text of a track of picture subtitles; return the events and warnings of what could not be read.
 
-    index is that of the stream in the file. progress is called with the seconds done and in total.
+    index is that of the stream in the video. progress is called with the seconds done and in total.
     """
-    path = Path(video_path)
-    read = load_ocr()
+    with open_container(path) as container:
+        stream = next(stream for stream in container.streams.subtitles if stream.index == index)
+        zero = (container.start_time or 0) * MICROSECOND
+        return _read_stream(container, stream, zero, "track", progress)
+
+
+def read_picture_file(
+    path: str | os.PathLike[str], *, language: str = "", progress: Progress = ignore_progress
+) -> tuple[list[Event], tuple[str, ...]]:
+    """Recognise the text of a .sup or .idx file as `read_pictures` does. An .idx may hold several languages."""
+    with _open_picture_file(path) as container:
+        wanted = language or "en"
+        streams = container.streams.subtitles
+        stream = min(streams, key=lambda each: (language_code(each.language) != wanted, each.index))
+        return _read_stream(container, stream, Fraction(0), "subtitles", progress)
+
+
+def picture_languages(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the languages that an .idx file states, as two-letter codes; a .sup file states none."""
+    with _open_picture_file(path) as container:
+        codes = (language_code(stream.language) for stream in container.streams.subtitles)
+        return tuple(dict.fromkeys(code for code in codes if code))
+
+
+def _open_picture_file(path: str | os.PathLike[str]) -> av.container.InputContainer:
+    name = check_file(path)
     try:
-        with open_container(path) as container:
-            stream = next(stream for stream in container.streams.subtitles if stream.index == index)
-            total_s = float((container.duration or 0) * MICROSECOND)
-            discard_other_streams(container, stream)
-            cues = list(_read_cues(_displays(container, stream), read, total_s, progress))
+        container = av.open(
+            f"file:{Path(name).absolute()}",
+            "r",
+            container_options={"protocol_whitelist": "file", "format_whitelist": _FILE_FORMATS},
+            metadata_errors="replace",
+        )
+        if container.streams.subtitles:
+            return container
+        container.close()
+    except (av.error.FFmpegError, ValueError, OSError):
+        pass
+    raise InputError(f"{name} contains no pictures; expected PGS (.sup), or VobSub (.idx with its .sub)")
+
+
+def _read_stream(
+    container: av.container.InputContainer, stream: SubtitleStream, zero: Fraction, source: str, progress: Progress
+) -> tuple[list[Event], tuple[str, ...]]:
+    """Read a stream of pictures whose times count from `zero`."""
+    name = container.name.removeprefix("file:")
+    total_s = float((container.duration or 0) * MICROSECOND)
+    read = load_ocr()
+    discard_other_streams(container, stream)
+    try:
+        cues = list(_read_cues(_displays(container, stream, zero), read, total_s, progress))
     except (av.error.FFmpegError, OSError) as error:
-        raise InputError(f"{path}: track {index} can't be read ({error.strerror}); the file may be damaged") from None
-    events, repairs = to_events(cues, source="track")
+        why = f"can't be read ({error.strerror}); the file may be damaged"
+        raise InputError(f"{name}: its picture subtitles {why}") from None
+    events, repairs = to_events(cues, source=source)
     empty = sum(not cue.lines for cue in cues)
-    log.info("%s: %d events from %d pictures of track %d, repairs: %s", path, len(events), len(cues), index, repairs)
+    log.info("%s: %d events from %d pictures, repairs: %s", name, len(events), len(cues), dict(repairs))
     return events, (f"no text was recognised in {empty} of {len(cues)} subtitle pictures",) if empty else ()
 
 
@@ -104,12 +150,11 @@ def _with_ends(displays: Iterable[_Display]) -> Iterator[_Display]:
         yield shown
 
 
-def _displays(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[_Display]:
+def _displays(container: av.container.InputContainer, stream: SubtitleStream, zero: Fraction) -> Iterator[_Display]:
     decoder = stream.codec_context
     if not isinstance(decoder, SubtitleCodecContext):
         return
     palette = _PgsPalette() if decoder.name == "pgssub" else None
-    zero = (container.start_time or 0) * MICROSECOND
     for packet in container.demux(stream):
         if packet.pts is None or packet.time_base is None or not packet.size:
             continue

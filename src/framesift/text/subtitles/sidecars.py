@@ -12,6 +12,8 @@ from framesift.text.subtitles.languages import is_language, language_code
 from framesift.text.subtitles.reading import read_events
 from framesift.video.files import VIDEO_SUFFIXES
 
+# Picture subtitles: PGS, and VobSub, whose pictures are in a .sub file of the same name.
+PICTURE_ENDINGS = (".sup", ".idx")
 SIDECAR_FOLDERS = ("subs", "sub", "subtitles", "captions")
 
 # These hold a part of the dialogue, or something else than it.
@@ -25,6 +27,7 @@ _VARIANTS = (
 # A file named only so may belong to any video: "captions.en.vtt", "subtitles.srt".
 _GENERIC = ("caption", "captions", "sub", "subs", "subtitle", "subtitles")
 
+_ENDINGS = (*ENDINGS, *PICTURE_ENDINGS)
 _SEPARATORS = re.compile(r"[.\s()\[\]{}+]+")
 _INNER_SEPARATORS = re.compile(r"[-_]+")
 _NUMBER = re.compile(r"\d{1,3}", re.ASCII)
@@ -45,6 +48,10 @@ class Sidecar:
     is_partial: bool = False
     is_bare: bool = False
 
+    @property
+    def is_picture(self) -> bool:
+        return self.path.suffix.lower() in PICTURE_ENDINGS
+
 
 @dataclass(frozen=True)
 class SidecarSearch:
@@ -56,16 +63,17 @@ class SidecarSearch:
 
 
 def find_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> list[Path]:
-    """Return the subtitle files of a video, best first: film.srt, film_en.vtt, english.srt, Subs/film.eng.forced.srt.
+    """Return the subtitle files of a video that are text, best first: film.srt, film_en.vtt, Subs/film.eng.forced.srt.
 
     Files in the requested language come first, then those with the video's exact name, then English or undetermined,
     then the rest by name. Partial ones, which hold only the foreign lines or a commentary, come after complete ones.
     """
-    return [sidecar.path for sidecar in search_sidecars(video_path, language=language).found]
+    found = search_sidecars(video_path, language=language).found
+    return [sidecar.path for sidecar in found if not sidecar.is_picture]
 
 
 def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> SidecarSearch:
-    """Find the subtitle files of a video as `find_sidecars` does, with what their names say.
+    """Find the subtitle files of a video as `find_sidecars` does, and picture subtitles, with what their names say.
 
     A file that is named only after a language belongs to the video if that is the only one in the folder, or if the
     file is in a folder with the video's name: Subs/film/2_English.srt. Files with an ending that other files share
@@ -85,7 +93,7 @@ def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None 
         for name in place.files:
             path = place.folder / name
             ending = path.suffix.lower()
-            if ending not in ENDINGS or name == video.name:
+            if ending not in _ENDINGS or name == video.name:
                 continue
             tags = _tags_after_video_name(path.stem, video)
             is_bare = tags is None
@@ -102,13 +110,14 @@ def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None 
             rank = (
                 not (requested and sidecar.language == requested),
                 sidecar.is_partial,
+                sidecar.is_picture,
                 bool(tags),
                 bool(foreign),
                 foreign,
                 is_bare,
                 depth,
                 len(tags),
-                ENDINGS.index(ending),
+                _ENDINGS.index(ending),
                 name,
             )
             ranked.append((rank, sidecar))
