@@ -144,12 +144,14 @@ def test_video_that_is_not_a_file_is_an_error(url):
 
 def test_restrict_keeps_the_candidates_and_events_of_a_clip(video_file):
     rows = np.eye(10, dtype=np.float32)
-    index = VideoIndex(VideoInfo(str(video_file), 10.0), np.arange(10.0), rows, "grid")
+    is_blank = np.arange(10) == 4
+    index = VideoIndex(VideoInfo(str(video_file), 10.0), np.arange(10.0), rows, "grid", is_blank=is_blank)
     events = (Event(0, 1, "before"), Event(2.5, 4, "across"), Event(5, 6, "inside"), Event(8, 9, "after"))
     video = PreparedVideo(video_file, index, FoundEvents(events, (), (), 10.0), rows[:4])
     clip = lmms.restrict(video, lmms.Clip(video_file, 3.0, 6.0))
     assert list(clip.index.times_s) == [3, 4, 5, 6] and [event.text for event in clip.events] == ["across", "inside"]
     assert clip.event_vectors.tolist() == rows[1:3].tolist()
+    assert clip.index.is_blank.tolist() == [False, True, False, False]
     assert lmms.restrict(video, lmms.Clip(video_file)) is video
     with pytest.raises(InputError, match="no candidate between 3.2 and 3.6 s"):
         lmms.restrict(video, lmms.Clip(video_file, 3.2, 3.6))
@@ -213,6 +215,18 @@ def test_exhibitor_fills_the_budget_and_records_it(clip, tmp_path):
     (row,) = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert len(prompt.images) == len(row["times_s"]) == 4 and prompt.captions[0].startswith("Frame 1 [0:00:")
     assert (row["question"], row["options"], row["method"]) == ("Why?", OPTIONS, "gcr")
+
+
+def test_exhibitor_logs_and_records_warnings(tmp_path, caplog):
+    data = make_clip(tmp_path / "cut.mkv").read_bytes()
+    (tmp_path / "cut.mkv").write_bytes(data[: len(data) * 6 // 10])
+    make_prompt = exhibitor(tmp_path, record=str(tmp_path / "record.jsonl"))
+    for text in ("Why?", "Who?"):
+        make_prompt(lmms.Clip(tmp_path / "cut.mkv"), Question(text), {})
+    (warning,) = json.loads((tmp_path / "record.jsonl").read_text(encoding="utf-8").splitlines()[1])["warnings"]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        f"cut.mkv: {warning}"
+    ]
 
 
 def test_subtitles_of_a_directory_are_shifted_to_the_clip(clip, tmp_path):

@@ -51,7 +51,7 @@ def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
 
 def test_index_reports_what_it_did_and_reuses_it(clip, capsys):
     assert main(["index", str(clip)]) == 0
-    assert "candidates of 12 s, offline" in capsys.readouterr().out
+    assert "candidates from 12 s of video, encoder offline" in capsys.readouterr().out
     assert main(["index", str(clip)]) == 0
     assert "already in the store" in capsys.readouterr().out
 
@@ -146,7 +146,7 @@ def test_events_are_shown_with_where_they_came_from(clip, tmp_path, capsys):
     assert main(["events", str(clip), "--subtitles", str(tmp_path / "words.srt")]) == 0
     out, err = capsys.readouterr()
     assert out == "0:00:01.000 – 0:00:02.000  Hello there\n"
-    assert "1 events from" in err and "words.srt" in err and "span 8% of the video's 12 s" in err
+    assert "1 event from" in err and "words.srt" in err and "it spans 8% of the video's 12 s" in err
 
 
 def test_video_without_text_reports_the_sources_searched(clip, capsys):

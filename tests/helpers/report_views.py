@@ -109,6 +109,7 @@ def make_view(
         },
         "question": question,
         "options": [[0, "He is late"], [1, "He is bored"]],
+        "warnings": [],
         "curve": {"times_s": times_s, "relevance": [0.1 + 0.05 * math.sin(k / 7) for k in range(candidates)]},
         "events": [
             {
@@ -134,6 +135,7 @@ def make_untrusted_view() -> dict[str, Any]:
     view["video"]["name"] = UNTRUSTED[0]
     view["question"] = " ".join(UNTRUSTED)
     view["options"] = list(enumerate(UNTRUSTED))
+    view["warnings"] = list(UNTRUSTED)
     view["settings"] = [[text, text] for text in UNTRUSTED]
     view["json"] = UNTRUSTED[6]
     for event, text in zip(view["events"], UNTRUSTED, strict=True):

@@ -220,3 +220,22 @@ def contrast(one: str, other: str) -> float:
 def test_role_colours_have_enough_contrast(role):
     assert contrast(ROLE_COLOURS[role], "#ffffff") >= 4.5
     assert contrast(ROLE_COLOURS_DARK[role], "#151413") >= 7
+
+
+def test_warnings_come_before_the_frames():
+    page = render_report(make_view() | {"warnings": ["frames <are> missing", "the text is odd"]})
+    (box,) = Parsed(page).texts("aside", class_="warnings")
+    assert box.split("\n") == ["Warnings about this video", "", "frames <are> missing", "the text is odd", ""]
+    assert page.index('class="warnings"') < page.index('class="summary"')
+
+
+def test_report_without_warnings_has_no_box_for_them():
+    assert Parsed(render_report(make_view())).texts("aside") == []
+
+
+@pytest.mark.parametrize(("duration_s", "shown"), [(0.04, "a video of 0.04 s."), (75.4, "a video of 0:01:15.")])
+def test_duration_of_a_short_video_is_in_seconds(duration_s, shown):
+    view = make_view()
+    view["video"]["duration_s"] = duration_s
+    (summary,) = Parsed(render_report(view)).texts("p", class_="summary")
+    assert shown in summary

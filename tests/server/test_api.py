@@ -51,6 +51,23 @@ def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, 
     assert fs.select(index, question, events=fs.find_events(clip), budget=6) == fs.Selection.from_dict(record)
 
 
+def test_warnings_of_the_video_are_in_every_record_without_its_directory(tmp_path):
+    make_video(tmp_path / "videos" / "cut.mkv", subtitles=False)
+    data = (tmp_path / "videos" / "cut.mkv").read_bytes()
+    (tmp_path / "videos" / "cut.mkv").write_bytes(data[: len(data) * 6 // 10])
+    (tmp_path / "videos" / "cut.srt").write_text("no subtitles")
+    with run_server(tmp_path / "videos", tmp_path / "state") as server:
+        video = server.index("cut.mkv")
+        warnings = server.get(f"/api/videos/{video}").json()["warnings"]
+        assert "are missing" in warnings[0] and warnings[1].startswith("skipped: ") and "cut.srt" in warnings[1]
+        replies = [server.post(f"/api/videos/{video}/{kind}", json=asked()) for kind in ("select", "view", "ask")]
+        replies.append(server.get(f"/api/videos/{video}/export", params=asked(format="json")))
+        assert [reply.json()["warnings"] for reply in replies] == [warnings] * 4
+        report = server.get(f"/api/videos/{video}/export", params=asked(format="report")).text
+        assert "Warnings about this video" in report
+        assert not any(str(tmp_path) in text for text in [report, *(reply.text for reply in replies), *warnings])
+
+
 def test_options_inside_the_question_are_parsed(shared_server):
     record = shared_server.post(
         f"/api/videos/{shared_server.boat}/select", json={"question": "Why? A) Wind B) Rain", "budget": 4}

@@ -316,3 +316,20 @@ def test_slow_response_shows_a_status(shared_server, visit):
     assert tab.settles(lambda: tab.page.text_content("#status") == "Selecting frames …")
     held[0].continue_()
     assert tab.settles(lambda: tab.cards() == 32 and tab.page.locator("#status").is_hidden())
+
+
+def test_warnings_are_under_the_player_and_then_beside_the_selection(tmp_path, visit):
+    data = make_video(tmp_path / "videos" / "cut.mkv", subtitles=False).read_bytes()
+    (tmp_path / "videos" / "cut.mkv").write_bytes(data[: len(data) * 6 // 10])
+    with run_server(tmp_path / "videos", tmp_path / "state") as server:
+        video = server.index("cut.mkv")
+        (warning,) = server.video("cut.mkv")["warnings"]
+        library = visit(server)
+        assert library.settles(lambda: library.page.locator(".ready .caution").count() == 1)
+        assert library.page.locator(".ready .caution").text_content() == "1 warning"
+        tab = visit(server, f"/video/{video}")
+        assert tab.settles(lambda: tab.page.locator("#text-info .warnings li").count() == 1)
+        assert tab.page.locator("#text-info .warnings li").text_content() == warning
+        tab.ask()
+        assert tab.page.locator("#warnings li").text_content() == warning
+        assert tab.page.locator(".warnings").count() == 1

@@ -1,4 +1,4 @@
-"""Times and texts as people read them."""
+"""Times, counts and texts as people read them."""
 
 import re
 
@@ -10,6 +10,16 @@ def clock(time_s: float) -> str:
     millis = round(abs(time_s) * 1000)
     sign = "-" if time_s < 0 and millis else ""
     return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
+
+
+def duration_text(duration_s: float) -> str:
+    """A duration in seconds, with two digits where it is short: 0.04 s, 2.5 s, 731 s."""
+    return f"{duration_s:.2g} s" if duration_s < 9.95 else f"{duration_s:.0f} s"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """The number with its noun: 1 frame, 2 frames."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def readable(text: str) -> str:

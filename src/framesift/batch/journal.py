@@ -35,6 +35,7 @@ COLUMNS = {
     "tries": "int64",
     "encoder": "string",
     "subtitles": "string",
+    "warnings": "strings",  # what was lost, guessed or odd in the video and its subtitles
 }
 ManifestRow = dict[str, Any]
 
@@ -87,9 +88,12 @@ class FinishedVideos:
         }
 
     def find(self, video: VideoEntry) -> ManifestRow | None:
-        """The row of this video, if the file is unchanged and its index exists."""
+        """The row of this video, if the file is unchanged and its index exists.
+
+        Rows of earlier versions have no warnings; their videos are opened once more.
+        """
         row = self._rows.get(video.path)
-        if row is None or row["subtitles"] != video.subtitles:
+        if row is None or row["subtitles"] != video.subtitles or "warnings" not in row:
             return None
         if file_stamp(video.path) != row["stamp"]:
             return None
@@ -143,7 +147,8 @@ def write_manifest(path: Path, rows: Iterable[ManifestRow]) -> None:
     import pyarrow.parquet as parquet
 
     table_rows = list(rows)
-    fields = {name: getattr(arrow, kind)() for name, kind in COLUMNS.items()}
+    text_list = arrow.list_(arrow.string())
+    fields = {name: text_list if kind == "strings" else getattr(arrow, kind)() for name, kind in COLUMNS.items()}
     columns = {name: arrow.array([_cell(row.get(name)) for row in table_rows], type=t) for name, t in fields.items()}
     try:
         with atomic_path(path) as temporary:
@@ -162,6 +167,7 @@ def manifest_row(video: VideoEntry, settings: IndexSettings) -> ManifestRow:
         "subtitles": video.subtitles,
         "encoder": settings.encoder,
         "status": "waiting",
+        "warnings": [],
     }
 
 
@@ -174,4 +180,6 @@ def count_by_status(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 def _cell(value: Any) -> Any:
     """Replace the bytes of file names that are not Unicode, which Parquet does not accept."""
+    if isinstance(value, list):
+        return [_cell(item) for item in value]
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value

@@ -104,6 +104,7 @@ class Result:
     candidates: int = 0  # frames the selector could choose from
     looked_at: int = 0  # candidates whose score the selector used
     duration_s: float | None = None
+    warnings: tuple[str, ...] = ()  # what was lost, guessed or odd in the video, its text and this selection
     seconds: Mapping[str, float] = field(default_factory=dict)
     peak_memory_bytes: int | None = None
     peak_gpu_memory_bytes: int | None = None

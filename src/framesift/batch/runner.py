@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from framesift.batch.executors.base import Executor, Limits, OnBegin, OnEvent, Task, WorkerSpec
 from framesift.batch.items import RunItem
 from framesift.batch.listing import is_url
-from framesift.batch.results import ResultWriter, Run, new_run, read_results
+from framesift.batch.results import Result, ResultWriter, Run, new_run, read_results
 from framesift.batch.settings import QuestionSettings, ReaderSpec, RunReader, SelectionChoice, row_identity
 from framesift.config import PipelineConfig
 from framesift.encoders.base import fingerprint_of
@@ -38,7 +38,10 @@ _READER_SETTINGS = ("reader", "reader_options", "concurrency", "method", "option
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The outcome of a run. done: rows without an error; failed: rows with one; skipped: rows of earlier runs."""
+    """The outcome of a run. done: rows without an error; failed: rows with one; skipped: rows of earlier runs.
+
+    warnings: by video, what was lost, guessed or odd in it, in rows of earlier runs as well.
+    """
 
     results: Path
     run: str
@@ -46,6 +49,7 @@ class RunSummary:
     skipped: int
     failed: int
     seconds: float = 0.0
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def run_questions(
@@ -105,7 +109,8 @@ def run_questions(
         get_encoder(name, device=config.device)  # one error now instead of one for each video
     spec = WorkerSpec("questions", asdict(settings), objects)
     done, failed = tasks.run(executor, spec, limits or Limits(), begin, watch)
-    return RunSummary(Path(results), run.id, done, tasks.skipped, failed, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return RunSummary(Path(results), run.id, done, tasks.skipped, failed, seconds, tasks.read_warnings())
 
 
 class QuestionTasks:
@@ -121,6 +126,7 @@ class QuestionTasks:
         jobs = {id(item): list(settings.jobs(item)) for item in mine}
         pending = {id(item): sum(finished.isdisjoint(job.keys) for job in jobs[id(item)]) for item in mine}
         self.pending = [item for item in mine if pending[id(item)]]
+        self._keys = {key for own in jobs.values() for job in own for key in job.keys}
         self.skipped = sum(map(len, jobs.values())) - sum(pending.values())
 
     def run(
@@ -168,6 +174,14 @@ class QuestionTasks:
             self._write_failures(failures)
         return self._count_rows() if lost_counts else (counts["answered"], counts["failed"])
 
+    def read_warnings(self) -> dict[str, tuple[str, ...]]:
+        """The warnings of each video that has some, from all rows of this run's jobs."""
+        by_video: dict[str, dict[str, None]] = {}
+        for row in self._read_rows():
+            if row.key in self._keys and row.warnings:
+                by_video.setdefault(row.video_id, {}).update(dict.fromkeys(row.warnings))
+        return {video: tuple(warnings) for video, warnings in by_video.items()}
+
     def _group(self, items: Iterable[RunItem], size: int | None) -> list[Task]:
         """Tasks of whole videos with at least `size` questions; the last may have fewer. None: one task."""
         by_video: dict[str, list[RunItem]] = {}
@@ -198,12 +212,15 @@ class QuestionTasks:
                             writer.add(replace(job.row, error=error))
 
     def _count_rows(self) -> tuple[int, int]:
-        rows = [row for row in read_results(self.settings.results).rows if row.run == self.settings.run["id"]]
+        rows = [row for row in self._read_rows() if row.run == self.settings.run["id"]]
         failed = sum(bool(row.error) for row in rows)
         return len(rows) - failed, failed
 
     def _finished_keys(self) -> set[str]:
-        return read_results(self.settings.results).done if Path(self.settings.results).is_dir() else set()
+        return {row.key for row in self._read_rows() if not row.error}
+
+    def _read_rows(self) -> list[Result]:
+        return read_results(self.settings.results).rows if Path(self.settings.results).is_dir() else []
 
 
 def parse_shard(text: str) -> tuple[int, int]:

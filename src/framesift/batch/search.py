@@ -15,7 +15,7 @@ from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import InputError, OptionError, StoreError
-from framesift.store.store import INDEX, PART, PAYLOADS, IndexKey, Store, read_manifest
+from framesift.store.store import INDEX, PART, PAYLOADS, IndexKey, Store, manifest_warnings, read_manifest
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array, unit_rows
@@ -33,7 +33,8 @@ PROBES = ("a", "a red bus in the rain", "two people talk about their work")
 class Hit:
     """A second of a video. relevance: cosine with the frame; event_relevance: with the event; None if not found by it.
 
-    score: the sort key: the cosine, or the sum over both rankings.
+    score: the sort key: the cosine, or the sum over both rankings. warnings: what was lost, guessed or odd in the
+    video and its text.
     """
 
     video: str
@@ -43,6 +44,7 @@ class Hit:
     event_relevance: float | None = None
     event: Event | None = None
     fingerprint: str = ""
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -75,7 +77,7 @@ def search(
     frames = corpus.search(corpus.frame_sources(), query, columns, limit, window_s) if by != "events" else []
     events = corpus.search(corpus.event_sources(), query, columns, limit, window_s) if by != "frames" else []
     hits = _fuse(frames, events, window_s)[:limit] if by == "both" and events else frames or events
-    return [replace(hit, video=corpus.path_of(hit.fingerprint)) for hit in hits]
+    return [corpus.with_video(hit) for hit in hits]
 
 
 class _Corpus:
@@ -131,15 +133,19 @@ class _Corpus:
         ranking = _RowRanking(segments, sources, query)
         return [_hit(*ranking.locate(row), score) for row, score in ranking.best(limit, window_s)]
 
-    def path_of(self, video: str) -> str:
-        """The path of the video when it was indexed; its fingerprint if no manifest can be read."""
-        for name in self._folders[video]:
-            if name.startswith(self._prefix):
+    def with_video(self, hit: Hit) -> Hit:
+        """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
+        path = ""
+        warnings: dict[str, None] = {}
+        for name in self._folders[hit.fingerprint]:
+            if name.startswith((self._prefix, "events-")):
                 try:
-                    return str(read_manifest(self.store.root / video / name)["video"]["path"])
+                    manifest = read_manifest(self.store.root / hit.fingerprint / name)
+                    path = path or str(manifest["video"]["path"])
                 except (StoreError, OSError, KeyError):
                     continue
-        return video
+                warnings |= dict.fromkeys(manifest_warnings(manifest))
+        return replace(hit, video=path or hit.fingerprint, warnings=tuple(warnings))
 
 
 @dataclass(frozen=True)

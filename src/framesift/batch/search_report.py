@@ -25,6 +25,7 @@ def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -
         style=style,
         query=printable(text),
         hits=[_hit_values(hit) for hit in hits],
+        warnings=list(dict.fromkeys((_name(hit), printable(text)) for hit in hits for text in hit.warnings)),
     )
     try:
         return write_text(path, page)
@@ -37,13 +38,17 @@ def _hit_values(hit: Hit) -> dict[str, Any]:
     location = PurePath(hit.video)
     scores = {"image": hit.relevance, "text": hit.event_relevance}
     return {
-        "name": printable(hit.video if is_url else location.name),
+        "name": _name(hit),
         "folder": "" if is_url else printable(str(location.parent)),
         "time": short_clock(hit.time_s),
         "image": "" if is_url else _thumbnail(hit),
         "event": "" if hit.event is None else printable(hit.event.text),
         "scores": ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if score is not None),
     }
+
+
+def _name(hit: Hit) -> str:
+    return printable(hit.video if "://" in hit.video else PurePath(hit.video).name)
 
 
 def _thumbnail(hit: Hit) -> str:

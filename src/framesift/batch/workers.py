@@ -68,8 +68,9 @@ class IndexWorker:
                 progress(stage, done, expected)
 
             video_index = self.pipeline.index(file, source=path if is_url(path) else None, progress=on_progress)
+            warnings = list(video_index.warnings)
             if self.settings.events:
-                self._store_events(file, task, video_index, video, progress)
+                warnings += self._store_events(file, task, video_index, video, progress)
         payload = self.store.root / self.settings.key(video).folder / INDEX
         return {
             "fingerprint": video,
@@ -78,11 +79,16 @@ class IndexWorker:
             "bytes": payload.stat().st_size,
             "status": "indexed" if built else "kept",
             "stamp": stamp,
-            "warnings": [f"{path}: {warning}" for warning in video_index.warnings],
+            "warnings": warnings,
         }
 
-    def _store_events(self, file: Path, task: Task, video_index: VideoIndex, video: str, progress: Progress) -> None:
-        """Store the subtitles beside or inside the video, and their vectors; no speech is recognised here."""
+    def _store_events(
+        self, file: Path, task: Task, video_index: VideoIndex, video: str, progress: Progress
+    ) -> tuple[str, ...]:
+        """Store the subtitles beside or inside the video, and their vectors; no speech is recognised here.
+
+        Returns the warnings about them.
+        """
         subtitles = str(task.data.get("subtitles", ""))
         source: AbstractContextManager[str | Path] = nullcontext(subtitles or AUTO)
         if is_url(subtitles):
@@ -93,8 +99,9 @@ class IndexWorker:
         if stored is not None and stored != list(found.events):
             shutil.rmtree(self.store.root / video / f"events-{EVENTS}", ignore_errors=True)
         if found.events:
-            self.store.save_events(video, EVENTS, found.events, task.name)
+            self.store.save_events(video, EVENTS, found.events, task.name, warnings=found.warnings)
             self.pipeline.encode_events(video_index, found.events, progress=progress)
+        return found.warnings
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,7 @@ class QuestionWorker:
         items = list({job.item.id: job.item for job in jobs}.values())
         try:
             video = self._prepare(pipeline, file, items[0], files, progress)
-            self._warnings += [f"{items[0].video}: {warning}" for warning in video.index.warnings]
+            self._warnings += [f"{items[0].video}: {warning}" for warning in video.warnings]
             started = time.perf_counter()
             queries = pipeline.encode_questions(video.index, [item.question for item in items])
             score_s = (time.perf_counter() - started) / len(items)
@@ -337,6 +344,7 @@ def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
         candidates=frames.candidates,
         looked_at=int(exhibit.selection.trace.get("looked_at", 0) or 0),
         duration_s=exhibit.info.duration_s,
+        warnings=exhibit.selection.warnings,
         seconds=dict(frames.seconds),
         peak_memory_bytes=own_bytes,
         peak_gpu_memory_bytes=gpu_bytes,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from framesift._utils.text import counted
 from framesift.batch.results import Result
 from framesift.bench.evidence_scores import EvidenceSummary
 from framesift.bench.metrics import (
@@ -103,7 +104,7 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
             cells += [TableCell.percent(scores[g].accuracy) if g in scores else EMPTY for g in groups]
         lines.append(cells + _counts([r for b in budgets for r in rows_of.get((variant, b), [])]))
     body = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
-    head = (("", 1), *((f"{budget} frames", len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
+    head = (("", 1), *((counted(budget, "frame"), len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
     columns = ("Variant", *(group for _ in budgets for group in groups), "n", "Unparsed", "Errors")
     return _table("stages", "Contribution of each stage, accuracy (%)", columns, body, head, notes)
 

@@ -130,10 +130,13 @@ class Exhibitor:
         from framesift.video.frames import probe
 
         file = self._subtitle_file(path, subtitle_name, clip_start_s)
-        if file is None:
-            return self.pipeline.prepare(path)
-        events = read_clip_events(file, offset_s=-clip_start_s, duration_s=probe(path).duration_s)
-        return self.pipeline.prepare(path, events=events)
+        events = None
+        if file is not None:
+            events = read_clip_events(file, offset_s=-clip_start_s, duration_s=probe(path).duration_s)
+        video = self.pipeline.prepare(path, events=events)
+        for warning in video.warnings:
+            log.warning("%s: %s", path.name, warning)
+        return video
 
     def _subtitle_file(self, path: Path, subtitle_name: str, clip_start_s: float) -> Path | None:
         """The file to read here: the pipeline supports neither other directories nor a clip's start."""
@@ -164,6 +167,7 @@ class Exhibitor:
             "times_s": [float(time_s) for time_s in times_s],
             "frame_numbers": list(exhibit.numbers),
             "texts": [frame.text for frame in exhibit.frames],
+            "warnings": list(exhibit.selection.warnings),
         }
         with open(self.record, "a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -265,7 +269,13 @@ def restrict(video: "PreparedVideo", clip: Clip) -> "PreparedVideo":
     vectors = video.event_vectors
     return replace(
         video,
-        index=replace(index, times_s=index.times_s[inside], frames=index.frames[inside]),
+        index=replace(
+            index,
+            times_s=index.times_s[inside],
+            frames=index.frames[inside],
+            is_blank=index.is_blank[inside],
+            is_damaged=index.is_damaged[inside],
+        ),
         text=replace(video.text, events=tuple(video.events[k] for k in overlapping)),
         event_vectors=vectors[overlapping] if vectors is not None and overlapping else None,
     )

@@ -3,8 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from framesift._utils.text import counted
 from framesift.batch.results import Result, Run
 from framesift.bench.items import fingerprint
+
+MOST_NAMES = 10  # of videos in one line
 
 
 def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
@@ -20,6 +23,10 @@ def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
     lines += [f"versions: {_listed(run)}" for run in _distinct(used)]
     lines += [f"missing: {text}" for text in _once(text for run in used for text in run.missing)]
     lines += [f"note: {text}" for text in _once(text for run in used for text in run.notes)]
+    warned = sorted({row.video_id for row in rows if row.warnings})
+    if warned:
+        videos = counted(len({row.video_id for row in rows}), "video")
+        lines.append(f"warnings: on {len(warned)} of {videos} ({_some(warned)})")
     unknown = len([row for row in rows if row.run not in {run.id for run in used}])
     if unknown:
         lines.append(f"{unknown} of {len(rows)} rows have no record of their run")
@@ -32,9 +39,14 @@ def _data(rows: Sequence[Result]) -> list[str]:
     for row in rows:
         ids[row.dataset, row.annotation].add(row.item_id)
     return [
-        f"{name}, {len(found)} questions, fingerprint {fingerprint(name, annotation, found)}"
+        f"{name}, {counted(len(found), 'question')}, fingerprint {fingerprint(name, annotation, found)}"
         for (name, annotation), found in ids.items()
     ]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _encoder(row: Result, runs: Sequence[Run]) -> str:

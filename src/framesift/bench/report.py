@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framesift._utils.files import write_text
+from framesift._utils.text import counted
 from framesift.batch.results import Result, Results
 from framesift.bench import layouts, plots
 from framesift.bench.datasets import videomme
@@ -68,7 +69,7 @@ def write_report(
     tables = [*make_tables(results), *evidence_tables(results, datasets)]
     files = [path for table in tables for path in _save_table(table, target)]
     plot_files = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
-    notes = [f"{results.unreadable} lines of the results could not be read"] if results.unreadable else []
+    notes = [f"{counted(results.unreadable, 'line')} of the results could not be read"] if results.unreadable else []
     text = _page(tables, [path for path in plot_files if path.suffix == ".svg"], notes)
     return BenchReport(target, (write_text(target / "report.md", text), *files, *plot_files), tuple(tables))
 
@@ -123,7 +124,7 @@ def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[Resul
         for selected in group_by(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
             _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in selected})
             conditions = [f"{name} {value}" for name, value in zip(sides, _values(selected[0], sides), strict=True)]
-            summaries[", ".join([selected[0].variant, f"{selected[0].budget} frames", *conditions])] = summary
+            summaries[", ".join([selected[0].variant, counted(selected[0].budget, "frame"), *conditions])] = summary
         if summaries:
             table = layouts.evidence_table(summaries, describe(rows, results.runs.values()))
             tables.append(
@@ -173,7 +174,7 @@ def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Resu
 
 def _title(row: Result, over: Sequence[str], rows: Sequence[Result], key: tuple[str, ...]) -> str:
     parts = [layouts.DATASET_TITLES.get(row.dataset, row.dataset), row.reader]
-    parts += [f"{row.budget} frames"] if "budget" in over else []
+    parts += [counted(row.budget, "frame")] if "budget" in over else []
     parts += [str(getattr(row, name)) for name in ("method", "variant") if name in over]
     parts += [row.text_mode] if "text_mode" in over else []
     for name, value in zip(_CONDITIONS[2:], key[2:], strict=False):

@@ -1,7 +1,8 @@
 """Run a plan on a data set: its items and choices go to the batch runner, its rows to a folder of results."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,18 @@ PROMPT_OF = {"videomme": "videomme"}  # data sets with a prompt of their own; th
 
 @dataclass(frozen=True)
 class Tally:
-    """The outcome of a run: rows written, of these with an error, and rows of earlier runs."""
+    """The outcome of a run: rows written, of these with an error, and rows of earlier runs.
+
+    videos: of the data set; warnings: by video, what was lost, guessed or odd in it.
+    """
 
     folder: Path
     done: int
     errors: int
     before: int
     seconds: float
+    videos: int = 0
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def run_benchmark(
@@ -77,7 +83,13 @@ def run_benchmark(
         watch=None if progress is None else _ProgressAdapter(progress),
     )
     return Tally(
-        Path(folder), summary.done + summary.failed, summary.failed, summary.skipped, round(summary.seconds, 3)
+        Path(folder),
+        summary.done + summary.failed,
+        summary.failed,
+        summary.skipped,
+        round(summary.seconds, 3),
+        len({item.video_id for item in dataset.items}),
+        summary.warnings,
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift.cli.output import ProgressBar, print_json
+from framesift._utils.text import counted, duration_text
+from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import InputError, OptionError
 
@@ -210,8 +211,8 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     tallies: list[Tally] = []
     for dataset in datasets:
         if dataset.skipped and not args.json:
-            left_out = f"{dataset.name}: {dataset.describe_missing()}; {len(dataset.skipped)} questions are left out"
-            print(left_out, file=sys.stderr)
+            left_out = counted(len(dataset.skipped), "question")
+            print(f"{dataset.name}: {dataset.describe_missing()}; {left_out} left out", file=sys.stderr)
         with ProgressBar(dataset.name, show=not args.json, unit=" answers", single=True) as bar:
             tally = run_benchmark(
                 dataset,
@@ -242,7 +243,12 @@ def _show(args: argparse.Namespace, tables: "list[ResultTable]", tallies: "list[
     for tally in tallies:
         failed = f", {tally.errors} of them with an error" if tally.errors else ""
         before = f" ({tally.before} were done before)" if tally.before else ""
-        print(f"{tally.done} answers in {tally.seconds:.0f} s{failed}{before}; all are in {tally.folder}")
+        if tally.warnings:
+            videos = counted(tally.videos, "video has", "videos have")
+            print(f"{len(tally.warnings)} of {videos} warnings", file=sys.stderr)
+            print_video_warnings((video, text) for video, texts in tally.warnings.items() for text in texts)
+        answers = f"{counted(tally.done, 'answer')} in {duration_text(tally.seconds)}"
+        print(f"{answers}{failed}{before}; all are in {tally.folder}")
     print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
 
 
@@ -286,7 +292,7 @@ def _report(args: argparse.Namespace) -> int:
         return 0
     for table in report.tables:
         print(table.to_markdown())
-    print(f"{len(report.tables)} tables in {out / 'report.md'}")
+    print(f"{counted(len(report.tables), 'table')} in {out / 'report.md'}")
     return 0
 
 
@@ -305,7 +311,7 @@ def _evidence(args: argparse.Namespace) -> int:
     for path in args.selections:
         times = read_selections(path, dataset.items, fps=args.fps)
         summaries[Path(path).stem if len(args.selections) == 1 else path] = score_selections(dataset.items, times)[1]
-    described = f"data: {dataset.name}, {len(dataset)} questions, fingerprint {dataset.fingerprint}"
+    described = f"data: {dataset.name}, {counted(len(dataset), 'question')}, fingerprint {dataset.fingerprint}"
     table = evidence_table(summaries, (f"command: {command_line(args)}", described))
     if args.json:
         print_json(table_rows(table))
@@ -332,7 +338,7 @@ def _selftest(args: argparse.Namespace) -> int:
             print(table.to_markdown())
         for verdict in outcome.verdicts:
             print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
-        print(f"\n{outcome.seconds:.0f} s" + (f"; everything is in {args.out}" if args.out else ""))
+        print(f"\n{duration_text(outcome.seconds)}" + (f"; everything is in {args.out}" if args.out else ""))
     return 0 if outcome.passed else 1
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.text import clock, printable
-from framesift.cli.output import print_json
+from framesift._utils.text import clock, counted, printable
+from framesift.cli.output import print_json, print_video_warnings
 from framesift.cli.progress import RunDisplay
 from framesift.cli.settings import (
     INDEX_SETTINGS,
@@ -124,8 +124,10 @@ def _index(args: argparse.Namespace) -> int:
             watch=display,
         )
     if args.json:
-        display.print_event("end", manifest=str(indexed.manifest), **indexed.counts)
+        warnings = {row["path"]: row["warnings"] for row in indexed.rows if row["warnings"]}
+        display.print_event("end", manifest=str(indexed.manifest), **indexed.counts, warnings=warnings)
     else:
+        print_video_warnings((row["path"], warning) for row in indexed.rows for warning in row["warnings"])
         _print_counts(indexed.counts, indexed.manifest)
         if not display.ended and indexed.failed:  # skipped, so not printed yet
             for row in indexed.failed:
@@ -179,10 +181,13 @@ def _values(config: "PipelineConfig", names: Sequence[str]) -> dict[str, Any]:
 def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunSummary") -> int:
     counts = {"done": summary.done, "skipped": summary.skipped, "failed": summary.failed}
     if args.json:
-        display.print_event("end", results=str(summary.results), run=summary.run, **counts)
+        display.print_event(
+            "end", results=str(summary.results), run=summary.run, **counts, warnings=dict(summary.warnings)
+        )
     else:
+        print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
         text = f"{summary.done} done, {summary.skipped} done before, {summary.failed} failed"
-        print(f"{sum(counts.values())} questions: {text}\n{summary.results}")
+        print(f"{counted(sum(counts.values()), 'question')}: {text}\n{summary.results}")
     return 1 if summary.failed else 0
 
 
@@ -202,6 +207,7 @@ def _search(args: argparse.Namespace) -> int:
         )
         text = f"  {printable(hit.event.text)}" if hit.event is not None else ""
         print(f"{rank:>3} {scores}  {clock(hit.time_s):>9}  {printable(hit.video)}{text}")
+    print_video_warnings((hit.video, warning) for hit in hits for warning in hit.warnings)
     if report is not None:
         print(f"Report: {report}")
     return 0
@@ -210,4 +216,4 @@ def _search(args: argparse.Namespace) -> int:
 def _print_counts(counts: dict[str, int], manifest: Path) -> None:
     labels = {"indexed": "indexed", "kept": "indexed before", "failed": "failed", "waiting": "not done"}
     text = ", ".join(f"{count} {labels[name]}" for name, count in counts.items() if count)
-    print(f"{sum(counts.values())} videos: {text}\n{manifest}")
+    print(f"{counted(sum(counts.values()), 'video')}: {text}\n{manifest}")

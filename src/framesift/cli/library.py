@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.text import clock, printable
-from framesift.cli.output import ProgressBar, print_json, print_warnings
+from framesift._utils.text import clock, counted, duration_text, printable
+from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError
 
@@ -72,7 +72,7 @@ def _index(args: argparse.Namespace) -> int:
     for path in paths:
         rows.append(_index_one(path, pipeline, show=not args.json))
         if not args.json:
-            _print_index_row(rows[-1])
+            _print_index_row(rows[-1], name_warnings=len(paths) > 1)
     failed = sum(1 for row in rows if row["error"])
     if encoder == "auto" and failed < len(rows) and not args.json:
         print(f"note: encoder {choose_encoder()[1]}", file=sys.stderr)
@@ -88,7 +88,7 @@ def _index(args: argparse.Namespace) -> int:
 def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> dict[str, Any]:
     """Index a video; the row that describes it, or the error: one that fails does not stop the others."""
     started = time.perf_counter()
-    row: dict[str, Any] = {"path": str(path), "error": None}
+    row: dict[str, Any] = {"path": str(path), "error": None, "warnings": []}
     with ProgressBar(path.name, show=show) as bar:
         was_built = False
 
@@ -106,21 +106,28 @@ def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> dict[str, Any
     return row | {"seconds": round(time.perf_counter() - started, 3)}
 
 
-def _print_index_row(row: dict[str, Any]) -> None:
+def _print_index_row(row: dict[str, Any], *, name_warnings: bool) -> None:
     if row["error"]:
         print(f"framesift: {printable(row['error'])}", file=sys.stderr)
         return
-    how = "already in the store" if row["cached"] else f"{row['seconds']:.1f} s"
-    summary = f"{row['candidates']} candidates of {row['duration_s']:.0f} s, {row['encoder']}, {how}"
-    print(f"{printable(row['path'])}: {summary}")
-    print_warnings(row["warnings"])
+    how = "already in the store" if row["cached"] else f"made in {row['seconds']:.1f} s"
+    candidates = f"{counted(row['candidates'], 'candidate')} from {duration_text(row['duration_s'])} of video"
+    print(f"{printable(row['path'])}: {candidates}, encoder {row['encoder']}, {how}")
+    if name_warnings:
+        print_video_warnings((row["path"], warning) for warning in row["warnings"])
+    else:
+        print_warnings(row["warnings"])
 
 
 def _events(args: argparse.Namespace) -> int:
     from framesift.pipeline import Pipeline
+    from framesift.store.maintenance import video_warnings
+    from framesift.store.store import Store
 
+    config = config_from(args)
     with ProgressBar(show=not args.json, unit=" s") as bar:
-        text = Pipeline(config_from(args)).find_events(args.video, progress=bar)
+        text = Pipeline(config).find_events(args.video, progress=bar)
+    warnings = (*video_warnings(Store(config.store), args.video), *text.warnings)
     if args.json:
         print_json(
             {
@@ -128,7 +135,7 @@ def _events(args: argparse.Namespace) -> int:
                 "sources": [asdict(source) for source in text.sources],
                 "span": text.span,
                 "notes": text.notes,
-                "warnings": text.warnings,
+                "warnings": warnings,
             }
         )
         return 0
@@ -137,14 +144,15 @@ def _events(args: argparse.Namespace) -> int:
     for source in text.sources:
         repairs = ", ".join(f"{count} {what}" for what, count in source.repairs.items())
         print(
-            f"{source.events} events from {printable(source.name)}" + (f" ({repairs})" if repairs else ""),
+            f"{counted(source.events, 'event')} from {printable(source.name)}" + (f" ({repairs})" if repairs else ""),
             file=sys.stderr,
         )
     if text.events:
-        print(f"they span {text.span:.0%} of the video's {text.duration_s:.0f} s", file=sys.stderr)
+        subject = "it spans" if len(text.events) == 1 else "they span"
+        print(f"{subject} {text.span:.0%} of the video's {duration_text(text.duration_s)}", file=sys.stderr)
     else:
         print("no timestamped text was found", file=sys.stderr)
-    print_warnings(text.warnings, text.notes)
+    print_warnings(warnings, text.notes)
     return 0
 
 
@@ -164,10 +172,11 @@ def _library(args: argparse.Namespace) -> int:
     for gone in removed:
         print(f"removed {gone['folder']} ({gone['reason']})")
     for row in rows:
-        length = "" if row["duration_s"] is None else f"{row['duration_s']:.0f} s"
+        length = "" if row["duration_s"] is None else duration_text(row["duration_s"])
         size = f"{row['bytes'] / 1e6:.1f} MB"
         name = row["video"] or row["folder"]
         print(f"{printable(name):<40} {length:>8}  {row['encoder']:<14} {size:>10}  {row['problem']}".rstrip())
+    print_video_warnings((row["video"], warning) for row in rows for warning in row["warnings"])
     print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
     return 0
 

@@ -54,9 +54,6 @@ class RunDisplay:
         if not self.as_json and event.kind in ("failed", "retried"):
             outcome = "failed" if event.kind == "failed" else f"attempt {event.tries} failed, it will be retried"
             self._print_error(f"framesift: {printable(event.error)} ({outcome})")
-        if not self.as_json:
-            for warning in event.row.get("warnings", ()):
-                self._print_error(f"framesift: {printable(warning)}")
 
     def print_event(self, kind: str, **fields: Any) -> None:
         sys.stdout.write(json.dumps({"event": kind, **fields}) + "\n")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
-from framesift._utils.text import clock, printable
+from framesift._utils.text import clock, counted, printable
 from framesift.cli.output import ProgressBar, print_json, print_warnings
 from framesift.cli.settings import (
     EXHIBIT_SETTINGS,
@@ -118,11 +118,18 @@ def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[Sa
         if not args.json:
             _print_question(row.question)
             print(exhibit.selection, end="\n\n")
+            _print_own_warnings(video, exhibit)
         folder = out / _folder_name(number, row) if args.questions else out
         saved = {} if args.no_exhibit else _save(args, row, exhibit, folder)
         if lists is not None:
             lists.add(exhibit, row, folder)
         yield SavedExhibit(row, exhibit, saved)
+
+
+def _print_own_warnings(video: "PreparedVideo", *exhibits: "Exhibit") -> None:
+    """Print the warnings of these selections; those of the video are printed when it is prepared."""
+    texts = dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)
+    print_warnings(text for text in texts if text not in video.warnings)
 
 
 def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
@@ -144,7 +151,8 @@ def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
     with ProgressBar(Path(args.video).name, show=not args.json) as bar:
         video = pipeline.prepare(args.video, progress=bar)
     if not args.json:
-        facts = f"{clock(video.index.info.duration_s)}, {len(video.index)} candidates, encoder {video.index.encoder}"
+        candidates = counted(len(video.index), "candidate")
+        facts = f"{clock(video.index.info.duration_s)}, {candidates}, encoder {video.index.encoder}"
         sources = ", ".join(f"{source.events} from {source.name}" for source in video.text.sources)
         print(f"{printable(video.path.name)}: {facts}", file=sys.stderr)
         print(f"events: {printable(sources) or 'none found; frames carry no text'}", file=sys.stderr)
@@ -256,10 +264,12 @@ def _compare(args: argparse.Namespace) -> int:
     report = saved if args.zip else saved / "report.html"
     if args.json:
         selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-        print_json({"selections": selections, "saved": str(saved), "report": str(report)})
+        warnings = list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings))
+        print_json({"selections": selections, "warnings": warnings, "saved": str(saved), "report": str(report)})
         return 0
     _print_question(question)
     _print_comparison(exhibits)
+    _print_own_warnings(video, *exhibits)
     print(f"\nReport: {report}")
     return 0
 

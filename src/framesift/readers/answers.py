@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from framesift._utils.text import clock
+from framesift._utils.text import clock, counted
 from framesift.readers.parsing import cited_times, parse_choice, strip_control, strip_thinking
 from framesift.types import Answer, Question
 
@@ -41,7 +41,7 @@ def answer_lines(answer: Answer, question: Question, *, report: str = "") -> lis
 
 
 def _cost_line(answer: Answer) -> str:
-    parts = [f"{len(answer.times_s)} frames", f"text {answer.text_mode}"]
+    parts = [counted(len(answer.times_s), "frame"), f"text {answer.text_mode}"]
     if answer.tokens is not None:
         parts.append(f"{answer.tokens:,} tokens")
     if answer.seconds is not None:

@@ -18,12 +18,13 @@ OPENAI_QUALITY = 90
 
 
 def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The question's row with the frame numbers added under `name`, and the times beside them."""
+    """The question's row with the frame numbers added under `name`, with the times and warnings beside them."""
     question = exhibit.question
     fields = dict(row) if row else {"video": exhibit.video.name}
     if not row and question is not None:
         fields |= {"question": question.text, "options": list(question.options)}
-    return fields | {name: list(exhibit.numbers), "times_s": exhibit.selection.times_s}
+    selection = exhibit.selection
+    return fields | {name: list(exhibit.numbers), "times_s": selection.times_s, "warnings": list(selection.warnings)}
 
 
 def openai_messages(exhibit: RenderedSelection) -> list[dict[str, Any]]:

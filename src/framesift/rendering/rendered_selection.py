@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 
 from PIL import Image
 
-from framesift._utils.text import clock
+from framesift._utils.text import clock, counted
 from framesift._utils.version import __version__
 from framesift.errors import OptionError
 from framesift.rendering.overlay import render
@@ -71,7 +71,7 @@ class RenderedSelection:
         return len(self.selection)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.video.name!r}, {len(self)} frames, overlay {self.overlay!r})"
+        return f"{type(self).__name__}({self.video.name!r}, {counted(len(self), 'frame')}, overlay {self.overlay!r})"
 
     def pictures(self) -> Iterator[Image.Image]:
         """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""

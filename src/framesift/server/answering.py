@@ -24,7 +24,7 @@ from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, check_options, get_selector, selectors
-from framesift.server.catalog import Catalog
+from framesift.server.catalog import Catalog, public_message
 from framesift.server.files import LibraryVideo, safe_name
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import ExportFormat, QuestionRequest
@@ -80,6 +80,7 @@ class Answering:
             started = time.perf_counter()
             selection = pipeline.select(prepared, question, queries=queries)
             seconds = time.perf_counter() - started
+        selection = replace(selection, warnings=tuple(public_message(text, video) for text in selection.warnings))
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds)
 
     def _pipeline(
@@ -124,8 +125,11 @@ class Answering:
 
     def ask(
         self, video: LibraryVideo, request: QuestionRequest, method: str, reader: str, text_mode: TextMode
-    ) -> tuple[Answer, list[float]]:
-        """A configured reader's answer, and the times it cites. An address from a request is never called."""
+    ) -> tuple[Answer, list[float], tuple[str, ...]]:
+        """A configured reader's answer, the times it cites, and the selection's warnings.
+
+        An address from a request is never called.
+        """
         name = public_address(reader)
         if name not in self._addresses:
             raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.readers)}")
@@ -138,7 +142,8 @@ class Answering:
             (answer,) = pipeline.read([(exhibit, question)])
         finally:
             self._reader_requests.release()
-        return answer, cited_times(answer.raw if question.choices else answer.text, answer.times_s)
+        cited_s = cited_times(answer.raw if question.choices else answer.text, answer.times_s)
+        return answer, cited_s, exhibit.selection.warnings
 
     def new_export_folder(self) -> Path:
         """A temporary directory for one export."""

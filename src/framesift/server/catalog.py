@@ -223,7 +223,7 @@ class Catalog:
         text = prepared.text
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
         notes = [public_message(note, video) for note in text.notes]
-        warnings = [public_message(warning, video) for warning in prepared.index.warnings]
+        warnings = [public_message(warning, video) for warning in prepared.warnings]
         write_json(self._summary_path(video), asdict(PreparedSummary(len(text.events), sources, notes, warnings)))
 
     def _summary_path(self, video: LibraryVideo) -> Path:

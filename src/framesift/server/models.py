@@ -76,7 +76,9 @@ class VideoRecord(BaseModel):
     indexed: bool
     ready: bool
     words: TextRecord | None = Field(description="The video's timestamped text; null before it is indexed.")
-    warnings: list[str] = Field(description="What is uncertain or damaged in this video, once it is indexed.")
+    warnings: list[str] = Field(
+        description="What was lost, guessed or odd in this video and its text; empty before it is indexed."
+    )
     beside: list[str] = Field(description="The subtitle files of an upload; the first one is used.")
     job: JobRecord | None
 
@@ -166,6 +168,7 @@ class SelectionRecord(BaseModel):
     budget: int
     slots: list[SlotRecord]
     trace: dict[str, Any]
+    warnings: list[str] = Field(description="Those of the video, and what is odd in this selection.")
     basis: dict[str, Any] | None
 
 
@@ -235,6 +238,7 @@ class ViewRecord(BaseModel):
     duration_s: float
     question: str
     options: list[tuple[int, str]]
+    warnings: list[str] = Field(description="Those of the video, and what is odd in these selections.")
     curve: CurveRecord
     events: list[EventRecord]
     lanes: list[LaneRecord]
@@ -242,7 +246,7 @@ class ViewRecord(BaseModel):
 
 
 class AnswerRecord(BaseModel):
-    """`Answer.to_dict()`, with the times of the frames that the answer cites."""
+    """`Answer.to_dict()`, with the times of the frames that the answer cites and the selection's warnings."""
 
     letter: str | None
     text: str
@@ -257,6 +261,7 @@ class AnswerRecord(BaseModel):
     text_mode: str
     note: str
     cited_s: list[float]
+    warnings: list[str]
 
 
 ExportFormat = Literal["zip", "json", "report"]

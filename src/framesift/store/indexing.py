@@ -123,8 +123,6 @@ def _build(
             "seconds": round(time.perf_counter() - started, 3),
             "resumed": bool(resumed),  # then the seconds cover the last run only
         }
-    for warning in manifest["sampling"]["warnings"]:
-        log.warning("%s: %s", path, warning)
     times_s, frames = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     store.save(key, times_s, frames, manifest)
 

@@ -8,8 +8,11 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.text import counted
 from framesift._utils.version import __version__
+from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store, StoreEntry
+from framesift.video.frames import sample
 
 DAY_S = 86400.0
 
@@ -27,8 +30,18 @@ def describe(entry: StoreEntry) -> dict[str, Any]:
         "bytes": entry.bytes,
         "used_s": entry.used_s,
         "folder": str(entry.folder),
+        "warnings": list(entry.warnings),
         "problem": entry.problem or ("the video no longer exists" if _is_orphan(entry) else ""),
     }
+
+
+def video_warnings(store: Store, video: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The warnings of the video's index that was used last; without one, those about its container."""
+    indexes = [entry for entry in store.entries(fingerprint(video)) if entry.manifest.get("kind") == "index"]
+    if indexes:
+        return max(indexes, key=lambda entry: entry.used_s).warnings
+    with sample(video) as sampling:
+        return tuple(sampling.warnings)
 
 
 def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float | None = None) -> list[dict[str, str]]:
@@ -42,7 +55,7 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
     for entry in store.entries():
         reason = _stale(entry, now)
         if not reason and older_than_s is not None and now - entry.used_s > older_than_s:
-            reason = f"not used for {(now - entry.used_s) / DAY_S:.0f} days"
+            reason = f"not used for {counted(round((now - entry.used_s) / DAY_S), 'day')}"
         if reason:
             store.remove(entry)
             removed.append({"folder": str(entry.folder), "reason": reason})
@@ -90,7 +103,8 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     lines += ["", "encoders:"]
     lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available]
     lines += [f"  auto means {why}", ""]
-    lines.append(f"library: {len(entries)} indexes, {sum(e.bytes for e in entries) / 1e6:.1f} MB in {root}")
+    size = f"{sum(e.bytes for e in entries) / 1e6:.1f} MB"
+    lines.append(f"library: {counted(len(entries), 'index', 'indexes')}, {size} in {root}")
     return {
         "version": __version__,
         "python": sys.version.split()[0],

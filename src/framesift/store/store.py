@@ -71,6 +71,11 @@ class StoreEntry:
     def video_path(self) -> str:
         return str(self.manifest.get("video", {}).get("path", ""))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was lost, guessed or odd in the video or its text."""
+        return manifest_warnings(self.manifest)
+
 
 def default_store() -> Path:
     """FRAMESIFT_STORE if it is set, else a folder in the user's cache."""
@@ -183,13 +188,13 @@ class Store:
             start += len(parts[-1][0])
         return parts
 
-    def entries(self) -> Iterator[StoreEntry]:
-        """Yield all entries, including damaged and unfinished ones, by folder name."""
+    def entries(self, video: str = "*") -> Iterator[StoreEntry]:
+        """Yield all entries, or those of a video's fingerprint, with damaged and unfinished ones, by folder name."""
         if not self.root.is_dir():
             return
         # Hidden folders belong to others, such as the server's queue.
-        for video in sorted(path for path in self.root.iterdir() if path.is_dir() and path.name[0] != "."):
-            for folder in sorted(path for path in video.iterdir() if path.is_dir()):
+        for parent in sorted(path for path in self.root.glob(video) if path.is_dir() and path.name[0] != "."):
+            for folder in sorted(path for path in parent.iterdir() if path.is_dir()):
                 yield _entry(folder)
 
     def remove(self, entry: StoreEntry) -> None:
@@ -225,6 +230,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def manifest_warnings(manifest: dict[str, Any]) -> tuple[str, ...]:
+    """The warnings stored with an index or with events."""
+    return (*manifest.get("sampling", {}).get("warnings", ()), *manifest.get("warnings", ()))
+
+
 def info_from(data: dict[str, Any], path: str) -> VideoInfo:
     """The VideoInfo of a manifest, with the current path of the video."""
     tracks = tuple(SubtitleTrack(**track) for track in data["subtitle_tracks"])
@@ -240,7 +250,7 @@ def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInd
         tensors["times_s"],
         frames,
         manifest["key"]["encoder"],
-        warnings=tuple(manifest.get("sampling", {}).get("warnings", ())),
+        warnings=manifest_warnings(manifest),
         build_seconds=None if manifest.get("resumed", True) else float(manifest["seconds"]),
     )
 

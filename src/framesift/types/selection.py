@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from framesift._utils.text import clock, printable, readable
+from framesift._utils.text import clock, counted, printable, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question
@@ -120,7 +120,7 @@ class Selection:
     def __repr__(self) -> str:
         counts = Counter(slot.role for slot in self.slots)
         roles = ", ".join(f"{counts[role]} {role}" for role in ROLES if counts[role])
-        return f"Selection({self.method}: {len(self)} frames for a budget of {self.budget}; {roles})"
+        return f"Selection({self.method}: {counted(len(self), 'frame')} for a budget of {self.budget}; {roles})"
 
     def __str__(self) -> str:
         lines = [repr(self)]

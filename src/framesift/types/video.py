@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from framesift._utils.text import duration_text
 from framesift.errors import InputError
 from framesift.types.vectors import Array, UnitRows, validate_times
 
@@ -85,7 +86,7 @@ class VideoIndex:
 
     def __repr__(self) -> str:
         size = "×".join(map(str, self.frames.shape))
-        return f"VideoIndex({self.info.path!r}, {self.info.duration_s:.0f} s, frames {size}, {self.encoder!r})"
+        return f"VideoIndex({self.info.path!r}, {duration_text(self.info.duration_s)}, frames {size}, {self.encoder!r})"
 
 
 def _frame_flags(values: Array, name: str, count: int) -> Array:

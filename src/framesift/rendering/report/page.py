@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from framesift._utils.text import counted, duration_text
 from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
 from framesift.rendering.templates import csp_hash, read_asset, render_template
 from framesift.types.question import option_letter
@@ -25,6 +26,7 @@ ASSETS = "rendering/report/assets"
 SCRIPTS = ("scale.js", "rows.js", "timeline.js", "report.js")
 LONG_QUESTION = 160  # characters: set smaller from here on
 LONG_SETTING = 80  # characters: gets a row of its own
+SHORT_VIDEO_S = 10
 FEW_FRAMES = 5  # below this the cards are larger
 MANY_FRAMES = 60  # above this a card shows the image, time and role only; the rest is one click away
 IMAGE_URL = re.compile(r"data:image/(?:jpeg|png|webp|gif|avif);base64,[A-Za-z0-9+/]+={0,2}")
@@ -51,6 +53,7 @@ def render_report(view: Mapping[str, Any]) -> str:
         is_long=len(heading) > LONG_QUESTION,
         video={"name": video["name"], "short_name": _shorten(video["name"], 90), "facts": _video_facts(video)},
         options=[(option_letter(position), text) for position, text in view["options"]],
+        warnings=view["warnings"],
         summary=page.summary(),
         legend=page.legend(),
         lanes=[page.lane(k) for k in range(len(page.lanes))],
@@ -87,20 +90,20 @@ class _Page:
 
     def summary(self) -> str:
         candidates = len(self.view["curve"]["times_s"])
-        out_of = f" out of {candidates:,} candidate frames" if candidates else ""
-        video = f"from a video of {_clock(self.view['video']['duration_s'])}"
+        out_of = f" out of {candidates:,} candidate frame{'' if candidates == 1 else 's'}" if candidates else ""
+        video = f"from a video of {_length(self.view['video']['duration_s'])}"
         if len(self.lanes) == 1:
-            selected = _count(len(self.lanes[0]["frames"])) + " selected"
+            selected = counted(len(self.lanes[0]["frames"]), "frame") + " selected"
         else:
             largest = max((len(lane["frames"]) for lane in self.lanes), default=0)
-            selected = f"{len(self.lanes)} methods, each selecting up to {_count(largest)}"
+            selected = f"{len(self.lanes)} methods, each selecting up to {counted(largest, 'frame')}"
         return f"{selected}{out_of}, {video}. Each frame has a role, which says why it was selected:"
 
     def legend(self) -> list[dict[str, Any]]:
         counts = Counter(frame["role"] for lane in self.lanes for frame in lane["frames"])
         show_count = len(self.lanes) == 1
         return [
-            {"role": _role(role), "count": _count(counts[role]) if show_count else "", "sentence": sentence}
+            {"role": _role(role), "count": counted(counts[role], "frame") if show_count else "", "sentence": sentence}
             for role, sentence in ROLE_SENTENCES.items()
             if counts[role]
         ]
@@ -121,7 +124,7 @@ class _Page:
         counts = ", ".join(f"{roles[role]} {role}" for role in ROLE_SENTENCES if roles[role])
         return {
             "heading": self.names[position] if is_comparison else "Selected frames, in order of time",
-            "counts": f"{_count(len(frames))}: {counts}" if is_comparison else "",
+            "counts": f"{counted(len(frames), 'frame')}: {counts}" if is_comparison else "",
             "notes": lane["notes"],
             "classes": " ".join(classes),
             "frames": [self._frame(position, k, frame) for k, frame in enumerate(frames)],
@@ -201,7 +204,7 @@ class _Page:
         lanes = [
             {
                 "name": name,
-                "caption": f"\u2068{name}\u2069 · {_count(len(lane['frames']))}",
+                "caption": f"\u2068{name}\u2069 · {counted(len(lane['frames']), 'frame')}",
                 "frames": [
                     {"id": f"{position}-{k}"} | {key: frame[key] for key in ("number", "time_s", "role", "text")}
                     for k, frame in enumerate(lane["frames"])
@@ -224,7 +227,7 @@ class _Page:
 
 
 def _video_facts(video: Mapping[str, Any]) -> str:
-    facts = f"{_clock(video['duration_s'])} · {int(video['width'])} × {int(video['height'])}"
+    facts = f"{_length(video['duration_s'])} · {int(video['width'])} × {int(video['height'])}"
     return f"{facts} · {video['fps']:.4g} frames per second" if video.get("fps") else facts
 
 
@@ -238,8 +241,10 @@ def _clock(time_s: float) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
-def _count(frames: int) -> str:
-    return f"{frames} frame" if frames == 1 else f"{frames} frames"
+def _length(duration_s: float) -> str:
+    """A duration as a clock time, or in seconds where a clock would show almost nothing."""
+    is_short = _is_finite(duration_s) and 0 < duration_s < SHORT_VIDEO_S
+    return duration_text(duration_s) if is_short else _clock(duration_s)
 
 
 def _shorten(text: object, length: int) -> str:

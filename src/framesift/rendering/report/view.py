@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from framesift._utils.text import clock, readable
+from framesift._utils.text import clock, counted, readable
 from framesift._utils.version import __version__
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import ReportImages
@@ -31,6 +31,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         },
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
+        "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
         "curve": _curve(basis),
         "events": [_event_row(event) for event in (() if basis is None else basis.events)],
         "lanes": [_lane(exhibit, own) for exhibit, own in zip(exhibits, images, strict=True)],
@@ -123,7 +124,8 @@ def _omitted(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     for before, after in itertools.pairwise(bounds):
         if after - before > 1:
             start_s, end_s = float(basis.times_s[before + 1]), float(basis.times_s[after - 1])
-            rows.append({"start_s": start_s, "end_s": end_s, "note": f"{after - before - 1} candidates omitted."})
+            omitted = counted(after - before - 1, "candidate")
+            rows.append({"start_s": start_s, "end_s": end_s, "note": f"{omitted} omitted."})
     return rows
 
 

@@ -82,11 +82,11 @@ async def view_frames(services: ServicesDep, video: VideoDep, request: ViewReque
 @router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))
 async def ask_reader(services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
     """Ask one of the readers this server was started with: the record of `framesift.ask`."""
-    answer, cited = await run_in_thread(
+    answer, cited_s, warnings = await run_in_thread(
         video,
         lambda: services.answering.ask(video, request, request.method, request.reader, request.text_mode),
     )
-    return AnswerRecord.model_validate(answer.to_dict() | {"cited_s": cited})
+    return AnswerRecord.model_validate(answer.to_dict() | {"cited_s": cited_s, "warnings": list(warnings)})
 
 
 @router.get(

@@ -1,5 +1,5 @@
 // A reader's answer, with the frames it cites.
-import { el, post } from "./common.js";
+import { counted, el, post } from "./common.js";
 import { clock } from "./shared.js";
 
 function chips(times, lane, onPlay) {
@@ -28,8 +28,8 @@ function answerText(answer, hasOptions) {
 }
 
 function answerCard(answer, lane, several, hasOptions, onPlay) {
-  const facts = [answer.reader, `${answer.times_s.length} frames`];
-  if (answer.tokens) facts.push(`${answer.tokens.toLocaleString("en")} tokens`);
+  const facts = [answer.reader, counted(answer.times_s.length, "frame")];
+  if (answer.tokens) facts.push(counted(answer.tokens, "token"));
   if (answer.seconds) facts.push(`${answer.seconds.toFixed(1)} s`);
   const cited = answer.cited_s.length
     ? el(
@@ -59,7 +59,7 @@ export async function askReader(box, video, view, question, reader, onPlay, sign
       "p",
       { className: "fine waiting" },
       el("progress", { "aria-label": "Waiting for the reader" }),
-      ` Asking ${reader} about ${lane.frames.length} frames …`,
+      ` Asking ${reader} about ${counted(lane.frames.length, "frame")} …`,
     );
     box.append(waiting);
     try {

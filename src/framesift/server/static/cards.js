@@ -1,5 +1,5 @@
 // The selected frames as cards, one lane per method, each with its reasons.
-import { el } from "./common.js";
+import { counted, el } from "./common.js";
 import { clock, markerPath, svgElement } from "./shared.js";
 
 export function rolePill(role, meaning = "") {
@@ -129,7 +129,7 @@ export function drawLanes(box, lanes, options) {
       "section",
       { className: "lane", "aria-label": `Frames selected by ${lane.method}` },
       lanes.length > 1
-        ? el("h3", {}, lane.method, el("span", { className: "count" }, `${lane.frames.length} frames`))
+        ? el("h3", {}, lane.method, el("span", { className: "count" }, counted(lane.frames.length, "frame")))
         : "",
       el(
         "ol",

@@ -13,6 +13,17 @@ export function el(name, properties = {}, ...children) {
   return element;
 }
 
+/** "1 frame", "2 frames", "1,200 frames". */
+export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A box with what is uncertain or wrong in a video; "" without warnings. */
+export function warningBox(warnings) {
+  if (!warnings.length) return "";
+  const title = warnings.length === 1 ? "Warning about this video" : "Warnings about this video";
+  const items = warnings.map((warning) => el("li", { dir: "auto" }, warning));
+  return el("aside", { className: "warnings", "aria-label": title }, el("h2", {}, title), el("ul", {}, items));
+}
+
 export const find = (id) => document.getElementById(id);
 
 /** Show a message in an element, or hide the element without one. */
@@ -147,7 +158,7 @@ export function jobProgress(job) {
 export function textSummary(words) {
   if (!words) return "";
   if (!words.events) return "no text";
-  const lines = words.events === 1 ? "1 line of text" : `${words.events} lines of text`;
+  const lines = `${counted(words.events, "line")} of text`;
   const isolated = (name) => `\u2068${name}\u2069`; // a right-to-left name must not reorder the line
   return `${lines} from ${words.sources.map((source) => isolated(source.name)).join(", ")}`;
 }

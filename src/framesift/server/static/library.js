@@ -1,5 +1,6 @@
 // The library page: its videos, their state, and uploads.
 import {
+  counted,
   el,
   find,
   formatSize,
@@ -18,7 +19,7 @@ import {
   videoFor,
   watchJobs,
 } from "./common.js";
-import { clock } from "./shared.js";
+import { lengthText } from "./shared.js";
 
 let library = { videos: [], upload_bytes: 0, folder: "" };
 let endings = []; // of subtitle files
@@ -40,7 +41,12 @@ function stateOf(video) {
   }
   if (job?.state === "failed")
     return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
-  if (video.ready) return el("p", { className: "fine ready" }, `Ready · ${textSummary(video.words)}`);
+  if (video.ready) {
+    const warnings = video.warnings.length
+      ? el("span", { className: "caution", title: video.warnings.join("\n") }, counted(video.warnings.length, "warning"))
+      : "";
+    return el("p", { className: "fine ready" }, `Ready · ${textSummary(video.words)}`, warnings && " · ", warnings);
+  }
   return el("div", {}, indexButton(video, job?.state === "cancelled" ? "Resume indexing" : "Index video"));
 }
 
@@ -77,7 +83,7 @@ function removeButton(video) {
 
 function card(video) {
   const usable = video.known && !video.problem;
-  const facts = usable ? `${clock(video.duration_s)} · ${video.width} × ${video.height}` : "";
+  const facts = usable ? `${lengthText(video.duration_s)} · ${video.width} × ${video.height}` : "";
   const image = usable
     ? el("img", {
         src: `/api/videos/${video.id}/thumbnail.jpg?v=${video.version}`,
@@ -140,7 +146,7 @@ function draw() {
   document.body.classList.toggle("empty", !cards.length);
   const ready = library.videos.filter((video) => video.ready).length;
   find("count").textContent = cards.length
-    ? `${library.videos.length === 1 ? "1 video" : `${library.videos.length} videos`}, ${ready} ready`
+    ? `${counted(library.videos.length, "video")}, ${ready} ready`
     : `No videos in ${library.folder}.`;
   find("by-path").hidden = !library.folder;
   find("folder").textContent = library.folder;

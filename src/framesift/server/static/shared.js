@@ -4,4 +4,4 @@ import "./scale.js";
 import "./rows.js";
 import "./timeline.js";
 
-export const { clock, drawTimeline, markerPath, nearest, svgElement } = globalThis.framesift;
+export const { clock, drawTimeline, lengthText, markerPath, nearest, svgElement } = globalThis.framesift;

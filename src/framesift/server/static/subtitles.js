@@ -1,5 +1,5 @@
 // A video's text and warnings, and uploading subtitles for it.
-import { el, find, isOpen, jobStatus, showMessage, splitFiles, textSummary, uploadFile } from "./common.js";
+import { el, find, isOpen, jobStatus, showMessage, splitFiles, textSummary, uploadFile, warningBox } from "./common.js";
 
 /** Draw where the video's text comes from; onFiles(files) is called with subtitles the user chooses. */
 export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, problem }, endings, onFiles) {
@@ -14,19 +14,19 @@ export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, pr
   const hadFocus = box.contains(document.activeElement);
   box.replaceChildren(
     el("p", { className: "fine" }, parts),
-    ready ? noteList("Warnings", warnings, true) : "",
+    ready ? warningBox(warnings) : "",
     ready && !words.events ? noteList("Where text was searched for", words.notes) : "",
   );
   box.hidden = Boolean(problem) || !(parts.length || warnings.length);
   if (hadFocus) box.querySelector("input, summary")?.focus();
 }
 
-function noteList(title, notes, open = false) {
+function noteList(title, notes) {
   if (!notes.length) return "";
   const items = notes.map((note) => el("li", {}, note));
   return el(
     "details",
-    { className: "lists fine", open },
+    { className: "lists fine" },
     el("summary", {}, title),
     el("ul", { className: "notes" }, items),
   );

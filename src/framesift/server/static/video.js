@@ -2,6 +2,7 @@
 import { askReader } from "./answer.js";
 import { drawLanes, highlightCard, rolePill } from "./cards.js";
 import {
+  counted,
   el,
   find,
   get,
@@ -12,12 +13,13 @@ import {
   request,
   showMessage,
   UNREACHABLE,
+  warningBox,
   watchJobs,
 } from "./common.js";
 import { download } from "./export.js";
 import { Player } from "./player.js";
 import { Settings } from "./settings.js";
-import { clock, drawTimeline, nearest } from "./shared.js";
+import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
 import { addSubtitles, drawTextInfo } from "./subtitles.js";
 
 const id = location.pathname.split("/").at(-1);
@@ -96,6 +98,12 @@ const indexButton = (label) =>
     label,
   );
 
+/** Draw the video's text and warnings; a selection shows the warnings beside its frames. */
+function drawText() {
+  const shown = view ? { ...video, warnings: [] } : video;
+  drawTextInfo(shown, choices.subtitle_endings, uploadSubtitles);
+}
+
 async function uploadSubtitles(files) {
   await addSubtitles(id, files, choices.subtitle_endings);
   await refresh().catch(showError);
@@ -120,10 +128,10 @@ async function refresh() {
   video = await get(`/api/videos/${id}`);
   document.title = `${video.name} · framesift`;
   find("name").textContent = video.name;
-  find("facts").textContent = video.problem ? "" : `${clock(video.duration_s)} · ${video.width} × ${video.height}`;
+  find("facts").textContent = video.problem ? "" : `${lengthText(video.duration_s)} · ${video.width} × ${video.height}`;
   player.load(video);
   drawState();
-  drawTextInfo(video, choices.subtitle_endings, uploadSubtitles);
+  drawText();
   if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
 }
 
@@ -196,10 +204,11 @@ function clear() {
   view = null;
   shownRequest = null;
   for (const part of ["result", "timeline", "hint"]) find(part).hidden = true;
+  drawText();
 }
 
 const lanesOf = ({ lanes }) =>
-  lanes.map((lane) => ({ ...lane, name: lane.method, caption: `${lane.method} · ${lane.frames.length} frames` }));
+  lanes.map((lane) => ({ ...lane, name: lane.method, caption: `${lane.method} · ${counted(lane.frames.length, "frame")}` }));
 
 function draw() {
   const data = { duration_s: view.duration_s, curve: view.curve, events: view.events, lanes: lanesOf(view) };
@@ -225,7 +234,9 @@ function draw() {
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
   const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
   find("summary").textContent =
-    `${count} of ${view.curve.times_s.length.toLocaleString("en")} frames, selected in ${time}.`;
+    `${count} of ${counted(view.curve.times_s.length, "frame")}, selected in ${time}.`;
+  find("warnings").replaceChildren(warningBox(view.warnings));
+  drawText();
   drawCards();
   drawLegend();
   drawEncoderNotes();
@@ -344,7 +355,7 @@ function onJobs(jobs) {
     return;
   }
   video.job = job;
-  if (video.ready) drawTextInfo(video, choices.subtitle_endings, uploadSubtitles);
+  if (video.ready) drawText();
   const row = document.querySelector(`[data-job="${job.id}"]`);
   if (!row) return;
   row.querySelector("progress").replaceWith(jobProgress(job));

@@ -9,6 +9,11 @@ function clock(time_s) {
   return `${Math.floor(seconds / 3600)}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;
 }
 
+/** 0.4 -> "0.4 s", 201.48 -> "0:03:21": a duration, in seconds where a clock would show almost nothing. */
+function lengthText(duration_s) {
+  return duration_s > 0 && duration_s < 9.95 ? `${+duration_s.toPrecision(2)} s` : clock(duration_s);
+}
+
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
 /** Tick times in seconds: the finest step whose labels, `labelWidth` pixels each, do not overlap. */
@@ -68,4 +73,4 @@ function nearest(items, value, key = (item) => item) {
   return value - key(items[from - 1]) <= key(items[from]) - value ? from - 1 : from;
 }
 
-globalThis.framesift = { clock, ticks, thin, nearest };
+globalThis.framesift = { clock, lengthText, ticks, thin, nearest };
