@@ -99,6 +99,18 @@ def test_speech_is_recognised_once(video, tmp_path, monkeypatch):
     assert len(calls) == 1
 
 
+def test_speech_stored_by_an_earlier_version_is_recognised_again(video, tmp_path, monkeypatch):
+    monkeypatch.setattr(library_events.speech, "available", lambda: (True, ""))
+    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "moonshine")
+    info = fs.VideoInfo(str(video), 12.0, has_audio=True)
+    monkeypatch.setattr(library_events, "probe", lambda _: info)
+    for version in (1, 2):
+        spoken = [fs.Event(1.0, 2.0, f"spoken {version}", "speech")]
+        monkeypatch.setattr(library_events.speech, "VERSION", version)
+        monkeypatch.setattr(library_events.speech, "recognise", lambda *_, spoken=spoken, **__: spoken)
+        assert fs.find_events(video, store=tmp_path / "store") == spoken
+
+
 def test_text_vectors_are_computed_once_per_distinct_text(tmp_path):
     class Counting(GridEncoder):
         texts = 0

@@ -307,7 +307,7 @@ class _EventSearch:
             except InputError:
                 return False  # the error lists the subtitles that there are
         spoken, warnings = self._cached(
-            f"speech-{name}-{self.language or 'any'}",
+            f"speech-{speech.VERSION}-{name}-{self.language or 'any'}",
             lambda: (
                 speech.recognise(self.info.path, engine=engine, language=self.language, progress=self.progress),
                 (),

@@ -3,6 +3,10 @@
 Its library keeps a state that no call resets: after a block it recognises less in the next, and it leaks about 2 MB
 per block. With a process per block every block is recognised alike, memory does not grow with the video, and a crash
 of the library is only an error. The next process loads its model while the current one works.
+
+The library's own segments overlap: each begins up to a second before the voice is detected, and a long one is cut
+inside a word, so that the same words are recognised in two segments. Only its voice detection is used here: the
+segments are cut at quiet points into pieces that don't overlap, and each piece is recognised once.
 """
 
 import importlib.util
@@ -10,24 +14,35 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, MissingExtra
-from framesift.text.word_timing import Word, without_repetitions
+from framesift.text.word_timing import Word, repeats_itself, without_repetitions
 from framesift.types.vectors import Array
-from framesift.video.audio import FRAME_S, RATE, SILENCE, AudioBlock, loudness
+from framesift.video.audio import FRAME_S, RATE, SILENCE, AudioBlock, loudness, quietest_cut
 
 INSTALL = "pip install 'framesift[speech]'"
 MODEL = "tiny-en"
 BLOCK_S = 30.0
 # Lower than the default of 0.5 and with a longer look-behind, because in movies music covers speech. Together with the
 # gain below it found a seventh more words in the one movie it was tuned on; noise and chords alone still give none.
-OPTIONS = {"vad_threshold": 0.3, "vad_look_behind_sample_count": 16_000}
+VOICE_OPTIONS = {
+    "vad_threshold": 0.3,
+    "vad_look_behind_sample_count": 16_000,
+    "vad_max_segment_duration": 3600.0,
+    "skip_transcription": "true",
+}
+# A threshold of 0 turns voice detection off: a piece is one line.
+TEXT_OPTIONS = {"vad_threshold": 0.0, "vad_max_segment_duration": 3600.0}
+# Pieces are at most this long: on longer ones words are timed less exactly, on shorter ones fewer are recognised.
+PIECE_S = 10.0
+# A piece of this length or more on which the model repeats itself is recognised in halves.
+MIN_LOOP_S = 2.0
 # Quiet speech is amplified to about −20 dB, where voice detection works best, but by at most 12 dB.
 SPEECH_LEVEL = 10 ** (-20 / 20)
 MAX_GAIN = 4.0
@@ -111,16 +126,65 @@ def spread_words(text: str, level: Array, start_s: float) -> list[Word]:
     ]
 
 
+def speech_pieces(segments: Iterable[tuple[float, float]], samples: Array) -> list[tuple[int, int]]:
+    """Cut voice segments into pieces that don't overlap, as long as possible up to PIECE_S.
+
+    segments: (start, end) in seconds, by start. Returns (first, last) samples. Cuts are at the quietest point of the
+    time that two segments share, and at quiet points inside segments that are too long.
+    """
+    longest = int(PIECE_S * RATE)
+    pieces: list[tuple[int, int]] = []
+    for first, last in _without_overlaps(segments, samples):
+        while last - first > longest:
+            cut = first + quietest_cut(samples[first : first + longest])
+            pieces.append((first, cut))
+            first = cut
+        if pieces and pieces[-1][1] == first and last - pieces[-1][0] <= longest:
+            first, _ = pieces.pop()
+        pieces.append((first, last))
+    return pieces
+
+
+def _without_overlaps(segments: Iterable[tuple[float, float]], samples: Array) -> list[tuple[int, int]]:
+    apart: list[tuple[int, int]] = []
+    for start_s, end_s in segments:
+        first, last = round(start_s * RATE), min(round(end_s * RATE), len(samples))
+        if apart and first < apart[-1][1]:
+            earlier_first, earlier_last = apart.pop()
+            first = max(first, earlier_first)
+            cut = first + quietest_cut(samples[first:earlier_last], share=1.0)
+            apart.append((earlier_first, cut))
+            first, last = cut, max(last, earlier_last)
+        if first < last:
+            apart.append((first, last))
+    return apart
+
+
+def _recognise(model: Any, samples: Array, first: int, last: int) -> Iterator[tuple[str, float, float]]:
+    """Yield the text, start and duration of a piece, or of its halves if the model repeats itself on the whole."""
+    lines = model.transcribe_without_streaming(samples[first:last], RATE).lines
+    text = " ".join(line.text for line in lines)
+    middle = first + quietest_cut(samples[first : first + (last - first) * 2 // 3])
+    if repeats_itself(text) and last - first >= MIN_LOOP_S * RATE and first < middle < last:
+        yield from _recognise(model, samples, first, middle)
+        yield from _recognise(model, samples, middle, last)
+    else:
+        yield text, first / RATE, (last - first) / RATE
+
+
 def _transcribe_once(folder: str, samples_in: BinaryIO, json_out: BinaryIO) -> None:
-    """Run in the child: read float32 samples to the end, write [text, start, duration] of each line as JSON."""
+    """Run in the child: read float32 samples to the end, write [text, start, duration] of each piece as JSON."""
     # The package itself imports its microphone module, which needs PortAudio, missing on servers.
     from moonshine_voice.moonshine_api import ModelArch
     from moonshine_voice.transcriber import Transcriber
 
-    model = Transcriber(folder, ModelArch.TINY, options=dict(OPTIONS))
+    voice = Transcriber(folder, ModelArch.TINY, options=dict(VOICE_OPTIONS))
+    model = Transcriber(folder, ModelArch.TINY, options=dict(TEXT_OPTIONS))
     samples = np.frombuffer(samples_in.read(), dtype="<f4")
-    lines = model.transcribe_without_streaming(samples, RATE).lines
-    json_out.write(json.dumps([(line.text, float(line.start_time), float(line.duration)) for line in lines]).encode())
+    found = voice.transcribe_without_streaming(samples, RATE).lines
+    pieces = speech_pieces([(line.start_time, line.start_time + line.duration) for line in found], samples)
+    lines = [line for first, last in pieces for line in _recognise(model, samples, first, last)]
+    json_out.write(json.dumps(lines).encode())
     json_out.flush()
 
 

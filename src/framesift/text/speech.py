@@ -16,9 +16,20 @@ from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
-from framesift.text.word_timing import MAX_COMPRESSION, Word, is_hallucination, split_sentences, without_loops
+from framesift.text.word_timing import (
+    MAX_COMPRESSION,
+    Word,
+    is_hallucination,
+    join_utterances,
+    split_sentences,
+    without_loops,
+    without_overlaps,
+)
 from framesift.types import Event
-from framesift.video.audio import SILENCE, AudioBlock, loudness, open_audio
+from framesift.video.audio import SILENCE, AudioBlock, AudioTrack, loudness, open_audio
+
+# Part of the name under which recognised events are stored: increase it when the same audio gives other events.
+VERSION = 2
 
 ENGLISH = ("en", "eng", "english")
 
@@ -65,7 +76,7 @@ class SpeechEngine(Protocol):
     block_s: float
 
     def words(self, block: AudioBlock) -> Iterator[list[Word]]:
-        """Yield the words of each utterance, with times in the video."""
+        """Yield the words of each utterance, with times in the video, in order; utterances may overlap."""
 
     def close(self) -> None: ...
 
@@ -81,22 +92,25 @@ def recognise(
 
     engine: "auto", "moonshine", "whisper" (a size that is on this machine) or "whisper:" and a size, a folder or a hub
     name. language: a code such as "en"; by default Whisper detects it. progress is called with the seconds done and in
-    total. Silence, and text hallucinated on silence or music, give no event.
+    total. Silence, and text hallucinated on silence or music, give no event. Events are in order and don't overlap.
     """
     with open_audio(path, language=language) as sound:
         name = engine_name(engine)
         check_language(name, language)
-        recognised: list[Event] = []
         with closing(_load(name, language)) as model:
-            for block in sound.blocks(model.block_s):
-                if loudness(block.samples).max(initial=0.0) > SILENCE:
-                    for words in model.words(block):
-                        recognised += split_sentences(words)
-                progress("speech recognition", block.end_s, max(sound.duration_s, block.end_s))
-    events = without_loops(event for event in recognised if not is_hallucination(event))
+            utterances = join_utterances(_utterances(sound, model, progress))
+            recognised = [event for words in utterances for event in split_sentences(words)]
+    events = without_overlaps(without_loops(event for event in recognised if not is_hallucination(event)))
     dropped = len(recognised) - len(events)
     log.info("%s: %d events recognised by %s, %d dropped as hallucinated", path, len(events), name, dropped)
     return events
+
+
+def _utterances(sound: AudioTrack, model: SpeechEngine, progress: Progress) -> Iterator[list[Word]]:
+    for block in sound.blocks(model.block_s):
+        if loudness(block.samples).max(initial=0.0) > SILENCE:
+            yield from model.words(block)
+        progress("speech recognition", block.end_s, max(sound.duration_s, block.end_s))
 
 
 def check_engine(engine: str) -> None:

@@ -1,10 +1,11 @@
-"""Grouping of timed words into events as long as subtitles, without what speech engines hallucinate."""
+"""Grouping of timed words into events as long as subtitles, without what speech engines repeat or hallucinate."""
 
 import itertools
 import re
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
 from framesift.types import Event
 
@@ -12,6 +13,9 @@ PAUSE_S = 0.6
 # About as long as subtitles.
 MIN_EVENT_S = 1.0
 MAX_EVENT_S = 7.0
+# Equal words of two utterances are one spoken word if they start at most this far apart: engines time words to a
+# few tenths of a second, and a word rarely takes longer.
+SAME_WORD_S = 0.5
 # Speech is not faster than this.
 MAX_LETTERS_PER_S = 40.0
 # Ratio of a text's size to its compressed size above which it repeats itself (openai/whisper).
@@ -33,6 +37,38 @@ class Word:
     start_s: float
     end_s: float
     text: str
+
+
+def join_utterances(utterances: Iterable[list[Word]]) -> Iterator[list[Word]]:
+    """Remove the words that are recognised twice where an utterance begins before the previous one ends.
+
+    Both utterances are cut after the longest run of words they share at the same time. Without one, all words stay.
+    """
+    before: list[Word] = []
+    for utterance in utterances:
+        before, after = _cut_shared(before, utterance) if before else ([], utterance)
+        if after:
+            if before:
+                yield before
+            before = after
+    if before:
+        yield before
+
+
+def _cut_shared(before: list[Word], after: list[Word]) -> tuple[list[Word], list[Word]]:
+    tail = [k for k, word in enumerate(before) if word.end_s > after[0].start_s] if after else []
+    head = [k for k, word in enumerate(after) if word.start_s < before[-1].end_s]
+    if not tail or not head:
+        return before, after
+    words, again = before[tail[0] :], after[: head[-1] + 1]
+    shared = SequenceMatcher(None, _keys(words), _keys(again), autojunk=False).find_longest_match()
+    if not shared.size or abs(words[shared.a].start_s - again[shared.b].start_s) > SAME_WORD_S:
+        return before, after
+    return before[: tail[0] + shared.a + shared.size], after[shared.b + shared.size :]
+
+
+def _keys(words: Iterable[Word]) -> list[str]:
+    return [" ".join(_words(word.text)) or word.text.strip() for word in words]
 
 
 def split_sentences(words: Sequence[Word]) -> list[Event]:
@@ -90,10 +126,14 @@ def is_hallucination(event: Event) -> bool:
     words = _words(event.text)
     if not words or " ".join(words) in STOCK_PHRASES:
         return True
-    compression = len(event.text.encode()) / len(zlib.compress(event.text.encode()))
-    if compression > MAX_COMPRESSION or (len(words) >= 6 and len(set(words)) * 3 <= len(words)):
-        return True
-    return len(event.text) > MAX_LETTERS_PER_S * max(event.end_s - event.start_s, 0.25)
+    return repeats_itself(event.text) or len(event.text) > MAX_LETTERS_PER_S * max(event.end_s - event.start_s, 0.25)
+
+
+def repeats_itself(text: str) -> bool:
+    """Return whether a text consists mostly of repetitions."""
+    words = _words(text)
+    compression = len(text.encode()) / len(zlib.compress(text.encode()))
+    return compression > MAX_COMPRESSION or (len(words) >= 6 and len(set(words)) * 3 <= len(words))
 
 
 def without_loops(events: Iterable[Event]) -> list[Event]:
@@ -103,6 +143,13 @@ def without_loops(events: Iterable[Event]) -> list[Event]:
         same = list(run)
         remaining += same if len(same) < LOOP_LENGTH else same[:1]
     return remaining
+
+
+def without_overlaps(events: Iterable[Event]) -> list[Event]:
+    """Order events by start and end each one no later than the next one starts."""
+    ordered = sorted(events, key=lambda event: event.start_s)
+    clipped = [replace(a, end_s=min(a.end_s, b.start_s)) for a, b in itertools.pairwise(ordered)]
+    return clipped + ordered[-1:]
 
 
 def without_repetitions(text: str) -> str:

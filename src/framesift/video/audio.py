@@ -149,9 +149,9 @@ def loudness(samples: Array) -> Array:
     return level
 
 
-def quietest_cut(samples: Array) -> int:
-    """The sample at which to cut: the middle of the quietest quarter of a second in the last third."""
-    first = int(len(samples) * (1 - CUT_SEARCH_SHARE)) // FRAME
+def quietest_cut(samples: Array, share: float = CUT_SEARCH_SHARE) -> int:
+    """The sample at which to cut: the middle of the quietest quarter of a second in the last `share`."""
+    first = int(len(samples) * (1 - share)) // FRAME
     level = loudness(samples)[first:]
     width = round(0.25 / FRAME_S)
     if len(level) <= width:
