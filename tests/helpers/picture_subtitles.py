@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 SIZE = (640, 360)
 MILLISECOND = Fraction(1, 1000)
+DVB_COLOURS = ((0, 16, 0), (1, 16, 255), (2, 235, 255))  # index, brightness, opacity
 
 
 def text_picture(text: str) -> np.ndarray:
@@ -140,3 +141,32 @@ def _pack(payload: bytes, pts: int | None) -> bytes:
         time = struct.pack(">BHH", 0x21 | high << 1, middle << 1 | 1, low << 1 | 1)
     body = bytes([0x81, 0x80 if time else 0, len(time)]) + time + b"\x20" + payload
     return (header + b"\0\0\1\xbd" + struct.pack(">H", len(body)) + body).ljust(2048, b"\xff")
+
+
+def dvb_packet(picture: np.ndarray | None, version: int) -> bytes:
+    """A display set of DVB; without a picture it clears the screen. One with the version of the last is ignored."""
+    page = bytes([10, version << 4 | 0x08])
+    if picture is None:
+        return _dvb_segments((0x10, page), (0x80, b""))
+    height, width = picture.shape
+    page += struct.pack(">BBHH", 0, 0, 100, 280)
+    region = struct.pack(">BBHHBBBBHHH", 0, 0, width, height, 3 << 5 | 3 << 2, 0, 0, 0, 0, 0, 0)
+    colours = b"".join(bytes([k, 0x21, luma, 128, 128, 255 - alpha]) for k, luma, alpha in DVB_COLOURS)
+    top, bottom = (b"".join(b"\x12" + _dvb_row(row) + b"\xf0" for row in picture[k::2]) for k in (0, 1))
+    pixels = struct.pack(">HBHH", 0, 0, len(top), len(bottom)) + top + bottom
+    return _dvb_segments((0x10, page), (0x11, region), (0x12, bytes(2) + colours), (0x13, pixels), (0x80, b""))
+
+
+def _dvb_segments(*segments: tuple[int, bytes]) -> bytes:
+    return b"".join(struct.pack(">BBHH", 0x0F, kind, 1, len(data)) + data for kind, data in segments)
+
+
+def _dvb_row(row: np.ndarray) -> bytes:
+    data = b""
+    for colour, length in _runs(row):
+        for run in [127] * (length // 127) + [length % 127] * (length % 127 > 0):
+            if colour and run < 3:
+                data += bytes([colour]) * run
+            else:
+                data += bytes([0, 0x80 | run, colour]) if colour else bytes([0, run])
+    return data + bytes(2)

@@ -15,7 +15,15 @@ from framesift.text.picture_subtitles import (
     read_picture_file,
     read_pictures,
 )
-from helpers.picture_subtitles import make_picture_clip, pgs_packet, sup_file, text_picture, vobsub_packet, write_vobsub
+from helpers.picture_subtitles import (
+    dvb_packet,
+    make_picture_clip,
+    pgs_packet,
+    sup_file,
+    text_picture,
+    vobsub_packet,
+    write_vobsub,
+)
 
 needs_ocr = pytest.mark.skipif(not available()[0], reason="needs the extra screentext")
 
@@ -58,6 +66,15 @@ def test_vobsub_is_read_with_its_own_end(tmp_path):
     events, _ = read_pictures(make_picture_clip(tmp_path / "a.mkv", "dvd_subtitle", packets), 1)
     assert [event.text for event in events] == ["Where are you going?"]
     assert (events[0].start_s, events[0].end_s) == pytest.approx((1.0, 2.5), abs=0.02)
+
+
+@needs_ocr
+def test_dvb_in_a_transport_stream_is_read_until_its_clearing(tmp_path):
+    first, second = text_picture("Where are you going?"), text_picture("Home, at last.")
+    shown = [(1000, first), (2500, None), (3000, second), (4500, None)]
+    packets = [(start_ms, dvb_packet(picture, k)) for k, (start_ms, picture) in enumerate(shown)]
+    events, _ = read_pictures(make_picture_clip(tmp_path / "a.ts", "dvb_subtitle", packets), 1)
+    assert triples(events) == [(1.0, 2.5, "Where are you going?"), (3.0, 4.5, "Home, at last.")]
 
 
 def test_picture_that_is_sent_again_is_one_event(tmp_path, pixel_reader):

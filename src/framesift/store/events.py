@@ -282,9 +282,11 @@ class _EventSearch:
 
     def _report_choice(self, chosen: _Candidate, others: list[_Candidate]) -> None:
         if others:
-            choose = "--subtitles" if self.requested else "--subtitles or --language"
+            options = ["--subtitles"] if any(isinstance(each.source, Path) for each in others) else []
+            options += ["--language"] if any(each.language != chosen.language for each in others) else []
+            choose = f"; choose with {' or '.join(options)}" if options else ""
             names = _enumerate([each.name for each in others])
-            self.warnings.append(f"{chosen.name} was used; also found: {names}; choose with {choose}")
+            self.warnings.append(f"{chosen.name} was used; also found: {names}{choose}")
 
     def describe_other_languages(self) -> str:
         """The error for a language in which there is no text."""

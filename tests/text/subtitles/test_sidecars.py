@@ -35,13 +35,21 @@ def test_sidecars_in_the_requested_language_come_first(tmp_path):
 
 def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
     names = ["film_en.vtt", "film-en.srt", "film - English.srt", "Film (en).srt", "FILM.EN.SRT", "film [eng].ass"]
-    names += ["film.en-US.vtt", "film.en-x7Zq2.vtt", "film.English (US).srt", "film.en.2.srt", "film_captions.vtt"]
-    for name in [*names, "film_sdh.srt"]:
+    names += [
+        "film.en-US.vtt",
+        "film.en-x7Zq2.vtt",
+        "film.English (US).srt",
+        "film.en.2.srt",
+        "film_captions.vtt",
+        "film.mp3.srt",
+    ]
+    names += ["film.mp3.srt", "film_sdh.srt"]
+    for name in names:
         folder = tmp_path / name.replace(".", "")
         write_files(folder, "film.mp4", "film2.mp4", name)
         (found,) = search_sidecars(folder / "film.mp4").found
         assert (found.path.name, found.is_bare) == (name, False)
-        assert found.language == ("" if name in ("film_captions.vtt", "film_sdh.srt") else "en")
+        assert found.language == ("" if name in ("film_captions.vtt", "film.mp3.srt", "film_sdh.srt") else "en")
 
 
 def test_names_of_other_videos_are_not_taken_for_languages(tmp_path):

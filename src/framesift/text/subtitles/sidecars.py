@@ -25,7 +25,9 @@ _VARIANTS = (
     *("traditional", "uk", "us"),
 )
 # A file named only so may belong to any video: "captions.en.vtt", "subtitles.srt".
-_GENERIC = ("caption", "captions", "sub", "subs", "subtitle", "subtitles")
+_GENERIC = ("caption", "captions", "sub", "subs", "subtitle", "subtitles", "transcript", "transcription")
+# What tools add that transcribe the sound: "film.mp3.words.json".
+_TRANSCRIBED = ("aac", "flac", "m4a", "mp3", "wav", "whisper", "words")
 
 _ENDINGS = (*ENDINGS, *PICTURE_ENDINGS)
 _SEPARATORS = re.compile(r"[.\s()\[\]{}+]+")
@@ -207,7 +209,7 @@ def _split_tags(text: str, *, any_region: bool = False) -> list[str] | None:
         is_whole = is_language(whole) and (any_region or _LANGUAGE.fullmatch(whole))
         for piece in [whole] if is_whole else _INNER_SEPARATORS.split(whole):
             is_count = bool(tags) and _NUMBER.fullmatch(piece)
-            if piece and not (_is_tag(piece) or piece in _VARIANTS or piece in _GENERIC or is_count):
+            if piece and not (_is_tag(piece) or piece in (*_VARIANTS, *_GENERIC, *_TRANSCRIBED) or is_count):
                 return None
             tags += [piece] if piece else []
     return tags
