@@ -3,11 +3,13 @@
 import json
 from dataclasses import fields, replace
 
+import numpy as np
 import pytest
 
 import framesift as fs
 from framesift.config import read_settings
-from helpers.clips import make_clip
+from framesift.video.frames import fetch
+from helpers.clips import make_clip, write_frames
 from helpers.encoders import GridEncoder
 
 EVENTS = [fs.Event(2, 4, "The launch was put off because of the wind."), fs.Event(11, 13, "Nobody has been back.")]
@@ -41,6 +43,7 @@ def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
         "concurrency": 0,
         "speech": "telepathy",
         "seed": "x",
+        "blank_frames": "drop",
         "subtitles": str(tmp_path / "missing.srt"),
     }
     for name, value in bad.items():
@@ -130,3 +133,34 @@ def test_selection_has_the_warnings_of_the_video_and_its_text(pipeline, clip):
     index = replace(video.index, warnings=("frames are missing",))
     warned = replace(video, index=index, text=replace(video.text, notes=("the charset was guessed",)))
     assert pipeline.select(warned, QUESTION).warnings == warned.warnings
+
+
+def film_with_fades(path):
+    """Six scenes of 8 s, two of them dark, each faded in and out within 2 s, with 4 s of black between."""
+    rng = np.random.default_rng(4)
+    level = np.r_[0.02, np.linspace(0.25, 1, 3), np.ones(8), np.linspace(1, 0.25, 3), 0.02, np.zeros(8)]
+    frames = []
+    for scene in range(6):
+        picture = rng.integers(0, 256, (9, 16, 3)).repeat(12, 0).repeat(12, 1) * (0.15 if scene in (2, 4) else 1.0)
+        frames += [(picture * share).astype(np.uint8) for share in level]
+    return write_frames(path, frames, fps=2)
+
+
+def test_no_slot_shows_nothing_where_the_video_offers_another_frame(tmp_path):
+    film = film_with_fades(tmp_path / "film.mp4")
+    index = fs.index(film, GridEncoder(), 1.0, store=tmp_path / "store")
+    deviation = {time_s: image.std() for time_s, image in fetch(film, index.times_s.tolist())}
+    assert index.is_blank.tolist() == [deviation[time_s] < 2 for time_s in index.times_s.tolist()]
+    assert 24 <= index.is_blank.sum() < len(index) / 2
+    events = [fs.Event(k, k + 3.0, f"line {k}") for k in range(0, 66, 6)]
+    questions = [f"question {k}" for k in range(10)]
+    options = {"events": events, "encoder": GridEncoder(), "store": tmp_path / "store"}
+    blank = {}
+    for choice in ("keep", "skip"):
+        selections = fs.select_many(index, questions, budget=8, blank_frames=choice, **options)
+        blank[choice] = [slot for s in selections for slot in s.slots if deviation[slot.time_s] < 2]
+    assert len(blank["keep"]) > 0
+    for slot in blank["skip"]:  # only where all of the event is blank
+        assert slot.role == "ground"
+        during = [t for t in deviation if slot.event.start_s <= t <= slot.event.end_s]
+        assert all(deviation[time_s] < 2 for time_s in during)

@@ -16,6 +16,7 @@ from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
 from framesift.selection.registry import check_budget, check_options, get_selector
+from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_frames
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import check_sampling
 from framesift.text.speech import check_engine
@@ -103,6 +104,9 @@ class PipelineConfig:
     event_encoder: str | None = setting(
         None, "minilm: compare events with the question by a sentence encoder (default: the encoder)", metavar="NAME"
     )
+    blank_frames: BlankFrames = setting(
+        "skip", "frames that show nothing (black, white, a fade): skip or keep them", choices=BLANK_FRAMES
+    )
     namer: "ObjectNamer | str | None" = setting(
         None, "server that names the objects to search for (default: noun phrases by rule)", metavar="URL"
     )
@@ -136,6 +140,7 @@ class PipelineConfig:
         check_options(self.method, self.options, get_selector(self.method).options)
         check_exhibit_options(self.overlay, self.size, self.scales)
         check_text_mode(self.text_mode)
+        check_blank_frames(self.blank_frames)
         if self.speech != NONE:
             check_engine(self.speech)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):

@@ -27,6 +27,7 @@ from framesift.readers.base import OnError, ask_many
 from framesift.rendering.exhibit import Exhibit, events_for
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import get_selector
+from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
 from framesift.store.text_vectors import cached_text_vectors
@@ -159,7 +160,6 @@ class Pipeline:
         self, index: VideoIndex, events: Sequence[Event], *, progress: Callable[..., Any] | None = None
     ) -> Array | None:
         """The events' text vectors, computed once per text; None where the index's encoder does not compare them."""
-
         if not events:
             return None
         texts = [event.text for event in events]
@@ -201,20 +201,17 @@ class Pipeline:
             visual_demand=config.visual_demand,
             namer=config.namer,
             store=config.store,
+            blank_frames=config.blank_frames,
             **config.method_options,
         )
+        of_index = len(video.index.warnings)
         with_text = [
-            replace(
-                events_for(selection, video.events),
-                warnings=(*video.warnings, *selection.warnings[len(video.index.warnings) :]),
-            )
-            for selection in selections
+            replace(events_for(s, video.events), warnings=(*video.warnings, *s.warnings[of_index:])) for s in selections
         ]
         return with_text[0] if isinstance(questions, Question | str) else with_text
 
     def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:
         """(Q, D) the questions' text vectors by the index's encoder, for `select(queries=…)`."""
-
         return encode_long_texts(self._encoder(index), [question.query_text for question in questions])
 
     def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
@@ -272,6 +269,7 @@ def select(
     visual_demand: VisualDemandSetting = "rules",
     namer: ObjectNamer | str | None = None,
     store: str | os.PathLike[str] | None = None,
+    blank_frames: BlankFrames = "skip",
     **options: object,
 ) -> Selection:
     """Choose the frames of a video that help to answer a question.
@@ -282,7 +280,8 @@ def select(
     "minilm" compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default
     the paper's way, the encoder itself. namer: of the objects that some selectors search for; by default noun phrases
     by rule, or the address of an OpenAI-type server. A detector or network among the options may be a name or a path.
-    store: where the events' vectors are stored; they are computed once.
+    store: where the events' vectors are stored; they are computed once. blank_frames: "skip" leaves out the candidates
+    that show nothing (black, white, a fade), "keep" does not.
     """
     return select_many(
         index,
@@ -295,6 +294,7 @@ def select(
         visual_demand=visual_demand,
         namer=namer,
         store=store,
+        blank_frames=blank_frames,
         queries=None,
         event_features=None,
         **options,
@@ -315,6 +315,7 @@ def select_many(
     visual_demand: VisualDemandSetting = "rules",
     namer: ObjectNamer | str | None = None,
     store: str | os.PathLike[str] | None = None,
+    blank_frames: BlankFrames = "skip",
     **options: object,
 ) -> list[Selection]:
     """Select for each of many questions on one video, with one product for all relevances.
@@ -347,6 +348,7 @@ def select_many(
         visual_demand=visual_demand,
         source=source,
         objects=objects,
+        blank_frames=blank_frames,
         **_load_models(options),
     )
 
@@ -358,7 +360,6 @@ def _event_scores(
     store: str | os.PathLike[str] | None,
 ) -> Array:
     """(Q, E) cosines of questions and events by a text encoder of their own."""
-
     model = get_text_encoder(event_encoder)
     queries = encode_long_texts(model, [question.query_text for question in questions])
     return queries.astype(np.float64) @ cached_text_vectors(model, [event.text for event in events], store).T

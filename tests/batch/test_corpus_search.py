@@ -13,7 +13,7 @@ from framesift.batch.search import _RowRanking, search
 from framesift.batch.search_report import write_report
 from framesift.batch.vector_store import build, quantise
 from framesift.errors import InputError
-from framesift.store.store import IndexKey, Store
+from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
 from helpers.batch_videos import make_video
 
@@ -93,10 +93,13 @@ def store(tmp_path):
     return kept
 
 
-def save(store, k, count=40):
+def save(store, k, count=40, blank=None):
     frames = unit(np.random.default_rng(k).normal(size=(count, 10)))
     video = {"path": f"/videos/{k}.mp4"}
-    store.save(IndexKey(f"{k:032x}", "words", "ab" * 8, "1", "exact"), np.arange(count) * 1.0, frames, {"video": video})
+    nothing = np.zeros(count, dtype=bool)
+    is_blank = nothing if blank is None else np.isin(np.arange(count), blank)
+    candidates = StoredCandidates(np.arange(count) * 1.0, frames, is_blank, nothing, np.zeros(0))
+    store.save(IndexKey(f"{k:032x}", "words", "ab" * 8, "1", "exact"), candidates, {"video": video})
 
 
 def best_of(store, text):
@@ -120,6 +123,17 @@ def test_search_follows_a_store_that_grows_and_shrinks(store):
         if entry.manifest.get("kind") == "index":
             store.remove(entry)
     assert hit_of(store, "one") == best_of(store, "one")[1:]
+
+
+def test_blank_frames_are_not_found(tmp_path):
+    store = Store(tmp_path / "store")
+    save(store, 0)
+    best = best_of(store, "one")[2]
+    hidden = Store(tmp_path / "other")
+    save(hidden, 0, blank=[best])
+    hits = search("one", encoder=ENCODER, store=hidden.root, limit=50, window_s=0)
+    every = search("one", encoder=ENCODER, store=store.root, limit=50, window_s=0)
+    assert [(h.time_s, h.score) for h in hits] == [(h.time_s, h.score) for h in every if h.time_s != best]
 
 
 def hit_of(store, text):

@@ -29,7 +29,14 @@ def questions(tmp_path):
 @pytest.fixture
 def corpus(questions, encoder, tmp_path):
     def run(**arguments):
-        arguments = {"reader": "similarity", "engine": "inline", "fps": 1.0, "budget": 4, **arguments}
+        arguments = {
+            "reader": "similarity",
+            "engine": "inline",
+            "fps": 1.0,
+            "budget": 4,
+            "blank_frames": "keep",
+            **arguments,
+        }
         return fs.corpus.ask(questions, results=tmp_path / "r", encoder=encoder, store=tmp_path / "s", **arguments)
 
     return run
@@ -85,6 +92,12 @@ def test_both_take_visual_demand_and_event_encoder_as_settings_of_their_own(corp
     assert corpus(visual_demand=0.25).done == 2
     assert bench(visual_demand="0.25").before == 2
     assert {row.visual_demand for row in read_results(tmp_path / "r").rows} == {"rules", "0.25"}
+
+
+def test_rows_with_and_without_blank_frames_are_different_jobs(corpus, bench):
+    corpus()
+    assert corpus(blank_frames="skip").done == 2
+    assert bench(blank_frames="skip").before == 2
 
 
 def test_the_namer_of_a_run_is_stored_without_credentials(corpus, tmp_path):

@@ -48,7 +48,7 @@ def test_row_holds_costs_and_frames(run):
     _, results = run(small_plan(FirstOption()))
     row = next(row for row in results.rows if row.method == "gcr")
     assert {"score", "select", "decode", "features", "read"} == set(row.seconds)
-    assert len(row.times_s) == len(row.frame_numbers) == 4 and row.candidates == row.looked_at == 13
+    assert len(row.times_s) == len(row.frame_numbers) == 4 and row.candidates == row.looked_at == 12
     assert row.rendered == 1 and row.tokens == 7 and row.peak_memory_bytes > 0 and row.encoder == "grid"
 
 

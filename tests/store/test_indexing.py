@@ -13,7 +13,8 @@ import framesift as fs
 from framesift.store import indexing as build
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
-from helpers.clips import make_clip
+from framesift.video.frames import Sampling
+from helpers.clips import make_clip, two_colours, write_frames
 from helpers.encoders import GridEncoder
 
 
@@ -198,3 +199,69 @@ def test_selecting_on_an_index_encodes_the_events(clip, tmp_path):
     selection = fs.select(index, "What is said of the wall?", events=events, budget=8, encoder=GridEncoder())
     assert len(selection) == 8
     assert {slot.event.text for slot in selection.slots if slot.event} == {"a blue wall", "nothing"}
+
+
+def black_and_scenes(path, seconds=150, blank=range(20, 40)):
+    """One second of black for each number in `blank`, else two colours that change."""
+    colours = np.random.default_rng(5).integers(60, 256, (seconds, 2, 3), dtype=np.uint8)
+    pictures = (np.zeros((64, 96, 3), np.uint8) if k in blank else two_colours(colours[k], k) for k in range(seconds))
+    return write_frames(path, pictures, fps=1)
+
+
+def test_blank_frames_are_marked(tmp_path):
+    index = fs.index(black_and_scenes(tmp_path / "a.mp4"), GridEncoder(), 1.0, store=tmp_path / "store")
+    assert np.flatnonzero(index.is_blank).tolist() == list(range(20, 40))
+
+
+@pytest.fixture
+def damaged_from(monkeypatch):
+    """Reports candidates as damaged and times as missed, as the decoder of a damaged file does."""
+
+    def set_damage(damaged, missed=()):
+        plain = Sampling.__next__
+
+        def with_damage(self):
+            time_s, image = plain(self)
+            self.missed_s.extend(t for t in missed if time_s - 1 < t <= time_s)
+            if time_s in damaged:
+                self.damaged_s.append(time_s)
+            return time_s, image
+
+        monkeypatch.setattr(Sampling, "__next__", with_damage)
+
+    return set_damage
+
+
+def test_damaged_frames_are_left_out_and_counted(clip, tmp_path, damaged_from):
+    damaged_from(range(70, 75))
+    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    assert not set(range(70, 75)) & set(index.times_s.tolist())
+    assert not index.is_damaged.any()
+    assert index.warnings[-1] == "5 damaged frames are left out of the candidates"
+
+
+def test_damaged_frames_stay_marked_where_nothing_else_covers_a_minute(clip, tmp_path, damaged_from):
+    damaged_from(range(50, 130))
+    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    assert index.times_s[index.is_damaged].tolist() == list(range(60, 120))
+    assert index.warnings[-2:] == (
+        "20 damaged frames are left out of the candidates",
+        "60 damaged frames are kept as candidates, marked, because no other frame covers their minute: "
+        "0:01:00.000-0:01:59.000",
+    )
+
+
+def test_video_of_damaged_frames_keeps_all(clip, tmp_path, damaged_from):
+    damaged_from(range(300))
+    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
+    assert len(index) == 300 and index.is_damaged.all()
+
+
+def test_interrupted_run_reports_the_damage_of_both_runs(clip, tmp_path, damaged_from):
+    damaged_from([10, 20, 200], missed=[31, 210])
+    whole = fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        fs.index(clip, Interrupted(180, KeyboardInterrupt()), 1.0, store=tmp_path / "cut")
+    assert fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "cut").warnings == whole.warnings
+    assert payload(tmp_path / "cut") == payload(tmp_path / "whole")
+    assert "2 of 300 candidates" in " ".join(whole.warnings) and "3 of 300 candidates" in " ".join(whole.warnings)

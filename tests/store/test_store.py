@@ -8,11 +8,15 @@ import pytest
 
 import framesift as fs
 from framesift.store.maintenance import describe, prune
-from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, default_store
+from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, StoredCandidates, default_store
 
 KEY = IndexKey("ab" * 16, "some/encoder", "f" * 16, "auto", "exact")
 TIMES = np.array([0.0, 1.0 / 3, 2.0])
 FRAMES = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float16)
+
+
+def candidates(times_s=TIMES, is_blank=(False, True, False), is_damaged=(False, False, True)):
+    return StoredCandidates(times_s, FRAMES, np.array(is_blank), np.array(is_damaged), np.array([0.5]))
 
 
 def manifest(path="video.mp4"):
@@ -29,7 +33,7 @@ def store(tmp_path):
 @pytest.fixture
 def filled(store, tmp_path):
     (tmp_path / "video.mp4").write_bytes(b"video")
-    store.save(KEY, TIMES, FRAMES, manifest(tmp_path / "video.mp4"))
+    store.save(KEY, candidates(), manifest(tmp_path / "video.mp4"))
     return store
 
 
@@ -39,6 +43,8 @@ def test_stored_index_is_loaded_unchanged(filled):
     assert index.info.path == "moved/video.mp4"
     assert index.info.subtitle_tracks[0].codec == "mov_text"
     assert index.encoder == "some/encoder"
+    assert index.is_blank.tolist() == [False, True, False]
+    assert index.is_damaged.tolist() == [False, False, True]
     assert index.frames.dtype == np.float32
     expected = FRAMES.astype(np.float64) / np.linalg.norm(FRAMES.astype(np.float64), axis=1, keepdims=True)
     assert index.frames == pytest.approx(expected, abs=1e-6)
@@ -74,24 +80,63 @@ def test_damaged_entry_is_logged_and_removed(filled, caplog, name, damage):
 
 def test_second_run_to_finish_keeps_the_first_index(filled):
     before = (filled.root / KEY.folder / INDEX).stat().st_mtime_ns
-    filled.save(KEY, TIMES, FRAMES, manifest())
+    filled.save(KEY, candidates(), manifest())
     assert (filled.root / KEY.folder / INDEX).stat().st_mtime_ns == before
     assert [path.name for path in (filled.root / KEY.video).iterdir()] == [KEY.folder.name]
 
 
+def make_outdated(store):
+    """Rewrite the index as a version without flags wrote it."""
+    from hashlib import sha256
+
+    from safetensors.numpy import save
+
+    folder = store.root / KEY.folder
+    payload = save({"times_s": TIMES[:2], "frames": FRAMES[:2]})
+    (folder / INDEX).write_bytes(payload)
+    kept = json.loads((folder / MANIFEST).read_text())
+    del kept["rules"]
+    (folder / MANIFEST).write_text(json.dumps(kept | {"sha256": sha256(payload).hexdigest()}))
+
+
+def test_index_by_other_sampling_rules_is_not_read_and_is_replaced(filled, caplog):
+    make_outdated(filled)
+    with caplog.at_level(logging.INFO):
+        assert filled.load(KEY, "video.mp4") is None
+    assert "other sampling rules" in caplog.text
+    assert "damaged" not in caplog.text
+    assert not filled.has(KEY)
+    filled.save(KEY, candidates(), manifest())
+    assert filled.has(KEY)
+    assert len(filled.load(KEY, "video.mp4")) == 3
+
+
+def test_index_by_other_sampling_rules_is_listed_with_the_reason(filled):
+    make_outdated(filled)
+    (entry,) = filled.entries()
+    assert describe(entry)["problem"] == "made by an earlier version; built again when the video is used"
+
+
+def test_parts_by_other_sampling_rules_are_ignored(store, monkeypatch):
+    monkeypatch.setattr("framesift.store.store.SAMPLING_RULES", 1)
+    store.save_part(KEY, 0, candidates())
+    monkeypatch.undo()
+    assert store.load_parts(KEY) == []
+
+
 def test_parts_are_loaded_in_order_and_removed_with_the_finished_index(store):
-    store.save_part(KEY, 0, TIMES, FRAMES)
-    store.save_part(KEY, 3, TIMES + 3, FRAMES)
+    store.save_part(KEY, 0, candidates())
+    store.save_part(KEY, 3, candidates(TIMES + 3))
     parts = store.load_parts(KEY)
-    assert [times.tolist() for times, _ in parts] == [TIMES.tolist(), (TIMES + 3).tolist()]
-    assert (parts[1][1] == FRAMES).all()
-    store.save(KEY, TIMES, FRAMES, manifest())
+    assert [part.times_s.tolist() for part in parts] == [TIMES.tolist(), (TIMES + 3).tolist()]
+    assert (parts[1].frames == FRAMES).all()
+    store.save(KEY, candidates(), manifest())
     assert store.load_parts(KEY) == []
 
 
 def test_parts_after_a_gap_or_damage_are_ignored(store):
     for start in (0, 3, 9):
-        store.save_part(KEY, start, TIMES, FRAMES)
+        store.save_part(KEY, start, candidates())
     assert len(store.load_parts(KEY)) == 2
     first = next(path for path in (store.root / KEY.video).rglob("000000*"))
     first.write_bytes(first.read_bytes()[:-40] + b"x" * 40)
@@ -101,7 +146,7 @@ def test_parts_after_a_gap_or_damage_are_ignored(store):
 def test_unwritable_store_raises_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(fs.FramesiftError, match="can't be written .*; free some space or choose another folder"):
-        Store(tmp_path / "file" / "store").save_part(KEY, 0, TIMES, FRAMES)
+        Store(tmp_path / "file" / "store").save_part(KEY, 0, candidates())
 
 
 def test_environment_variable_sets_the_store(monkeypatch, tmp_path):
@@ -135,12 +180,12 @@ def test_prune_removes_indexes_of_missing_videos(filled, tmp_path):
 
 def test_prune_by_age_and_by_size(filled):
     assert prune(filled, max_bytes=10)[0]["reason"] == "the library exceeds the size limit"
-    filled.save(KEY, TIMES, FRAMES, manifest(filled.root))
+    filled.save(KEY, candidates(), manifest(filled.root))
     assert "not used for" in prune(filled, older_than_s=-1)[0]["reason"]
 
 
 def test_prune_keeps_recent_unfinished_parts(store):
-    store.save_part(KEY, 0, TIMES, FRAMES)
+    store.save_part(KEY, 0, candidates())
     assert prune(store) == []
     assert len(store.load_parts(KEY)) == 1
 

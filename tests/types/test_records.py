@@ -159,6 +159,15 @@ def test_invalid_selection_json_is_rejected(text, message):
         fs.Selection.from_json(text)
 
 
+def test_selection_of_an_earlier_version_is_read():
+    basis = fs.Basis(np.array([0.0, 1.0]), np.array([0.1, 0.2]), 2.0, skipped=(0,), damaged=(1,))
+    record = fs.Selection((fs.Slot(1, 1.0, "context", 0.2),), "topk", 1, basis=basis, warnings=("odd",)).to_dict()
+    assert fs.Selection.from_dict(record).basis.skipped == (0,)
+    del record["warnings"], record["basis"]["skipped"], record["basis"]["damaged"]
+    old = fs.Selection.from_dict(record)
+    assert (old.warnings, old.basis.skipped, old.basis.damaged) == ((), (), ())
+
+
 def test_selection_prints_itself_as_a_table():
     lines = str(selection()).splitlines()
     assert lines[0] == "Selection(gcr: 2 frames for a budget of 2; 1 ground, 1 refined)"

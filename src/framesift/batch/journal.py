@@ -19,7 +19,7 @@ from framesift._utils.optional import require
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSettings
 from framesift.errors import FramesiftError
-from framesift.store.store import MANIFEST
+from framesift.store.store import MANIFEST, is_current
 
 FOLDER = "corpus"  # inside the store
 # Column → its type in the Parquet file. seconds: of the last attempt.
@@ -97,8 +97,8 @@ class FinishedVideos:
             return None
         if file_stamp(video.path) != row["stamp"]:
             return None
-        manifest = os.path.join(self._root, row["fingerprint"], self._folder, MANIFEST)
-        return row if os.path.exists(manifest) else None
+        folder = self._root / row["fingerprint"] / self._folder
+        return row if (folder / MANIFEST).exists() and is_current(folder) else None
 
     def add(self, row: ManifestRow) -> None:
         self._rows[row["path"]] = row

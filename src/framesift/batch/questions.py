@@ -13,6 +13,7 @@ from framesift.batch.items import read_items
 from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.config import PipelineConfig
+from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE
 from framesift.video.frames import Fps, Mode
 
@@ -35,6 +36,7 @@ def select(
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
     namer: "ObjectNamer | str | None" = None,
+    blank_frames: BlankFrames = "skip",
     store: str | os.PathLike[str] | None = None,
     engine: Engine = "local",
     workers: int | None = None,
@@ -49,7 +51,7 @@ def select(
     questions: as `read_questions` reads them, with a column `video` (a path or URL, relative to the file), and
     optionally `subtitles` and `answer`. results: the folder of result files to append to; any number of runs may share
     it, those of `framesift bench` included. options: the method's own. subtitles: "auto" or "none". event_encoder,
-    visual_demand, namer: as in `framesift.select`. command: stored with the rows. The rest as in `index`.
+    visual_demand, namer, blank_frames: as in `framesift.select`. command: stored with the rows. The rest as in `index`.
     """
     config = PipelineConfig(
         encoder=encoder,
@@ -64,6 +66,7 @@ def select(
         event_encoder=event_encoder,
         visual_demand=visual_demand,
         namer=namer,
+        blank_frames=blank_frames,
     )
     return _run(questions, results, config, (engine, workers, address), limits, command, begin, watch)
 
@@ -87,6 +90,7 @@ def ask(
     event_encoder: str | None = None,
     visual_demand: float | str | Callable[[str], float] = "rules",
     namer: "ObjectNamer | str | None" = None,
+    blank_frames: BlankFrames = "skip",
     store: str | os.PathLike[str] | None = None,
     engine: Engine = "local",
     workers: int | None = None,
@@ -114,6 +118,7 @@ def ask(
         event_encoder=event_encoder,
         visual_demand=visual_demand,
         namer=namer,
+        blank_frames=blank_frames,
         reader=reader,
         reader_options=reader_options or {},
         text_mode=text_mode,

@@ -89,6 +89,7 @@ class Result:
     event_encoder: str = ""  # the text encoder of the events; empty for `encoder`
     visual_demand: str = "rules"  # or a number as text
     namer: str = ""  # of the objects to search for; empty for noun phrases by rule
+    blank_frames: str = "keep"  # or "skip"
 
     video_id: str = ""
     group: str = ""
@@ -148,7 +149,7 @@ class Result:
 
 _NAMES = [f.name for f in fields(Result)]
 _IDENTITY = tuple(_NAMES[: _NAMES.index("seed") + 1])
-_OPTIONAL = {"event_encoder": "", "visual_demand": "rules", "namer": ""}
+_OPTIONAL = {"event_encoder": "", "visual_demand": "rules", "namer": "", "blank_frames": "keep"}
 
 
 class Results(NamedTuple):

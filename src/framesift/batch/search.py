@@ -15,7 +15,16 @@ from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import InputError, OptionError, StoreError
-from framesift.store.store import INDEX, PART, PAYLOADS, IndexKey, Store, manifest_warnings, read_manifest
+from framesift.store.store import (
+    INDEX,
+    PART,
+    PAYLOADS,
+    SAMPLING_RULES,
+    IndexKey,
+    Store,
+    manifest_warnings,
+    read_manifest,
+)
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array, unit_rows
@@ -109,7 +118,7 @@ class _Corpus:
 
     def frame_sources(self) -> list[VectorSource]:
         return [
-            _FrameVectors(f"{video}/{name}", self.store.root / video / name / INDEX)
+            _FrameVectors(f"{video}/{name}@{SAMPLING_RULES}", self.store.root / video / name / INDEX)
             for video, inside in self._folders.items()
             for name in inside
             if name.startswith(self._prefix) and not name.endswith(PART)
@@ -150,19 +159,22 @@ class _Corpus:
 
 @dataclass(frozen=True)
 class _FrameVectors:
-    """The frames of one index, read from its file."""
+    """The frames of one index that show something, read from its file."""
 
     owner: str
     file: Path
 
     def vectors(self) -> tuple[Array, Array]:
         with self._open() as tensors:
-            return _unit(tensors.get_tensor("frames")), tensors.get_tensor("times_s")
+            if "rules" not in tensors.keys() or tensors.get_tensor("rules").tolist() != [SAMPLING_RULES]:  # noqa: SIM118
+                raise StoreError("made by an earlier version; index the video again")
+            shown = _shown(tensors)
+            return _unit(tensors.get_tensor("frames")[shown]), tensors.get_tensor("times_s")[shown]
 
     def rows_at(self, positions: Sequence[int]) -> Array:
         with self._open() as tensors:
-            frames = tensors.get_slice("frames")
-            return _unit(np.concatenate([frames[position : position + 1] for position in positions]))
+            frames, indices = tensors.get_slice("frames"), _shown(tensors)[list(positions)].tolist()
+            return _unit(np.concatenate([frames[index : index + 1] for index in indices]))
 
     def _open(self) -> Any:
         from safetensors import SafetensorError, safe_open
@@ -286,6 +298,12 @@ def _encode_query(model: Encoder, text: str) -> tuple[Array, Array]:
     same = bool((patterns == patterns[0]).all())
     columns = np.flatnonzero(patterns[0]) if same else np.arange(vectors.shape[1])
     return vectors[-1], columns
+
+
+def _shown(tensors: Any) -> Array:
+    """The indices of an index's frames that are not blank; all of them if every one is."""
+    is_blank: Array = tensors.get_tensor("is_blank")
+    return np.flatnonzero(~is_blank | is_blank.all())
 
 
 def _unit(frames: Array) -> Array:

@@ -133,6 +133,7 @@ def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str
         "seed": config.seed,
         "event_encoder": config.event_encoder or "",
         "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
+        "blank_frames": config.blank_frames,
         "namer": public_address(namer) if isinstance(namer, str) else "" if namer is None else _name(namer),
     }
 

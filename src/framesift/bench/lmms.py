@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from framesift.pipeline import Pipeline, PreparedVideo
     from framesift.readers.prompts import Prompt
     from framesift.rendering.exhibit import Exhibit
+    from framesift.selection.skipping import BlankFrames
     from framesift.text.object_names import ObjectNamer
 
 NAME = "framesift"
@@ -78,6 +79,7 @@ class Exhibitor:
     event_encoder: str | None = None
     visual_demand: "VisualDemandSetting" = "rules"
     namer: "ObjectNamer | str | None" = None
+    blank_frames: "BlankFrames" = "keep"
     store: str | None = None
     record: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -101,6 +103,7 @@ class Exhibitor:
             event_encoder=self.event_encoder,
             visual_demand=self.visual_demand,
             namer=self.namer,
+            blank_frames=self.blank_frames,
             store=self.store,
         )
         object.__setattr__(self, "pipeline", Pipeline(config))

@@ -36,6 +36,7 @@ class ResultSetting:
     event_encoder: str = ""
     visual_demand: str = "rules"
     namer: str = ""
+    blank_frames: str = "keep"
 
     @classmethod
     def of(cls, row: Result) -> "ResultSetting":
@@ -54,6 +55,7 @@ class ResultSetting:
             event_encoder=row.event_encoder,
             visual_demand=row.visual_demand,
             namer=row.namer,
+            blank_frames=row.blank_frames,
         )
 
 

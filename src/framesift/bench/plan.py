@@ -7,7 +7,7 @@ readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: 
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
 set: {vsi.detector: NAME}        an option of one method, or of all that have it
-encoder, fps, mode, events, seed, event_encoder, visual_demand, namer: one value each, for all choices
+encoder, fps, mode, events, seed, event_encoder, visual_demand, namer, blank_frames: one value each, for all choices
 blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings instead of those above
 """
 
@@ -25,6 +25,7 @@ from framesift.readers.address import scrub
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector
+from framesift.selection.skipping import BlankFrames, check_blank_frames
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
@@ -35,7 +36,18 @@ EVENTS = ("subtitles", "speech", "none")
 WITHOUT = "without"
 DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
 _BLOCK = ("methods", "budgets", "text_modes", "ablate", "sweep", "set")
-_WHOLE = ("readers", "encoder", "fps", "mode", "events", "seed", "event_encoder", "visual_demand", "namer")
+_WHOLE = (
+    "readers",
+    "encoder",
+    "fps",
+    "mode",
+    "events",
+    "seed",
+    "event_encoder",
+    "visual_demand",
+    "namer",
+    "blank_frames",
+)
 _DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
 SETTINGS = (*_BLOCK, *_WHOLE, *_DATA, "blocks")
 
@@ -76,7 +88,7 @@ class BenchmarkPlan:
 
     events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
     draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
-    event_encoder, visual_demand, namer: as in `framesift.select`.
+    event_encoder, visual_demand, namer: as in `framesift.select`. blank_frames: "keep" is the paper's.
     """
 
     choices: tuple[Condition, ...]
@@ -89,12 +101,14 @@ class BenchmarkPlan:
     event_encoder: str | None = None
     visual_demand: VisualDemandSetting = "rules"
     namer: "ObjectNamer | str | None" = None
+    blank_frames: BlankFrames = "keep"
 
     def __post_init__(self) -> None:
         if self.events not in EVENTS:
             raise OptionError(f"events is {self.events!r}; expected one of {', '.join(EVENTS)}")
         if self.fps != "auto" and not 0 < self.fps <= 1000:
             raise OptionError(f"fps is {self.fps}; expected a number above 0, or auto")
+        check_blank_frames(self.blank_frames)
         if self.mode not in ("exact", "fast", "keyframes"):
             raise OptionError(f"mode is {self.mode!r}; expected exact, fast or keyframes")
 

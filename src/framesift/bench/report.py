@@ -34,9 +34,10 @@ _CONDITIONS = (
     "event_encoder",
     "visual_demand",
     "namer",
+    "blank_frames",
 )
 # Fields that determine the selected frames, besides method and budget.
-_SELECTION = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer")
+_SELECTION = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
 
 
 @dataclass(frozen=True)

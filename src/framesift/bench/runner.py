@@ -68,6 +68,7 @@ def run_benchmark(
         event_encoder=plan.event_encoder,
         visual_demand=plan.visual_demand,
         namer=plan.namer,
+        blank_frames=plan.blank_frames,
     )
     choices = [SelectionChoice(c.variant.method, c.variant.options, c.budget, c.text_mode) for c in plan.choices]
     summary = run_questions(

@@ -12,6 +12,7 @@ from framesift._utils.text import counted, duration_text
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import InputError, OptionError
+from framesift.selection.skipping import BLANK_FRAMES
 
 if TYPE_CHECKING:
     from framesift.bench.items import Dataset
@@ -24,7 +25,7 @@ OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 _CHOICE = ("methods", "budgets", "text_modes")
-_RELEVANCE = ("event_encoder", "visual_demand", "namer")
+_RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames")
 _PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
 
 
@@ -110,6 +111,8 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
         command.add_argument("--events", choices=("subtitles", "speech", "none"), help="where the text comes from")
     command.add_argument("--encoder", help="auto, siglip, offline, …, or a checkpoint's folder")
     add_settings(command, "visual_demand", "event_encoder", "namer")
+    blank = "frames that show nothing: skip or keep them (default: keep, the paper's)"
+    command.add_argument("--blank-frames", choices=BLANK_FRAMES, default=argparse.SUPPRESS, help=blank)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")

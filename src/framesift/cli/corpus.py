@@ -164,7 +164,8 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     from framesift.readers.address import scrub_arguments
 
     config = config_from(args)
-    names = (*INDEX_SETTINGS, "method", "budget", "subtitles", "event_encoder", "namer", "visual_demand")
+    relevance = ("event_encoder", "namer", "visual_demand", "blank_frames")
+    names = (*INDEX_SETTINGS, "method", "budget", "subtitles", *relevance)
     return {
         **{name: getattr(args, name) for name in ("results", "engine", "workers", "address")},
         **_values(config, names),

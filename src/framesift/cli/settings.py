@@ -18,7 +18,7 @@ AddCommand = Callable[[str, RunCommand, str], argparse.ArgumentParser]  # (name,
 
 INDEX_SETTINGS = ("encoder", "fps", "mode", "device", "store")
 TEXT_SETTINGS = ("subtitles", "language", "speech", "screen_text")
-SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "namer")
+SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
 EXHIBIT_SETTINGS = ("overlay", "size", "scales")
 READER_SETTINGS = ("reader", "text_mode", "concurrency")
 

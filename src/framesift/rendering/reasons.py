@@ -35,13 +35,17 @@ def explain(selection: Selection) -> list[Reason]:
         return [Reason((f"Selected by {selection.method} as {slot.role}.",)) for slot in selection.slots]
     explainer = _GcrExplainer if "ground" in selection.trace else _Explainer
     explain_slot = explainer(selection, selection.basis).explain_slot
-    return [_with_remarks(explain_slot(slot), slot) for slot in selection.slots]
+    return [_with_remarks(explain_slot(slot), slot, selection.basis) for slot in selection.slots]
 
 
-def _with_remarks(reason: Reason, slot: Slot) -> Reason:
+def _with_remarks(reason: Reason, slot: Slot, basis: Basis) -> Reason:
     """The reason, with what is unusual about the frame."""
-    remark = text_without_frame(slot)
-    return replace(reason, why=(*reason.why, _sentence(remark))) if remark else reason
+    remarks = []
+    if distant := text_without_frame(slot):
+        remarks.append(_sentence(distant))
+    if slot.index in basis.damaged:
+        remarks.append("The frame is damaged: it was decoded with errors, and no other frame covers its minute.")
+    return replace(reason, why=(*reason.why, *remarks))
 
 
 class _Explainer:
@@ -49,8 +53,11 @@ class _Explainer:
 
     def __init__(self, selection: Selection, basis: Basis) -> None:
         self.selection, self.basis, self.trace = selection, basis, selection.trace
-        self.selected = set(selection.indices)
-        order = np.argsort(-np.asarray(basis.relevance), kind="stable")
+        self.unavailable = {*selection.indices, *basis.skipped}  # as alternatives
+        # Skipped candidates rank last and are not counted.
+        relevance = np.array(basis.relevance, dtype=float)
+        relevance[list(basis.skipped)] = -np.inf
+        order = np.argsort(-relevance, kind="stable")
         self.rank = np.empty(len(order), dtype=int)
         self.rank[order] = np.arange(1, len(order) + 1)
 
@@ -68,7 +75,7 @@ class _Explainer:
     def _rank_sentence(self, slot: Slot) -> str:
         return (
             f"Its relevance to the question ({slot.relevance:.3f}) ranks {_ordinal(int(self.rank[slot.index]))} of "
-            f"{len(self.rank)} candidates."
+            f"{len(self.rank) - len(self.basis.skipped)} candidates."
         )
 
     def _best_omitted_nearby(self, slot: Slot) -> tuple[Alternative, ...]:
@@ -76,7 +83,7 @@ class _Explainer:
         position = self.selection.indices.index(slot.index)
         first = self.selection.indices[position - 1] + 1 if position else 0
         last = self.selection.indices[position + 1] if position + 1 < len(self.selection) else len(self.rank)
-        omitted = [k for k in range(first, last) if k not in self.selected]
+        omitted = [k for k in range(first, last) if k not in self.unavailable]
         if not omitted:
             return ()
         best = min(omitted, key=lambda k: self.rank[k])
@@ -123,7 +130,7 @@ class _GcrExplainer(_Explainer):
             f"{row['text_relevance']:.3f}, of its frames {row['visual_relevance']:.3f}, each normalised over all "
             f"events and weighted {1 - self.demand:.1f} to {self.demand:.1f}{cues}.",
         ]
-        others = [k for k in self._during(row) if k != slot.index and k not in self.selected]
+        others = [k for k in self._during(row) if k != slot.index and k not in self.unavailable]
         if not others:
             return Reason((*why, self._rank_sentence(slot)), self._next_event(rank))
         why.append(f"It is the most relevant of the {len(others) + 1} available frames during the event.")
@@ -149,7 +156,7 @@ class _GcrExplainer(_Explainer):
     def _visual(self, slot: Slot) -> Reason:
         rank = self.visual.index(slot.index) + 1
         why = f"A visual match: {_ordinal(rank)} by relevance among the frames not selected for an event."
-        omitted = [k for k in range(len(self.rank)) if k not in self.selected]
+        omitted = [k for k in range(len(self.rank)) if k not in self.unavailable]
         if not omitted:
             return Reason((why, self._rank_sentence(slot)))
         best = min(omitted, key=lambda k: self.rank[k])

@@ -7,8 +7,9 @@ import numpy as np
 
 from framesift.errors import InputError
 from framesift.selection.gcr.demand import resolve_demand
-from framesift.selection.registry import select_frames
+from framesift.selection.registry import get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
+from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
 from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import Array, dot_products, unit_rows
@@ -27,14 +28,16 @@ def select_from_vectors(
     visual_demand: float | str | Callable[[str], float] = "rules",
     source: FrameSource | None = None,
     objects: Sequence[Objects] | None = None,
+    blank_frames: BlankFrames = "skip",
     **options: object,
 ) -> list[Selection]:
     """Select frames for each question: the same result as one `select_frames` per question, in less time.
 
     queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
     their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
-    `select_frames`. source and objects (one per question): for selectors that need decoded frames. The selections'
-    warnings are the index's, and one for each text that is shown far from its own time.
+    `select_frames`. source and objects (one per question): for selectors that need decoded frames. blank_frames:
+    "skip" leaves out the candidates that show nothing, "keep" does not. The selections' warnings are the index's, and
+    one for each text that is shown far from its own time.
     """
     query_count = 0 if queries is None else len(queries)
     if query_count != len(questions):
@@ -44,7 +47,16 @@ def select_from_vectors(
     event_count = 0 if event_features is None else len(event_features)
     if event_count != len(events) and event_scores is None:
         raise InputError(f"event_features has {event_count} rows for {len(events)} events; expected one each")
+    check_blank_frames(blank_frames)
     vectors = index.vectors
+    is_blank = index.is_blank if blank_frames == "skip" else np.zeros(len(index), dtype=bool)
+    skipper = BlankSkipper(vectors, is_blank)
+
+    def run(evidence: Evidence) -> Selection:
+        return select_frames(evidence, budget=budget, method=method, **options)
+
+    with_events = "events" in get_selector(method).needs
+    damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
     texts = unit_rows(queries, "queries", dim=vectors.dim)
     relevance = np.ascontiguousarray(vectors.products(texts).T)
     event_relevance = event_scores
@@ -66,8 +78,8 @@ def select_from_vectors(
             source=source,
             objects=None if objects is None else objects[k],
         )
-        selection = select_frames(evidence, budget=budget, method=method, **options)
+        selection, skipped = skipper.select(evidence, run, with_events=with_events)
         distant_texts = filter(None, map(text_without_frame, selection.slots))
-        basis = Basis.of(evidence, question, index.encoder)
+        basis = replace(Basis.of(evidence, question, index.encoder), skipped=tuple(skipped.tolist()), damaged=damaged)
         selections.append(replace(selection, basis=basis, warnings=(*index.warnings, *distant_texts)))
     return selections

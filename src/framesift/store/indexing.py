@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -18,9 +18,11 @@ from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import IndexKey, Store, absolute_source
+from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
+from framesift.video.blank import is_blank
+from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
@@ -30,6 +32,8 @@ DEFAULT_BATCH = 16
 # The decoder shrinks frames to this many times the encoder's input size. On grainy 1080p video the offline encoder's
 # vectors then have a cosine of at least 0.993 with those of the full-size frames; at 1 it was 0.982.
 IMAGE_MARGIN = 2
+# A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
+MINUTE_S = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -94,61 +98,105 @@ def _build(
 ) -> None:
     started = time.perf_counter()
     parts = store.load_parts(key)
-    done = resumed = sum(len(times) for times, _ in parts)
+    done = resumed = sum(map(len, parts))
     if done:
         log.info("%s: resuming after %d candidates", path, done)
-    after_s = float(parts[-1][0][-1]) if parts else None
+    after_s = float(parts[-1].times_s[-1]) if parts else None
     side = getattr(encoder, "picture_side", None)
     short_side = None if side is None else IMAGE_MARGIN * side
     with sample(path, fps, mode, short_side=short_side, after_s=after_s) as sampling:
         expected = done + sampling.expected
-        for times, images in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
-            vectors = _encode(encoder, images, times, path)
-            if not parts or len(parts[-1][0]) == PART_SIZE:
-                parts.append((np.zeros(0), np.zeros((0, vectors.shape[1]), np.float16)))
-            joined = np.concatenate((parts[-1][0], times)), np.concatenate((parts[-1][1], vectors))
-            parts[-1] = joined
-            if len(joined[0]) == PART_SIZE:
-                store.save_part(key, done + len(times) - PART_SIZE, *joined)
-            done += len(times)
+        for part in parts:  # the warnings are about the whole video
+            sampling.damaged_s.extend(part.times_s[part.is_damaged].tolist())
+            sampling.missed_s.extend(part.missed_s.tolist())
+        for batch in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
+            new = _encode(encoder, batch, path)
+            if parts and len(parts[-1]) < PART_SIZE:
+                parts[-1] = StoredCandidates.join((parts[-1], new))
+            else:
+                parts.append(new)
+            done += len(new)
+            if len(parts[-1]) == PART_SIZE:
+                store.save_part(key, done - PART_SIZE, parts[-1])
             progress("indexing", done, max(expected, done))
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
+        candidates, damage = _without_damaged(StoredCandidates.join(parts))
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
             "video": asdict(sampling.info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
-            "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": list(sampling.warnings)},
-            "candidates": done,
-            "dim": int(parts[0][1].shape[1]),
+            "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*sampling.warnings, *damage]},
+            "candidates": len(candidates),
+            "blank": int(candidates.is_blank.sum()),
+            "dim": int(candidates.frames.shape[1]),
             "seconds": round(time.perf_counter() - started, 3),
             "resumed": bool(resumed),  # then the seconds cover the last run only
         }
-    times_s, frames = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    store.save(key, times_s, frames, manifest)
+    store.save(key, candidates, manifest)
 
 
-def _encode(encoder: Encoder, images: list[Array], times: Array, path: str) -> Array:
-    """Encode images as (n, D) float16; a non-finite vector raises an error with its time."""
-    vectors = np.asarray(encoder.encode_images(images))
-    if vectors.shape != (len(images), encoder.dim):
-        expected = (len(images), encoder.dim)
+def _without_damaged(candidates: StoredCandidates) -> tuple[StoredCandidates, list[str]]:
+    """Leave out damaged candidates, except where nothing else covers a minute; also return warnings about them."""
+    if not candidates.is_damaged.any():
+        return candidates, []
+    minutes = candidates.times_s // MINUTE_S
+    stays = candidates.is_damaged & ~np.isin(minutes, minutes[~candidates.is_damaged])
+    left_out = int((candidates.is_damaged & ~stays).sum())
+    warnings = []
+    if left_out:
+        warnings.append(f"{_damaged_frames(left_out)} left out of the candidates")
+    if stays.any():
+        where = list_stretches(stretches(candidates.times_s[stays].tolist()))
+        warnings.append(
+            f"{_damaged_frames(int(stays.sum()))} kept as candidates, marked, because no other frame covers their "
+            f"minute: {where}"
+        )
+    return candidates.take(np.flatnonzero(~candidates.is_damaged | stays)), warnings
+
+
+def _damaged_frames(count: int) -> str:
+    return "1 damaged frame is" if count == 1 else f"{count} damaged frames are"
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Decoded candidates: their times, images and flags."""
+
+    times_s: list[float] = field(default_factory=list)
+    images: list[Array] = field(default_factory=list)
+    is_blank: list[bool] = field(default_factory=list)
+    is_damaged: list[bool] = field(default_factory=list)
+    missed_s: list[float] = field(default_factory=list)
+
+
+def _encode(encoder: Encoder, batch: _Batch, path: str) -> StoredCandidates:
+    """The batch with its images encoded; a non-finite vector raises an error with its time."""
+    vectors = np.asarray(encoder.encode_images(batch.images))
+    if vectors.shape != (len(batch.images), encoder.dim):
+        expected = (len(batch.images), encoder.dim)
         raise FramesiftError(f"the encoder {encoder.name} returned shape {vectors.shape}; expected {expected}")
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
-        at = float(times[bad[0]])
+        at = batch.times_s[bad[0]]
         raise FramesiftError(f"the encoder {encoder.name} returned a non-finite vector for {path} at {at:.3f} s")
-    return vectors.astype(np.float16)
+    return StoredCandidates(
+        np.array(batch.times_s),
+        vectors.astype(np.float16),
+        np.array(batch.is_blank),
+        np.array(batch.is_damaged),
+        np.array(batch.missed_s),
+    )
 
 
-def _batches(sampling: Sampling, size: int) -> Iterator[tuple[Array, list[Array]]]:
-    """Yield (times, images) in batches that end at part boundaries, decoded in a separate thread.
+def _batches(sampling: Sampling, size: int) -> Iterator[_Batch]:
+    """Yield batches that end at part boundaries, decoded in a separate thread.
 
     The thread runs at most two batches ahead, so memory does not grow with the length of the video.
     """
-    ahead: queue.Queue[tuple[Array, list[Array]] | BaseException | None] = queue.Queue(maxsize=2)
+    ahead: queue.Queue[_Batch | BaseException | None] = queue.Queue(maxsize=2)
     stop = threading.Event()
 
-    def put(item: tuple[Array, list[Array]] | BaseException | None) -> None:
+    def put(item: _Batch | BaseException | None) -> None:
         while not stop.is_set():
             try:
                 ahead.put(item, timeout=0.1)
@@ -157,21 +205,30 @@ def _batches(sampling: Sampling, size: int) -> Iterator[tuple[Array, list[Array]
                 continue
 
     def decode() -> None:
-        times: list[float] = []
-        images: list[Array] = []
-        count = 0
+        batch = _Batch()
+        count, missed = 0, len(sampling.missed_s)
+
+        def send() -> None:
+            nonlocal batch, missed
+            # A later one is met again by a run that resumes here.
+            batch.missed_s.extend(t for t in sampling.missed_s[missed:] if t <= batch.times_s[-1])
+            missed += len(batch.missed_s)
+            put(batch)
+            batch = _Batch()
+
         try:
             for time_s, image in sampling:
-                times.append(time_s)
-                images.append(image)
+                batch.times_s.append(time_s)
+                batch.images.append(image)
+                batch.is_blank.append(is_blank(image))
+                batch.is_damaged.append(sampling.damaged_s[-1:] == [time_s])
                 count += 1
-                if len(images) == size or count % PART_SIZE == 0:
-                    put((np.array(times), images))
-                    times, images = [], []
+                if len(batch.images) == size or count % PART_SIZE == 0:
+                    send()
                 if stop.is_set():
                     return
-            if images:
-                put((np.array(times), images))
+            if batch.images:
+                send()
             put(None)
         except BaseException as error:  # re-raised in the encoding thread
             put(error)

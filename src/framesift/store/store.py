@@ -1,6 +1,6 @@
 """The store on disk: one folder per computed result, written atomically.
 
-    STORE/<video's content>/<encoder>-<its fingerprint>-<sampling>/index.safetensors   times_s, frames (float16)
+    STORE/<video's content>/<encoder>-<its fingerprint>-<sampling>/index.safetensors   times_s, frames (float16), flags
                                                                   manifest.json        its origin and checksum
     STORE/<video's content>/<the same>.part/000128.safetensors …                       parts of an unfinished run
     STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
@@ -19,7 +19,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,8 @@ from framesift.types import Event, SubtitleTrack, VideoIndex, VideoInfo
 from framesift.types.vectors import Array, unit_rows
 
 SCHEMA = "framesift.kept/1"
+# The rules by which candidates are chosen and marked. An index made by others is built again; raise it with the rules.
+SAMPLING_RULES = 2
 STORE_VARIABLE = "FRAMESIFT_STORE"
 MANIFEST, PART, TEXTS = "manifest.json", ".part", "texts"
 # The payload file, by kind of entry.
@@ -55,6 +57,47 @@ class IndexKey:
     @property
     def folder(self) -> Path:
         return Path(self.video) / f"{_slug(self.encoder)}-{self.encoder_fingerprint[:12]}-{self.fps}fps-{self.mode}"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCandidates:
+    """Candidates as stored: times_s (N,), frames (N, D), is_blank (N,) and is_damaged (N,).
+
+    missed_s: the times up to the last candidate at which no frame could be decoded.
+    """
+
+    times_s: Array
+    frames: Array
+    is_blank: Array
+    is_damaged: Array
+    missed_s: Array
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    @classmethod
+    def join(cls, parts: "Sequence[StoredCandidates]") -> "StoredCandidates":
+        """All candidates of consecutive parts."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _TYPES))
+
+    def take(self, indices: Array) -> "StoredCandidates":
+        """The candidates at these indices."""
+        names = [name for name in _TYPES if name != "missed_s"]
+        return replace(self, **{name: getattr(self, name)[indices] for name in names})
+
+    def pack(self) -> bytes:
+        arrays = {name: np.asarray(getattr(self, name)).astype(kind) for name, kind in _TYPES.items()}
+        return _pack(**arrays, rules=np.array([SAMPLING_RULES]))
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> "StoredCandidates":
+        tensors = _unpack(payload)
+        if tensors["rules"].tolist() != [SAMPLING_RULES]:
+            raise StoreError("the candidates were chosen by other rules")
+        return cls(*(tensors[name] for name in _TYPES))
+
+
+_TYPES = {"times_s": np.float64, "frames": np.float16, "is_blank": bool, "is_damaged": bool, "missed_s": np.float64}
 
 
 @dataclass(frozen=True)
@@ -95,13 +138,17 @@ class Store:
             raise InputError(f"the store {self.root} is a file; expected a directory")
 
     def load(self, key: IndexKey, path: str) -> VideoIndex | None:
-        """Load the index of `key`; None if there is none. A damaged one is logged and removed."""
-        return self._load(self.root / key.folder, "index", lambda data, manifest: _index_from(data, manifest, path))
+        """Load the index of `key`; None if there is none, or one by other sampling rules. A damaged one is removed."""
+        folder = self.root / key.folder
+        if not is_current(folder):
+            log.info("%s was made by other sampling rules and is built again", folder)
+            return None
+        return self._load(folder, "index", lambda data, manifest: _index_from(data, manifest, path))
 
-    def save(self, key: IndexKey, times_s: Array, frames: Array, manifest: dict[str, Any]) -> None:
+    def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
         """Write the finished index and remove its parts. An index that another process wrote first stays."""
-        payload = _pack(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
-        self._save(self.root / key.folder, "index", payload, {**manifest, "key": asdict(key)})
+        manifest = {**manifest, "rules": SAMPLING_RULES, "key": asdict(key)}
+        self._save(self.root / key.folder, "index", candidates.pack(), manifest)
         shutil.rmtree(self._parts_folder(key), ignore_errors=True)
 
     def load_events(self, video: str, name: str) -> list[Event] | None:
@@ -150,11 +197,11 @@ class Store:
         return value
 
     def _save(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
-        """Write payload and manifest atomically; an entry that another process wrote first stays."""
+        """Write payload and manifest atomically; an entry that another process wrote first stays if it is current."""
         manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
         with _write_errors(folder):
             try:
-                with atomic_folder(folder) as temporary:
+                with atomic_folder(folder, replace=not is_current(folder)) as temporary:
                     (temporary / PAYLOADS[kind]).write_bytes(payload)
                     (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
             except OSError:
@@ -162,30 +209,30 @@ class Store:
                     raise
 
     def has(self, key: IndexKey) -> bool:
-        """Whether there is an index of `key`; loading may still find it damaged."""
-        return (self.root / key.folder / MANIFEST).exists()
+        """Whether there is a current index of `key`; loading may still find it damaged."""
+        folder = self.root / key.folder
+        return (folder / MANIFEST).exists() and is_current(folder)
 
-    def save_part(self, key: IndexKey, start: int, times_s: Array, frames: Array) -> None:
+    def save_part(self, key: IndexKey, start: int, candidates: StoredCandidates) -> None:
         """Store the candidates from `start` on, so that an interrupted run can resume here."""
         folder = self._parts_folder(key)
-        payload = _pack(times_s=times_s.astype(np.float64), frames=frames.astype(np.float16))
+        payload = candidates.pack()
         with _write_errors(folder):
             write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
-    def load_parts(self, key: IndexKey) -> list[tuple[Array, Array]]:
+    def load_parts(self, key: IndexKey) -> list[StoredCandidates]:
         """Load the contiguous parts from the first candidate on; those after a gap or damage are ignored."""
-        parts: list[tuple[Array, Array]] = []
+        parts: list[StoredCandidates] = []
         start = 0
         while (path := self._parts_folder(key) / f"{start:06d}.safetensors").exists():
             try:
                 data = path.read_bytes()
                 if hashlib.sha256(data[:-32]).digest() != data[-32:]:
                     break
-                tensors = _unpack(data[:-32])
-                parts.append((tensors["times_s"], tensors["frames"]))
+                parts.append(StoredCandidates.unpack(data[:-32]))
             except (OSError, KeyError, StoreError):
                 break
-            start += len(parts[-1][0])
+            start += len(parts[-1])
         return parts
 
     def entries(self, video: str = "*") -> Iterator[StoreEntry]:
@@ -235,6 +282,15 @@ def manifest_warnings(manifest: dict[str, Any]) -> tuple[str, ...]:
     return (*manifest.get("sampling", {}).get("warnings", ()), *manifest.get("warnings", ()))
 
 
+def is_current(folder: Path) -> bool:
+    """Whether the entry in a folder, if there is a readable one, was made by the current sampling rules."""
+    try:
+        manifest = read_manifest(folder)
+    except (StoreError, OSError):
+        return True
+    return manifest.get("kind") != "index" or manifest.get("rules") == SAMPLING_RULES
+
+
 def info_from(data: dict[str, Any], path: str) -> VideoInfo:
     """The VideoInfo of a manifest, with the current path of the video."""
     tracks = tuple(SubtitleTrack(**track) for track in data["subtitle_tracks"])
@@ -242,15 +298,17 @@ def info_from(data: dict[str, Any], path: str) -> VideoInfo:
 
 
 def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
-    tensors = _unpack(payload)
+    candidates = StoredCandidates.unpack(payload)
     # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
-    frames = unit_rows(tensors["frames"], "frames").astype(np.float32)
+    frames = unit_rows(candidates.frames, "frames").astype(np.float32)
     return VideoIndex(
         info_from(manifest["video"], path),
-        tensors["times_s"],
+        candidates.times_s,
         frames,
         manifest["key"]["encoder"],
         warnings=manifest_warnings(manifest),
+        is_blank=candidates.is_blank,
+        is_damaged=candidates.is_damaged,
         build_seconds=None if manifest.get("resumed", True) else float(manifest["seconds"]),
     )
 
@@ -292,7 +350,8 @@ def _entry(folder: Path) -> StoreEntry:
     if is_temporary(folder) or folder.name.endswith(PART):
         return StoreEntry(folder, {}, size, used, "unfinished")
     try:
-        return StoreEntry(folder, read_manifest(folder), size, used)
+        problem = "" if is_current(folder) else "made by an earlier version; built again when the video is used"
+        return StoreEntry(folder, read_manifest(folder), size, used, problem)
     except (StoreError, OSError) as error:
         return StoreEntry(folder, {}, size, used, f"damaged: {error}")
 

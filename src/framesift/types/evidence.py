@@ -101,6 +101,15 @@ class Evidence:
         evidence._clip_events(event_scores, None)
         return evidence
 
+    def take(self, indices: Array, *, vectors: UnitRows, source: FrameSource | None) -> "Evidence":
+        """The evidence with the candidates at these ascending indices only; vectors and source are theirs."""
+        evidence = object.__new__(type(self))
+        fields = {"times_s": self.times_s[indices], "relevance": self.relevance[indices]}
+        evidence.__dict__.update(
+            self.__dict__ | fields | {"vectors": vectors, "frames": vectors.rows, "source": source}
+        )
+        return evidence
+
     @property
     def is_scored(self) -> bool:
         """Whether the relevance of every frame is available."""

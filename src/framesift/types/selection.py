@@ -48,7 +48,8 @@ class Basis:
     """The data a selection was made from, for reports and checks.
 
     times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where known, the question and
-    the encoder's name.
+    the encoder's name. skipped: indices of candidates that were not available, because they show nothing; damaged:
+    indices of candidates decoded with errors.
     """
 
     times_s: Array
@@ -57,6 +58,8 @@ class Basis:
     events: tuple[Event, ...] = ()
     question: Question | None = None
     encoder: str = ""
+    skipped: tuple[int, ...] = ()
+    damaged: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, evidence: Evidence, question: Question | None = None, encoder: str = "") -> "Basis":
@@ -72,6 +75,8 @@ class Basis:
             "events": [asdict(event) for event in self.events],
             "times_s": np.asarray(self.times_s).tolist(),
             "relevance": np.asarray(self.relevance).tolist(),
+            "skipped": list(self.skipped),
+            "damaged": list(self.damaged),
         }
 
     @classmethod
@@ -83,6 +88,8 @@ class Basis:
             events=tuple(_from_fields(Event, event) for event in data["events"]),
             question=None if data["question"] is None else _from_fields(Question, data["question"]),
             encoder=str(data["encoder"]),
+            skipped=tuple(map(int, data.get("skipped", ()))),
+            damaged=tuple(map(int, data.get("damaged", ()))),
         )
 
 

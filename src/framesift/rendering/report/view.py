@@ -56,7 +56,7 @@ def _event_row(event: Any) -> dict[str, Any]:
 def _lane(exhibit: RenderedSelection, images: ReportImages) -> dict[str, Any]:
     selection = exhibit.selection
     trace = selection.trace
-    notes = [trace["note"]] if "note" in trace else []
+    notes = [trace[name] for name in ("note", "skipped") if name in trace]
     scored, candidates = trace.get("looked_at"), trace.get("candidates")
     if scored is not None and scored != candidates:
         notes.append(f"{selection.method} scored {scored} of {candidates} candidates.")

@@ -1,0 +1,130 @@
+"""Selecting among the candidates that show something, with every index mapped back to all candidates.
+
+In a trace, the values under the keys of INDEX_KEYS are indices of candidates: numbers, or lists of them at any depth.
+Numbers under any other key, and everything below the keys of OTHER_NUMBERS, are not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from framesift.errors import OptionError
+from framesift.selection.gcr.ground import event_frame_ranges
+from framesift.selection.result_builders import add_to_trace
+from framesift.selection.scores import Ranking
+from framesift.types import Evidence, Selection, Slot
+from framesift.types.frame_source import FrameSource
+from framesift.types.vectors import Array, UnitRows
+
+BlankFrames = Literal["skip", "keep"]
+BLANK_FRAMES: tuple[BlankFrames, ...] = get_args(BlankFrames)
+INDEX_KEYS = frozenset({"index", "closest", "first", "last", "in", "out", "picked", "visual", "opened", "peaks"})
+OTHER_NUMBERS = frozenset({"options", "quotas"})
+
+
+def check_blank_frames(value: str) -> None:
+    """Reject a setting that is neither "skip" nor "keep"."""
+    if value not in BLANK_FRAMES:
+        raise OptionError(f"blank_frames is {value!r}; expected one of {', '.join(BLANK_FRAMES)}")
+
+
+class BlankSkipper:
+    """Runs a selector without the blank candidates of one video. is_blank (N,) bool.
+
+    An event without any other candidate may keep one blank candidate, its most relevant, as its anchor: the text is
+    real. A blank candidate is never selected in another role. If all candidates are blank, none is skipped.
+    """
+
+    def __init__(self, vectors: UnitRows, is_blank: Array) -> None:
+        self._vectors, self._is_blank = vectors, is_blank
+        self._parts: dict[bytes, UnitRows] = {}
+
+    def select(
+        self, evidence: Evidence, run: Callable[[Evidence], Selection], *, with_events: bool
+    ) -> tuple[Selection, Array]:
+        """The selection, and the indices of the skipped candidates. with_events: whether `run` gives events a frame."""
+        blank = self._is_blank
+        nothing = np.zeros(0, dtype=int)
+        if not blank.any():
+            return run(evidence), nothing
+        if blank.all():
+            return add_to_trace(run(evidence), skipped="every candidate is blank: none was skipped"), nothing
+        anchors = _blank_anchors(evidence, blank) if with_events else np.zeros(len(blank), dtype=bool)
+        while True:
+            kept = np.flatnonzero(~blank | anchors)
+            selection = _map_back(run(self._reduce(evidence, kept)), kept)
+            misplaced = [s.index for s in selection.slots if blank[s.index] and not _is_alone(s, evidence, blank)]
+            if not misplaced:
+                return _describe(selection, len(kept), len(evidence)), np.flatnonzero(blank & ~anchors)
+            anchors[misplaced] = False
+
+    def _reduce(self, evidence: Evidence, kept: Array) -> Evidence:
+        """The evidence with these candidates only."""
+        key = kept.tobytes()
+        if key not in self._parts:  # questions on one video share what is derived from the rows
+            self._parts[key] = UnitRows(self._vectors.rows[kept])
+        source = None if evidence.source is None else _ReducedSource(evidence.source, kept.tolist())
+        return evidence.take(kept, vectors=self._parts[key], source=source)
+
+
+@dataclass(frozen=True)
+class _ReducedSource:
+    """A source of some of the candidates of another one."""
+
+    source: FrameSource
+    kept: Sequence[int]
+
+    def scores(self, indices: Sequence[int]) -> Any:
+        return self.source.scores([self.kept[index] for index in indices])
+
+    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> Sequence[Array]:
+        return self.source.pictures([self.kept[index] for index in indices], size=size)
+
+
+def _blank_anchors(evidence: Evidence, blank: Array) -> Array:
+    """(N,) bool: of each event whose candidates are all blank, the most relevant one, the earlier of equal ones."""
+    anchors = np.zeros(len(blank), dtype=bool)
+    if len(evidence.events):
+        ranking = Ranking(evidence.relevance)
+        for lo, hi in zip(*event_frame_ranges(evidence.times_s, *evidence.event_times_s.T), strict=True):
+            if blank[lo:hi].all():
+                anchors[ranking.order[ranking.rank[lo:hi].min()]] = True
+    return anchors
+
+
+def _is_alone(slot: Slot, evidence: Evidence, blank: Array) -> bool:
+    """Whether a slot with a blank frame stands for an event that has no other frame."""
+    if slot.role != "ground" or slot.event is None:
+        return False
+    first = np.searchsorted(evidence.times_s, slot.event.start_s, side="left")
+    after = np.searchsorted(evidence.times_s, slot.event.end_s, side="right")
+    return bool(blank[first:after].all())
+
+
+def _map_back(selection: Selection, kept: Array) -> Selection:
+    slots = tuple(replace(slot, index=int(kept[slot.index])) for slot in selection.slots)
+    return replace(selection, slots=slots, trace=_mapped(selection.trace, kept))
+
+
+def _mapped(value: Any, kept: Array, is_index: bool = False) -> Any:
+    """A value of a trace with the indices of candidates replaced."""
+    if isinstance(value, dict):
+        return {k: v if k in OTHER_NUMBERS else _mapped(v, kept, k in INDEX_KEYS) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(item, kept, is_index) for item in value]
+    return int(kept[value]) if is_index and isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _describe(selection: Selection, kept: int, candidates: int) -> Selection:
+    """The selection with the number of skipped candidates in its trace."""
+    skipped = candidates - kept
+    verbs = "shows nothing and was" if skipped == 1 else "show nothing and were"
+    detail = {"skipped": f"{skipped} of {candidates} candidates {verbs} skipped"}
+    if kept < selection.budget:
+        detail["note"] = (
+            f"{kept} of the video's {candidates} candidates show something, for a budget of {selection.budget}: "
+            "all of them are selected"
+        )
+    return add_to_trace(selection, **detail)
