@@ -217,7 +217,7 @@ class Pipeline:
     def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
         """The selection's real frames, with the events' text rendered on them."""
         config = self.config
-        numbers = tuple(video.frame_numbers[time_s] for time_s in selection.times_s)
+        numbers = tuple(frame_numbers(video.path, selection.times_s))
         return Exhibit(
             video.path, video.info, selection, numbers, config.overlay, config.seed, config.size, config.scales
         )

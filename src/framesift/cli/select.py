@@ -6,8 +6,9 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from framesift.cli.settings import (
 )
 from framesift.errors import OptionError
 from framesift.text.questions import QuestionRow, parse_question, read_questions
-from framesift.types import Question
+from framesift.types import Question, Selection
 from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ class SavedExhibit:
     """One question's exhibit, and where it was written: `saved` and `report`, empty if it was not."""
 
     asked: QuestionRow
-    exhibit: "Exhibit"
+    make: Callable[[], "Exhibit"]
     saved: dict[str, str]
+
+    @property
+    def exhibit(self) -> "Exhibit":
+        return self.make()
 
     def to_dict(self) -> dict[str, Any]:
         return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | self.saved
@@ -96,7 +101,8 @@ class SavedExhibit:
 def _select(args: argparse.Namespace) -> int:
     from framesift.pipeline import Pipeline
 
-    results = [exhibit.to_dict() for exhibit in make_exhibits(args, Pipeline(config_from(args)))]
+    exhibits = make_exhibits(args, Pipeline(config_from(args)))
+    results = [exhibit.to_dict() if args.json else {} for exhibit in exhibits]
     if args.json:
         print_json(results if args.questions else results[0])
     return 0
@@ -114,21 +120,23 @@ def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[Sa
     selections = pipeline.select(video, [row.question for row in asked])
     lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None
     for number, (row, selection) in enumerate(zip(asked, selections, strict=True), 1):
-        exhibit = pipeline.exhibit(video, selection)
+        make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
         if not args.json:
             _print_question(row.question)
-            print(exhibit.selection, end="\n\n")
-            _print_own_warnings(video, exhibit)
+            print(selection, end="
+
+")
+            _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
-        saved = {} if args.no_exhibit else _save(args, row, exhibit, folder)
+        saved = {} if args.no_exhibit else _save(args, row, make(), folder)
         if lists is not None:
-            lists.add(exhibit, row, folder)
-        yield SavedExhibit(row, exhibit, saved)
+            lists.add(make(), row, folder)
+        yield SavedExhibit(row, make, saved)
 
 
-def _print_own_warnings(video: "PreparedVideo", *exhibits: "Exhibit") -> None:
+def _print_own_warnings(video: "PreparedVideo", *selections: Selection) -> None:
     """Print the warnings of these selections; those of the video are printed when it is prepared."""
-    texts = dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)
+    texts = dict.fromkeys(text for selection in selections for text in selection.warnings)
     print_warnings(text for text in texts if text not in video.warnings)
 
 
@@ -173,10 +181,10 @@ def _out_folder(args: argparse.Namespace) -> Path:
 
 
 def _check_out(args: argparse.Namespace, out: Path) -> None:
-    from framesift.rendering.export import check_free
-
     if args.no_exhibit:
         return
+    from framesift.rendering.export import check_free
+
     if args.questions:
         check_free(out, force=args.force, marker=_QuestionLists.MARK)
     else:
@@ -264,12 +272,12 @@ def _compare(args: argparse.Namespace) -> int:
     report = saved if args.zip else saved / "report.html"
     if args.json:
         selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-        warnings = list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings))
+        warnings = list(dict.fromkeys(text for selection in selections for text in selection.warnings))
         print_json({"selections": selections, "warnings": warnings, "saved": str(saved), "report": str(report)})
         return 0
     _print_question(question)
     _print_comparison(exhibits)
-    _print_own_warnings(video, *exhibits)
+    _print_own_warnings(video, *(exhibit.selection for exhibit in exhibits))
     print(f"\nReport: {report}")
     return 0
 

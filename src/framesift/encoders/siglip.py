@@ -112,8 +112,12 @@ def find_weights(name: str) -> Path | None:
         if not has_weights(Path(name)):
             raise InputError(f"{name} has no config.json with safetensors weights; expected a CLIP or SigLIP folder")
         return Path(name)
-    hub = require("huggingface_hub", EXTRA)
-    config = hub.try_to_load_from_cache(CHECKPOINTS.get(name, name), "config.json")
+    repository = CHECKPOINTS.get(name, name)
+    # Importing the hub's client takes longer than a selection; most machines can be answered without it.
+    cache = Path(require("huggingface_hub.constants", EXTRA).HF_HUB_CACHE)
+    if not (cache / f"models--{repository.replace('/', '--')}").is_dir():
+        return None
+    config = require("huggingface_hub", EXTRA).try_to_load_from_cache(repository, "config.json")
     cached = Path(config).parent if isinstance(config, str) else None
     return cached if cached is not None and has_weights(cached) else None
 

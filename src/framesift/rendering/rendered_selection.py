@@ -12,7 +12,6 @@ from PIL import Image
 from framesift._utils.text import clock, counted
 from framesift._utils.version import __version__
 from framesift.errors import OptionError
-from framesift.rendering.overlay import render
 from framesift.store.fingerprint import fingerprint
 from framesift.types import Question, Selection, Slot, VideoInfo
 from framesift.video.frames import fetch
@@ -80,6 +79,8 @@ class RenderedSelection:
 
     def draw(self, place: int, picture: Image.Image) -> Image.Image:
         """Scale the decoded image of the frame at this position and draw the overlay on it."""
+        from framesift.rendering.overlay import render  # loads the typesetting, which times and JSON don't need
+
         scale = self._scale_of(place)
         if scale != 1:
             size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))

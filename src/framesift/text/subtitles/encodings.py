@@ -3,8 +3,6 @@
 import codecs
 from collections import Counter
 
-from charset_normalizer import from_bytes
-
 from framesift.text.subtitles.base import NotSubtitles
 
 _BYTE_ORDER_MARKS = (
@@ -58,6 +56,8 @@ def _decode(data: bytes) -> tuple[str, str]:
     non_ascii = sum(1 for character in text if character > "\x7f") if len(text) < len(data) else 0
     if text.count("\ufffd") * 20 <= non_ascii:
         return text, "utf-8"
+    from charset_normalizer import from_bytes  # slow to import, and most files are UTF-8
+
     sample = _non_ascii_lines(data)
     best = from_bytes(sample, cp_isolation=_CANDIDATES, threshold=0.5).best()
     encoding = best.encoding if best is not None else "cp1252"
