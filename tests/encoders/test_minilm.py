@@ -1,5 +1,7 @@
 """The sentence encoder written out: the same vectors as the library it came from."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,25 @@ def test_vectors_match_transformers(sentences):
     means = ((states * mask).sum(1) / mask.sum(1)).numpy()
     wanted = means / np.linalg.norm(means, axis=1, keepdims=True)
     np.testing.assert_allclose(sentences.encode_texts(TEXTS), wanted, atol=1e-5)
+
+
+def test_activation_matches_the_error_function():
+    values = np.linspace(-9, 9, 20001, dtype=np.float32)
+    wanted = [x * (1 + math.erf(x / math.sqrt(2))) / 2 for x in values.tolist()]
+    np.testing.assert_allclose(minilm._gelu(values), wanted, atol=1e-6)
+
+
+def test_number_of_blas_threads_is_restored(sentences):
+    def threads():
+        return [library["num_threads"] for library in sentences._blas.info()]
+
+    before = threads()
+    sentences.encode_texts(TEXTS)
+    assert threads() == before
+
+
+def test_no_text_gives_no_rows(sentences):
+    assert sentences.encode_texts([]).shape == (0, minilm.DIM)
 
 
 def test_text_vector_is_independent_of_the_batch(sentences):

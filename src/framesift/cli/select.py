@@ -123,9 +123,7 @@ def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[Sa
         make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
         if not args.json:
             _print_question(row.question)
-            print(selection, end="
-
-")
+            print(selection, end="\n\n")
             _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
         saved = {} if args.no_exhibit else _save(args, row, make(), folder)
@@ -272,7 +270,7 @@ def _compare(args: argparse.Namespace) -> int:
     report = saved if args.zip else saved / "report.html"
     if args.json:
         selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-        warnings = list(dict.fromkeys(text for selection in selections for text in selection.warnings))
+        warnings = list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings))
         print_json({"selections": selections, "warnings": warnings, "saved": str(saved), "report": str(report)})
         return 0
     _print_question(question)
