@@ -4,7 +4,6 @@ Exit codes: 0 done, 2 bad usage or input, 1 anything else (one of several videos
 """
 
 import argparse
-import io
 import logging
 import sys
 from collections.abc import Sequence
@@ -13,15 +12,14 @@ from typing import NoReturn
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
+from framesift.cli.output import prepare_streams
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers.address import scrub
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = expand_shorthand(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
+    prepare_streams()
     args = build_parser().parse_args(words)
     args.argv, args.main = words, main
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
@@ -33,9 +31,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1 if isinstance(error, ReaderError) else 2
     except KeyboardInterrupt:
         print("framesift: stopped; what was done so far is kept", file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        sys.stderr.close()
         return 1
 
 

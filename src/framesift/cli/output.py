@@ -1,12 +1,47 @@
 """What commands print: JSON on the output, warnings on the error output, progress bars on the terminal."""
 
+import io
 import json
+import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import dump_json
 from framesift._utils.text import printable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class PipeOutput(io.FileIO):
+    """A standard stream that discards what is written after its reader has closed it, as `head` does."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            return memoryview(data).nbytes
+
+
+def prepare_streams() -> None:
+    """Let commands finish when their output or error output is closed or can't show a character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller, as with `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, it stays open
+        elif stream is getattr(sys, f"__{name}__") and isinstance(
+            getattr(stream.buffer, "raw", stream.buffer), io.FileIO
+        ):
+            lines = stream.line_buffering or stream.write_through  # the second with `python -u`
+            raw = PipeOutput(stream.fileno(), "wb", closefd=False)
+            text = io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, "replace", line_buffering=lines)
+            setattr(sys, name, text)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
 
 
 def print_json(value: Any) -> None:
