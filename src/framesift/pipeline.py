@@ -89,7 +89,7 @@ class Pipeline:
         self,
         video: str | os.PathLike[str],
         *,
-        events: Sequence[Event] | None = None,
+        events: Sequence[Event] | FoundEvents | None = None,
         subtitles: str | os.PathLike[str] | None = None,
         source: str | None = None,
         progress: Callable[..., Any] | None = None,
@@ -112,6 +112,8 @@ class Pipeline:
         indexed = time.perf_counter()
         if events is None:
             text = self.find_events(video, subtitles=subtitles, progress=report)
+        elif isinstance(events, FoundEvents):
+            text = events
         else:
             text = FoundEvents(tuple(events), (), (), index.info.duration_s)
         events_found = time.perf_counter()

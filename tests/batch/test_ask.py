@@ -48,6 +48,18 @@ def test_select_equals_single_selections_and_a_second_run_skips_all(questions, e
     assert (more.done, more.skipped) == (6, 0)
 
 
+def test_rows_have_the_warnings_about_the_named_subtitles(encoder, tmp_path):
+    make_video(tmp_path / "v.mp4")
+    (tmp_path / "named.srt").write_bytes("1\n00:00:01,000 --> 00:00:02,000\nčerný žlutý\n".encode("cp1250"))
+    row = {"video": "v.mp4", "subtitles": "named.srt", "question": "Which colour?"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(row))
+    flags = {"results": tmp_path / "r", "encoder": encoder, "store": tmp_path / "s", "budget": 2, "engine": "inline"}
+    run = fs.corpus.select(tmp_path / "q.jsonl", **flags)
+    (written,) = read_results(tmp_path / "r").rows
+    assert run.warnings == {str(tmp_path / "v.mp4"): written.warnings}
+    assert "named.srt is not UTF-8" in written.warnings[0]
+
+
 def test_ask_writes_every_answer_and_a_bad_video_fails_only_its_own_questions(questions, encoder, tmp_path):
     make_video(tmp_path / "crash.mp4", COLOURS["crash"])
     with questions.open("a") as file:

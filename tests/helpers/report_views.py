@@ -52,6 +52,7 @@ def make_lane(
                 "clock": clock(time_s),
                 "role": role,
                 "relevance": 0.1 + 0.001 * k,
+                "damaged": False,
                 "frame": round(time_s * 24),
                 "text": f"Text of frame {k + 1}." if role == "ground" else "",
                 "picture": image_url(first_image + k, *size),

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -46,6 +47,21 @@ def test_selection_json_reads_back_as_the_same_selection(saved, shown):
     assert again == shown.selection
     assert again.basis.question == shown.question
     assert again.basis.relevance.tolist() == shown.selection.basis.relevance.tolist()
+
+
+def test_damaged_frame_and_warnings_are_in_every_file(video, tmp_path):
+    selection = make_selection(video)
+    index = selection.indices[2]
+    basis = replace(selection.basis, damaged=(index,))
+    damaged = replace(selection, basis=basis, warnings=("the file is damaged at 0:00:09",))
+    folder = fs.exhibit(video, damaged).save(tmp_path / "x", formats=["jsonl"])
+    data = json.loads((folder / "selection.json").read_text())
+    assert [slot["index"] for slot in data["slots"] if slot["damaged"]] == [index]
+    assert data["warnings"] == ["the file is damaged at 0:00:09"]
+    lines = [json.loads(line) for line in (folder / "frames.jsonl").read_text().splitlines()]
+    assert [line["damaged"] for line in lines] == [slot["damaged"] for slot in data["slots"]]
+    report = (folder / "report.html").read_text()
+    assert report.count('<span class="damaged">damaged</span>') == 1 and "the file is damaged at 0:00:09" in report
 
 
 def test_sheet_and_report_are_written(saved):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image, ImageColor
@@ -37,6 +39,11 @@ def test_thumbnail_keeps_its_aspect_ratio(size: tuple[int, int]) -> None:
 def test_strip_has_the_colour_of_the_role(role: str) -> None:
     drawn = sheet([card(role)], title="")
     assert box_of(drawn, ImageColor.getrgb(ROLE_COLOURS[role]))[0] > 100
+
+
+def test_damaged_frame_is_marked() -> None:
+    plain, marked = (np.asarray(sheet([replace(card(), is_damaged=flag)], title="")) for flag in (False, True))
+    assert plain.shape == marked.shape and (plain != marked).any()
 
 
 def test_unknown_role_is_drawn() -> None:

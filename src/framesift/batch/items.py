@@ -11,7 +11,7 @@ from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, column_of, r
 from framesift.errors import InputError
 from framesift.store.events import AUTO
 from framesift.text.questions import QuestionRow, read_questions
-from framesift.text.subtitles import read_events
+from framesift.text.subtitles import read_report
 from framesift.types import Event, Question
 from framesift.types.question import resolve_option
 
@@ -75,14 +75,19 @@ def read_items(file: Path) -> Iterator[RunItem]:
         )
 
 
-def read_clip_events(path: Path, *, offset_s: float, duration_s: float | None) -> list[Event]:
-    """Read the events of a subtitle file that lie in a clip of its video; offset_s is added to the file's times."""
+def read_clip_events(
+    path: Path, *, offset_s: float, duration_s: float | None
+) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    """Read the events of a subtitle file that lie in a clip of its video, and the warnings about the file.
+
+    offset_s is added to the file's times.
+    """
     try:
-        return read_events(path, offset_s=offset_s, duration_s=duration_s)
+        events, report = read_report(path, offset_s=offset_s, duration_s=duration_s)
     except InputError:
         # A clip without speech is not an error: all of the file's events then lie outside it.
-        read_events(path)
-        return []
+        events, report = [], read_report(path)[1]
+    return tuple(events), report.warnings
 
 
 def _correct_option(row: QuestionRow, location: str) -> int | None:

@@ -29,10 +29,10 @@ from framesift.readers.address import scrub
 from framesift.readers.base import Reader, ask, get_reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
-from framesift.store.events import AUTO, NONE
+from framesift.store.events import AUTO, NONE, FoundEvents
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import INDEX, Store
-from framesift.types import VideoIndex
+from framesift.types import Event, VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import probe
 
@@ -216,12 +216,12 @@ class QuestionWorker:
             return pipeline.prepare(file, subtitles=NONE, source=source, progress=progress)
         if item.events is None and item.subtitles in (AUTO, NONE):
             return pipeline.prepare(file, subtitles=item.subtitles, source=source, progress=progress)
-        events = item.events
+        events: Sequence[Event] | FoundEvents | None = item.events
         if events is None:
             subtitles = files.enter_context(local_file(item.subtitles, progress))
             duration_s = probe(file).duration_s
-            clip_events = read_clip_events(subtitles, offset_s=item.subtitles_offset_s, duration_s=duration_s)
-            events = tuple(clip_events)
+            found = read_clip_events(subtitles, offset_s=item.subtitles_offset_s, duration_s=duration_s)
+            events = FoundEvents(found[0], (), (), duration_s, found[1])
         return pipeline.prepare(file, events=events, source=source, progress=progress)
 
     def _select(

@@ -72,7 +72,7 @@ class Item:
         if not isinstance(self.subtitles, Path):
             return list(self.subtitles)
         length = duration_s if duration_s is not None else self.duration_s
-        return read_clip_events(self.subtitles, offset_s=self.subtitles_offset_s, duration_s=length)
+        return list(read_clip_events(self.subtitles, offset_s=self.subtitles_offset_s, duration_s=length)[0])
 
 
 @dataclass(frozen=True)

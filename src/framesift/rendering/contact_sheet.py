@@ -28,13 +28,17 @@ MIN_STRIP_TEXT = 6.0
 
 @dataclass(frozen=True)
 class Card:
-    """One frame on the sheet. image: a thumbnail of any size and aspect ratio; text: that of its event, if any."""
+    """One frame on the sheet. image: a thumbnail of any size and aspect ratio; text: that of its event, if any.
+
+    is_damaged: marked as damaged beside its role.
+    """
 
     image: Image.Image
     time: str
     role: str
     relevance: float
     text: str = ""
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,8 @@ def _draw_card(canvas: Image.Image, grid: Grid, card: Card, text: TextBlock, xy:
     canvas.paste(thumbnail, (x + (width - thumbnail.width) // 2, y + (height - thumbnail.height) // 2))
     y += height
     brush.rectangle((x, y, x + width - 1, y + grid.strip - 1), fill=ROLE_COLOURS.get(card.role, OTHER_ROLE))
-    _draw_strip(canvas, grid, (card.time, card.role, f"{card.relevance:.2f}"), (x, y))
+    role = f"{card.role}, damaged" if card.is_damaged else card.role
+    _draw_strip(canvas, grid, (card.time, role, f"{card.relevance:.2f}"), (x, y))
     text.draw(canvas, (x, y + grid.strip + round(grid.text_size * 0.3)), INK, within=width)
 
 

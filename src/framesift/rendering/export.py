@@ -153,7 +153,14 @@ def _link(source: Path, target: Path) -> None:
 def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Image:
     question = exhibit.question
     cards = [
-        Card(thumbnail, short_clock(frame.slot.time_s), frame.slot.role, frame.slot.relevance, frame.text)
+        Card(
+            thumbnail,
+            short_clock(frame.slot.time_s),
+            frame.slot.role,
+            frame.slot.relevance,
+            frame.text,
+            frame.is_damaged,
+        )
         for thumbnail, frame in zip(images.thumbnails, exhibit.frames, strict=True)
     ]
     return sheet(cards, title=exhibit.video.name if question is None else question.text)

@@ -54,6 +54,7 @@ def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
             "role": frame.slot.role,
             "relevance": frame.slot.relevance,
             "text": frame.text,
+            "damaged": frame.is_damaged,
         }
         if "id" in row:
             line["id"] = row["id"]

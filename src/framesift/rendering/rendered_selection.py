@@ -25,11 +25,15 @@ Scales = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame of an exhibit: its slot, its number in the video (from 0, in presentation order) and the text on it."""
+    """One frame of an exhibit: its slot, its number in the video (from 0, in presentation order) and the text on it.
+
+    is_damaged: it was decoded with errors.
+    """
 
     slot: Slot
     number: int
     text: str = ""
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +67,9 @@ class RenderedSelection:
             "aligned": self._texts,
             "shuffled": _shuffle(self._texts, self.seed),
         }.get(self.overlay, [""] * len(self.selection))
+        damaged = set() if self.selection.basis is None else set(self.selection.basis.damaged)
         rows = zip(self.selection.slots, self.numbers, texts, strict=True)
-        return tuple(Frame(slot, number, text) for slot, number, text in rows)
+        return tuple(Frame(slot, number, text, slot.index in damaged) for slot, number, text in rows)
 
     def __len__(self) -> int:
         return len(self.selection)
@@ -108,10 +113,11 @@ class RenderedSelection:
         return replace(self, overlay=check_overlay(overlay), seed=self.seed if seed is None else seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The contents of `selection.json`: the selection, the video, and each slot's frame number and text."""
+        """The contents of `selection.json`: the selection, the video, and each slot's frame number, text and damage."""
         data = self.selection.to_dict()
         for slot, frame in zip(data["slots"], self.frames, strict=True):
             slot |= {"clock": clock(frame.slot.time_s), "frame": frame.number, "text": frame.text}
+            slot["damaged"] = frame.is_damaged
         info = self.info
         video = {"name": self.video.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
         video |= {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.video)}

@@ -43,6 +43,8 @@ def build_selection(
 
 def all_selected_note(candidates: int, budget: int) -> str:
     """The trace's note for a budget above the number of candidates."""
+    if candidates == 1:
+        return f"the video has one candidate for a budget of {budget}: it is selected"
     return f"the video has {candidates} candidates for a budget of {budget}: all are selected"
 
 

@@ -189,6 +189,7 @@ class FrameRecord(BaseModel):
     role: Role
     relevance: float
     frame: int
+    damaged: bool = Field(description="It was decoded with errors.")
     text: str
     words: str = Field(description="The event's text, whatever the text mode.")
     picture: str

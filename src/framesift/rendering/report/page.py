@@ -139,10 +139,11 @@ class _Page:
             "id": f"{position}-{k}",
             # The first lane's frames have addresses: report.html#frame-3.
             "anchor": f"frame-{number}" if position == 0 else "",
-            "label": f"Open frame {number}, {time}, {frame['role']}",
+            "label": f"Open frame {number}, {time}, {frame['role']}" + (", damaged" if frame["damaged"] else ""),
             "number": number,
             "time": time,
             "role": _role(frame["role"]),
+            "is_damaged": frame["damaged"],
             "image": self._image(frame["picture"], frame["alt"], size, is_lazy=is_lazy),
             "text": frame["text"],
             "excerpt": _shorten(frame["text"], 300),

@@ -77,7 +77,8 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
     frame, reason = exhibit.frames[position], images.reasons[position]
     slot = frame.slot
     width, height = images.sizes[position]
-    alt = f"Frame at {clock(slot.time_s)}, {slot.role}" + (f", with the text: {frame.text[:200]}" if frame.text else "")
+    alt = f"{'Damaged frame' if frame.is_damaged else 'Frame'} at {clock(slot.time_s)}, {slot.role}"
+    alt += f", with the text: {frame.text[:200]}" if frame.text else ""
     return {
         "id": f"{exhibit.selection.method}-{position + 1}",
         "number": position + 1,
@@ -86,6 +87,7 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
         "role": slot.role,
         "relevance": slot.relevance,
         "frame": frame.number,
+        "damaged": frame.is_damaged,
         "text": frame.text,
         "picture": images.urls[position],
         "width": width,

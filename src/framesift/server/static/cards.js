@@ -79,9 +79,8 @@ function reasons(frame, also, onPlay) {
 }
 
 function card(frame, also, { textMode, roles, onPlay }) {
-  const label = [`Play from ${clock(frame.time_s)}: frame ${frame.number}, ${frame.role}`, frame.words, frame.why[0]]
-    .filter(Boolean)
-    .join(". ");
+  const name = `frame ${frame.number}, ${frame.role}${frame.damaged ? ", damaged" : ""}`;
+  const label = [`Play from ${clock(frame.time_s)}: ${name}`, frame.words, frame.why[0]].filter(Boolean).join(". ");
   // Text that is on the frame is not repeated below it.
   const text = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
@@ -101,6 +100,7 @@ function card(frame, also, { textMode, roles, onPlay }) {
         { className: "line" },
         el("span", { className: "number" }, String(frame.number)),
         el("span", { className: "time" }, clock(frame.time_s)),
+        frame.damaged ? el("span", { className: "damaged" }, "damaged") : "",
         rolePill(frame.role, roles[frame.role]),
       ),
       text ? el("span", { className: "event-text", dir: "auto" }, text) : "",
