@@ -160,3 +160,35 @@ def write_frames(path: Path, frames: Iterable[np.ndarray], *, fps: int, codec: s
     height, width = pictures[0].shape[:2]
     clip = Clip(codec, options, range(len(pictures)), Fraction(1, fps), (width, height), pictures=pictures)
     return clip.write(path)
+
+
+def keep_parts(source: Path, path: Path, parts: Sequence[int]) -> Path:
+    """Write the numbered parts of a clip, one per keyframe, with their own times, as a player saves a stream.
+
+    The parts of an MPEG-TS file are muxed one by one and joined, as those of HLS are.
+    """
+    with av.open(str(source)) as container:
+        stream = container.streams.video[0]
+        groups: list[list[av.Packet]] = []
+        for packet in container.demux(stream):
+            if packet.size:
+                if packet.is_keyframe:
+                    groups.append([])
+                groups[-1].append(packet)
+        chosen = [groups[n] for n in parts]
+        pieces = [[group] for group in chosen] if path.suffix == ".ts" else [chosen]
+        data = []
+        for piece in pieces:
+            options = {"mpegts_copyts": "1"} if path.suffix == ".ts" else {}
+            with av.open(str(path), "w", container_options=options) as out:
+                copy = out.add_stream_from_template(stream)
+                for packet in (packet for group in piece for packet in group):
+                    if path.suffix == ".ts":  # whose muxer would move negative times, in the first part only
+                        assert packet.pts is not None and packet.dts is not None and packet.time_base is not None
+                        packet.pts += int(10 / packet.time_base)
+                        packet.dts += int(10 / packet.time_base)
+                    packet.stream = copy
+                    out.mux(packet)
+            data.append(path.read_bytes())
+    path.write_bytes(b"".join(data))
+    return path

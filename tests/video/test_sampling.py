@@ -92,6 +92,7 @@ def test_instant_within_the_last_frame_is_a_grid_instant(tmp_path):
     assert numbers(sample(path)) == [0, 25, 50, 75]
 
 
+@settings(deadline=None)
 @given(
     steps=st.lists(st.integers(1, 3000), min_size=1, max_size=40),
     start=st.integers(-5000, 5000),
@@ -118,11 +119,11 @@ def _line(ticks, end):
         is_fresh=np.ones(count, dtype=bool),
         is_closed=np.ones(count, dtype=bool),
         is_needed=np.ones(count, dtype=bool),
+        is_broken=np.zeros(count, dtype=bool),
         shown=np.arange(count),
         end=end,
         in_order=False,
         is_cut=False,
-        jumps=0,
     )
 
 
@@ -291,29 +292,6 @@ def test_video_that_starts_after_the_audio_keeps_its_times(tmp_path):
     got = list(sample(path))
     assert [time for time, _ in got] == pytest.approx([2.0, 3.0], abs=0.002)
     assert numbers(got) == [0, 25]
-
-
-def joined(tmp_path, *clips):
-    """MPEG-TS files one after the other, as recorders leave them."""
-    parts = [clip.write(tmp_path / f"part{n}.ts").read_bytes() for n, clip in enumerate(clips)]
-    path = tmp_path / "joined.ts"
-    path.write_bytes(b"".join(parts))
-    return path
-
-
-@pytest.mark.parametrize("second", [0, 90_000 * 5000, -90_000 * 1000])
-def test_time_continues_across_discontinuities(tmp_path, second):
-    base = 90_000 * 2000
-    options = {**X264, "bf": "2", "g": "25"}
-    first = Clip(ticks=[base + 3600 * n for n in range(50)], time_base=Fraction(1, 90_000), options=options)
-    then = Clip(ticks=[base + second + 3600 * n for n in range(50)], time_base=Fraction(1, 90_000), options=options)
-    run = sample(joined(tmp_path, first, then))
-    got = list(run)
-    times = [time for time, _ in got]
-    assert times == sorted(set(times))
-    assert times == pytest.approx([0, 1, 2, 3], abs=0.1)
-    assert numbers(got)[:2] == [0, 25]
-    assert any("discontinuous" in warning for warning in run.warnings)
 
 
 def test_start_before_a_timestamp_wrap_is_time_zero(tmp_path):

@@ -1,4 +1,4 @@
-"""Packet types from the bitstream: which frames are not references, and where decoding can start.
+"""Packet types from the bitstream: which frames are not references, where decoding can start, and overwritten data.
 
 Only H.264 and HEVC headers are parsed; anything uncertain counts as a reference.
 """
@@ -8,6 +8,11 @@ from typing import NamedTuple
 
 # Codecs whose keyframes reset the decoder: later frames in presentation order need nothing before them.
 CLOSED_AT_KEYFRAMES = frozenset({"vp8", "vp9", "av1", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "prores", "dnxhd"})
+
+# Codecs in whose frames no long run of zeros occurs: by escape bytes, by start codes, or by arithmetic coding.
+_WITH_START_CODES = frozenset({"h264", "hevc", "mpeg1video", "mpeg2video", "mpeg4"})
+_WITHOUT_ZEROS = _WITH_START_CODES | {"vp8", "vp9", "av1"}
+_ZEROS = bytes(32)
 
 _H264_SLICE_TYPES = range(1, 6)
 _H264_IDR = 5
@@ -42,12 +47,37 @@ class PacketParser:
         # avcC and hvcC start with 1 and hold the size of the length prefix; Annex B streams have start codes instead.
         self._prefix = (setup[offset] & 3) + 1 if offset is not None and len(setup) > offset and setup[0] == 1 else 0
 
+    def is_damaged(self, data: memoryview) -> bool:
+        """Whether the bytes can't come from an encoder: a run of zeros within a frame, or units that do not fit it.
+
+        Lost parts of files that were copied or downloaded are zeros.
+        """
+        if self._prefix and not self._units_fit(data):
+            return True
+        if self._codec not in _WITHOUT_ZEROS:
+            return False
+        text = data.tobytes()
+        at = text.find(_ZEROS)
+        if at < 0:
+            return False
+        # Before a start code, zeros are padding.
+        return bool(self._prefix) or self._codec not in _WITH_START_CODES or text[at:].lstrip(b"\0")[:1] not in b"\1"
+
+    def _units_fit(self, data: memoryview) -> bool:
+        at, size = 0, len(data)
+        while at + self._prefix < size:
+            length = int.from_bytes(data[at : at + self._prefix], "big")
+            at += self._prefix + length
+            if not length or at > size or data[at - length] & 0x80:  # the highest bit of a unit is 0
+                return False
+        return True
+
     def kind(self, data: memoryview, is_key: bool) -> PacketKind:
         """Classify a packet; is_key: the container marks it as a keyframe."""
         if self._codec == "h264":
             return self._h264(data, is_key)
         if self._codec == "hevc":
-            return self._hevc(data, is_key)
+            return self._hevc(data)
         known = is_key and self._codec in CLOSED_AT_KEYFRAMES
         return PacketKind(is_random_access=known, resets_decoder=known, is_intra=is_key)
 
@@ -64,12 +94,13 @@ class PacketParser:
             # A keyframe made of P slices starts a gradual refresh: not yet complete, so decoding can't start there.
             if is_key and kind != _H264_IDR:
                 intra &= _h264_slice_type(data[start + 1 : start + 12]) in {2, 4}
-        is_random_access = is_key and bool(kinds) and intra
+        # Containers may not mark an IDR frame.
+        is_random_access = bool(kinds) and intra if is_key else kinds == {_H264_IDR}
         return PacketKind(
             is_reference or not kinds, is_random_access, is_random_access and kinds == {_H264_IDR}, is_random_access
         )
 
-    def _hevc(self, data: memoryview, is_key: bool) -> PacketKind:
+    def _hevc(self, data: memoryview) -> PacketKind:
         kinds = set()
         layer = 0
         for start in self._units(data):
@@ -78,7 +109,7 @@ class PacketParser:
                 kinds.add(kind)
                 layer = (data[start + 1] & 7) - 1
         is_reference = not kinds or not kinds <= _HEVC_UNREFERENCED
-        starts = is_key and bool(kinds) and all(kind in _HEVC_RANDOM_ACCESS for kind in kinds)
+        starts = bool(kinds) and all(kind in _HEVC_RANDOM_ACCESS for kind in kinds)
         return PacketKind(is_reference, starts, starts and _HEVC_CRA not in kinds, starts, layer)
 
     def _units(self, data: memoryview) -> Iterator[int]:

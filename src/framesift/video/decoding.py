@@ -4,6 +4,9 @@ Packets of frames that are neither wanted nor referenced are not sent to the dec
 wanted frame and the next random access point. The frames are byte for byte those of a full decode.
 """
 
+import bisect
+import heapq
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -109,20 +112,75 @@ def _decoded(video: OpenedVideo, plan: DecodePlan) -> Iterator[tuple[int, av.Vid
     decoder = video.stream.codec_context
     send, flushes = plan.packets()
     shown = plan.timeline.shown
+    damage = _Damage(plan, video.codec)
     count = 0
+    # The packets in the decoder, each in one thread: an error concerns the oldest.
+    recent: deque[int] = deque(maxlen=decoder.thread_count)
     for index, packet in _packets_to_send(video, plan.timeline, send, flushes):
         if packet is not None:
             # The decoder copies this index to the frame; the timestamps of the file may be unreliable.
             packet.pts, packet.dts = index, None
-        for frame in decode_packet(video, packet):
+            recent.append(index)
+            damage.sent(index)
+        try:
+            frames = decoder.decode(packet)
+        except (av.error.FFmpegError, ValueError):
+            damage.add(recent[0] if recent else 0)
+            frames = []
+        for frame in frames:
             if plan.by_count:
                 if count < len(shown):
-                    yield int(shown[count]), frame, frame.is_corrupt
+                    yield int(shown[count]), frame, damage.affects(int(shown[count]), frame)
                 count += 1
             elif frame.pts is not None and 0 <= frame.pts < len(send):
-                yield frame.pts, frame, frame.is_corrupt
+                yield frame.pts, frame, damage.affects(frame.pts, frame)
         if packet is None:
             decoder.flush_buffers()
+            recent.clear()
+
+
+class _Damage:
+    """The packets that are damaged or that the decoder rejected, and the frames that depend on them."""
+
+    def __init__(self, plan: DecodePlan, codec: str) -> None:
+        self._timeline = plan.timeline
+        self._keys_only = plan.keys_only
+        self._broken = np.flatnonzero(self._timeline.is_broken).tolist()
+        # FFmpeg's decoder of HEVC drops frames without references silently; those of other codecs report an error or
+        # repair the frame, and may return one frame for two packets.
+        self._counts_frames = codec == "hevc" and not plan.by_count
+        self._waiting: list[tuple[int, int]] = []  # (tick, packet), a heap
+
+    def add(self, packet: int) -> None:
+        """Note that the decoder rejected this packet."""
+        bisect.insort(self._broken, packet)
+
+    def sent(self, packet: int) -> None:
+        """Note that this packet is in the decoder."""
+        if self._counts_frames:
+            heapq.heappush(self._waiting, (int(self._timeline.ticks[packet]), packet))
+
+    def _find_dropped(self, packet: int) -> None:
+        """Add the packets without a frame: frames come by ascending time."""
+        while self._waiting and self._waiting[0][0] <= self._timeline.ticks[packet]:
+            _, other = heapq.heappop(self._waiting)
+            if other != packet:
+                self.add(other)
+
+    def affects(self, packet: int, frame: av.VideoFrame) -> bool:
+        """Whether the frame, or one that it may depend on, is damaged: any since its random access point."""
+        self._find_dropped(packet)
+        if frame.is_corrupt:
+            return True
+        if not self._broken:
+            return False
+        timeline = self._timeline
+        first = packet if self._keys_only else timeline.random_access(packet)
+        # Frames stored after a random access point and shown before it are no references of those shown after it.
+        return any(
+            broken == packet or (timeline.is_needed[broken] and timeline.ticks[broken] >= timeline.ticks[first])
+            for broken in self._broken[bisect.bisect_left(self._broken, first) : bisect.bisect(self._broken, packet)]
+        )
 
 
 def decode_packet(video: OpenedVideo, packet: VideoPacket | None) -> list[av.VideoFrame]:

@@ -2,41 +2,130 @@
 
 from collections.abc import Sequence
 
-from framesift._utils.text import clock
-from framesift.video.container import MICROSECOND, OpenedVideo
-from framesift.video.timeline import Timeline
+import av.error
+import numpy as np
 
-# The container's duration may include audio beyond the last frame; a larger difference is a warning.
-DURATION_SLACK_S = 2.0
+from framesift._utils.text import clock
+from framesift.video.container import MICROSECOND, OpenedVideo, open_container
+from framesift.video.timeline import Timeline
+from framesift.video.truncation import is_incomplete
+
+# Audio may end a little later than the last frame, and metadata are rounded; a larger difference is a warning.
+SLACK_S = 2.0
+SLACK_SHARE = 0.01
+# A stretch without frames: longer than this, and than so many of the intervals that nearly all frames stay below. The
+# pauses of a slide show are its usual interval.
+GAP_S = 2.0
+GAP_INTERVALS = 10
+USUAL_QUANTILE = 0.95
 # Candidates at most this far apart are one stretch of damage.
 SAME_STRETCH_S = 5.0
 # A warning names this many stretches; the rest is a count.
 MOST_NAMED = 5
+Stretch = tuple[float, float]
 
 
 def container_warnings(video: OpenedVideo, timeline: Timeline) -> list[str]:
-    """Warnings about metadata that the packets contradict."""
-    warnings = []
-    seconds = float(timeline.duration)
-    claimed = None
-    if video.stream.duration:
-        claimed = float(video.stream.duration * video.tick)
-    elif video.container.duration and not video.container.streams.audio:
-        claimed = float(video.container.duration * MICROSECOND)
-    if claimed is not None and claimed - seconds > max(DURATION_SLACK_S, 0.01 * seconds):
-        warnings.append(
-            f"the metadata gives a duration of {claimed:.1f} s, but the last frame ends at {seconds:.1f} s: "
-            f"{claimed - seconds:.1f} s are missing"
-        )
-    elif claimed is not None and seconds - claimed > max(DURATION_SLACK_S, 0.01 * seconds):
-        warnings.append(f"the metadata gives a duration of {claimed:.1f} s, but the last frame ends at {seconds:.1f} s")
+    """Warnings about gaps, and about metadata that the packets contradict."""
+    warnings = _duration_warnings(video, timeline)
     if timeline.is_cut:
-        warnings.append(f"reading failed at {seconds:.1f} s: the file is damaged there; only the part before is used")
+        at = clock(float(timeline.duration))
+        warnings.append(f"reading failed at {at}: the file is damaged there; only the part before is used")
     if timeline.jumps:
+        times_s = [timeline.time_s(jump.packet) for jump in timeline.jumps]
+        places = list(zip(times_s, times_s, strict=True))
+        count = "once" if len(places) == 1 else f"{len(places)} times"
         warnings.append(
-            f"the timestamps are discontinuous {timeline.jumps} times; time continues from frame to frame there"
+            f"the timestamps are discontinuous {count}, at {list_stretches(places)}; "
+            "time continues from frame to frame there"
         )
+    gaps = frame_gaps(timeline)
+    if gaps:
+        count = "a stretch" if len(gaps) == 1 else f"{len(gaps)} stretches"
+        seconds = sum(b - a for a, b in gaps)
+        warnings.append(f"the video has {count} without frames, {seconds:.1f} s in all: {list_stretches(gaps)}")
     return warnings
+
+
+def frame_gaps(timeline: Timeline) -> list[Stretch]:
+    """The stretches without frames: from the usual end of a frame to the next frame, in seconds."""
+    ticks = timeline.ticks[timeline.shown]
+    steps = np.diff(ticks)
+    usual = int(np.quantile(steps, USUAL_QUANTILE, method="lower")) if len(steps) else 0
+    longest = max(int(GAP_S / timeline.tick), GAP_INTERVALS * usual)
+    at = [timeline.time_s(packet) for packet in timeline.shown[np.append(steps > longest, False)]]
+    gaps = [
+        (at_s + float(usual * timeline.tick), at_s + float(step * timeline.tick))
+        for at_s, step in zip(at, steps[steps > longest].tolist(), strict=True)
+    ]
+    first_s = timeline.time_s(timeline.shown[0])
+    return [(0.0, first_s), *gaps] if first_s > GAP_S else gaps
+
+
+def _duration_warnings(video: OpenedVideo, timeline: Timeline) -> list[str]:
+    """Warnings about a file that is cut short, or whose metadata are wrong."""
+    end_s = float(timeline.duration)
+    slack_s = max(SLACK_S, SLACK_SHARE * end_s)
+    claimed_s, audio_s = _claimed_ends(video, timeline)
+    if claimed_s is None and video.container.duration and not video.jumps:
+        # The duration of the longest stream, which may be another one.
+        claimed_s = float(video.container.duration * MICROSECOND)
+        if claimed_s - end_s > slack_s:
+            audio_s, others_s = _read_ends(video)
+            claimed_s = end_s if claimed_s - others_s <= slack_s else claimed_s
+    if claimed_s is not None and claimed_s - end_s > slack_s:
+        return [
+            f"the file is cut short: its metadata give a duration of {claimed_s:.1f} s, but the last frame ends at "
+            f"{end_s:.1f} s: {claimed_s - end_s:.1f} s are missing"
+        ]
+    if timeline.is_last_incomplete or is_incomplete(video.path):
+        return [f"the file is cut short: its data end within a packet, and its last frame ends at {end_s:.1f} s"]
+    if audio_s is not None and audio_s - end_s > slack_s:
+        return [
+            f"the last frame ends at {end_s:.1f} s, but the audio continues until {audio_s:.1f} s: the last "
+            f"{audio_s - end_s:.1f} s have no frames"
+        ]
+    if claimed_s is not None and end_s - claimed_s > slack_s:
+        return [f"the metadata give a duration of {claimed_s:.1f} s, but the last frame ends at {end_s:.1f} s"]
+    return []
+
+
+def _claimed_ends(video: OpenedVideo, timeline: Timeline) -> tuple[float | None, float | None]:
+    """The ends of the video and of the audio by the metadata of these streams; None where there are none."""
+    zero_s = float(timeline.origin * timeline.tick)
+    ends = [
+        max(
+            (
+                float(((stream.start_time or 0) + stream.duration) * stream.time_base) - zero_s
+                for stream in streams
+                if stream.duration is not None and stream.time_base is not None
+            ),
+            default=None,
+        )
+        for streams in ([video.stream], video.container.streams.audio)
+    ]
+    if video.jumps:  # no metadata: FFmpeg reads the last timestamps, which need no repair only without discontinuities
+        return None, None if timeline.jumps else ends[1]
+    return ends[0], ends[1]
+
+
+def _read_ends(video: OpenedVideo) -> tuple[float | None, float]:
+    """The ends of the audio and of the longest stream by their packets, the video's excluded."""
+    audio_s: float | None = None
+    longest_s = 0.0
+    with open_container(video.path) as container:
+        zero = (container.start_time or 0) * MICROSECOND
+        streams = [stream for stream in container.streams if stream.type in {"audio", "subtitle"}]
+        try:
+            for packet in container.demux(streams):
+                if packet.pts is not None and packet.time_base is not None:
+                    end_s = float((packet.pts + (packet.duration or 0)) * packet.time_base - zero)
+                    longest_s = max(longest_s, end_s)
+                    if packet.stream.type == "audio":
+                        audio_s = max(audio_s or 0.0, end_s)
+        except (av.error.FFmpegError, ValueError):
+            pass
+    return audio_s, longest_s
 
 
 def decoding_warnings(damaged_s: Sequence[float], missed_s: Sequence[float], candidates: int) -> list[str]:
@@ -55,9 +144,9 @@ def decoding_warnings(damaged_s: Sequence[float], missed_s: Sequence[float], can
     return warnings
 
 
-def stretches(times_s: Sequence[float]) -> list[tuple[float, float]]:
+def stretches(times_s: Sequence[float]) -> list[Stretch]:
     """The first and last time of each group of times that are close together."""
-    groups: list[tuple[float, float]] = []
+    groups: list[Stretch] = []
     for time_s in sorted(times_s):
         if groups and time_s - groups[-1][1] <= SAME_STRETCH_S:
             groups[-1] = groups[-1][0], time_s
@@ -66,7 +155,7 @@ def stretches(times_s: Sequence[float]) -> list[tuple[float, float]]:
     return groups
 
 
-def list_stretches(groups: Sequence[tuple[float, float]]) -> str:
+def list_stretches(groups: Sequence[Stretch]) -> str:
     """The stretches as clock times: the first few, then how many more."""
     named = [clock(a) if a == b else f"{clock(a)}-{clock(b)}" for a, b in groups[:MOST_NAMED]]
     more = len(groups) - len(named)

@@ -19,6 +19,7 @@ from av.subtitles.stream import SubtitleStream
 from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
+from framesift.video.clock import LONGEST_GAP_S
 from framesift.video.colour import FrameConverter, read_orientation, square_pixel_size
 from framesift.video.container import OpenedVideo, StrPath, check_file, open_video
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet, decode_wanted
@@ -264,7 +265,10 @@ def _quick_bounds(video: OpenedVideo) -> tuple[Fraction, int] | None:
         ]
     except (av.error.FFmpegError, ValueError):
         return None
-    return (container_start(video, first), max(ends)) if ends else None
+    # The times of a longer video may need a repair.
+    if not ends or (max(ends) - first) * video.tick > LONGEST_GAP_S:
+        return None
+    return container_start(video, first), max(ends)
 
 
 def _check_options(mode: str, short_side: int | None, after_s: float | None) -> None:

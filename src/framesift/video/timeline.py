@@ -7,8 +7,9 @@ import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +19,8 @@ import numpy as np
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.bitstream import PacketKind, PacketParser
+from framesift.video.clock import ClockShifts, Jump, repair
 from framesift.video.container import EXPECTED, MICROSECOND, OpenedVideo, StrPath, VideoPacket, check_file, open_video
-
-# In a format that allows timestamp discontinuities, a longer gap than this counts as one (FFmpeg's own limit); a step
-# back always does.
-LONGEST_GAP_S = 10
 
 # If more packets than this share have no presentation time, none of the times are used.
 MAX_UNTIMED_SHARE = 0.01
@@ -36,9 +34,10 @@ _CACHE_SIZE = 4  # timelines, so that sampling and then fetching scans the packe
 class Timeline:
     """The packets of a video stream in storage order, and its frames in presentation order.
 
-    ticks (P,), sizes (P,), raw (P,): each packet's time without discontinuities, its bytes, and its time as stored.
+    ticks (P,), sizes (P,), raw (P,): each packet's time with repaired discontinuities, its bytes, and its stored time.
     is_key, is_fresh, is_closed, is_needed (P,) bool: an intra-coded keyframe; a random access point; one that resets
-    the decoder and that no later packet precedes in presentation order; a frame that others may reference.
+    the decoder and that no later packet precedes in presentation order; a frame that others may reference. is_broken
+    (P,) bool: packets with damaged or missing data.
     shown (N,): the packets with visible frames by presentation time, without duplicates. origin: the tick of 0:00 in a
     player. end: the tick at which the last frame ends.
     """
@@ -52,11 +51,14 @@ class Timeline:
     is_fresh: Array
     is_closed: Array
     is_needed: Array
+    is_broken: Array
     shown: Array
     end: int
     in_order: bool  # no presentation times: the n-th frame decoded is the n-th shown
     is_cut: bool  # reading stopped at an error
-    jumps: int
+    is_last_incomplete: bool = False  # the data of the last packet end early
+    jumps: Sequence[Jump] = ()
+    shifts: ClockShifts = field(default_factory=ClockShifts)
 
     def __len__(self) -> int:
         return len(self.shown)
@@ -68,6 +70,22 @@ class Timeline:
     def time_s(self, packet: int) -> float:
         """The presentation time of this packet's frame, as a player shows it."""
         return float((int(self.ticks[packet]) - self.origin) * self.tick)
+
+    def random_access(self, packet: int) -> int:
+        """The packet from which decoding has to start for this frame.
+
+        A frame shown before the keyframe stored ahead of it (open GOP) may reference frames before that keyframe, so
+        it is decoded from the previous random access point.
+        """
+        starts = self._starts
+        position = int(np.searchsorted(starts, packet, "right")) - 1
+        while position >= 0 and self.ticks[packet] < self.ticks[starts[position]]:
+            position -= 1
+        return int(starts[position]) if position >= 0 else 0
+
+    @cached_property
+    def _starts(self) -> Array:
+        return np.flatnonzero(self.is_fresh)
 
     def find(self, time_s: float, tolerance_s: float = 0.0005) -> int:
         """The index, in presentation order, of the frame at `time_s`."""
@@ -122,20 +140,12 @@ class PacketRange(NamedTuple):
 
 
 def packet_ranges(timeline: Timeline, wanted: Iterable[int]) -> list[PacketRange]:
-    """The packets to read for the frames in `wanted`, as few as the random access points allow.
-
-    A frame shown before the keyframe stored ahead of it (open GOP) may reference frames before that keyframe, so it is
-    decoded from the previous random access point.
-    """
+    """The packets to read for the frames in `wanted`, as few as the random access points allow."""
     if timeline.in_order:
         return [PacketRange(0, len(timeline.ticks) - 1, False)]
-    starts = np.flatnonzero(timeline.is_fresh)
     reach: dict[int, int] = {}  # random access point → the last frame wanted from there
     for packet in wanted:
-        position = int(np.searchsorted(starts, packet, "right")) - 1
-        while position >= 0 and timeline.ticks[packet] < timeline.ticks[starts[position]]:
-            position -= 1
-        start = int(starts[position]) if position >= 0 else 0
+        start = timeline.random_access(packet)
         reach[start] = max(packet, reach.get(start, packet))
     out: list[PacketRange] = []
     for start, last in sorted(reach.items()):
@@ -182,6 +192,10 @@ def usual_step(video: OpenedVideo) -> int:
     return max(1, round(1 / (rate * video.tick)))
 
 
+def _plausible(stored: int | None) -> int | None:
+    return None if stored is None or abs(stored) > MAX_TICK else stored
+
+
 class _PacketScan:
     """One pass over the packets of a stream."""
 
@@ -196,9 +210,9 @@ class _PacketScan:
         self._keys: list[bool] = []
         self._hidden: list[bool] = []
         self._kinds: list[PacketKind] = []
-        self._offset = 0
-        self._expected: int | None = None
-        self._jumps = 0
+        self._positions: list[int] = []
+        self._corrupt: list[bool] = []
+        self._damaged: list[bool] = []
 
     def timeline(self) -> Timeline:
         reader = PacketParser(self._video.codec, self._video.stream.codec_context.extradata)
@@ -216,43 +230,43 @@ class _PacketScan:
         return self._built(is_cut)
 
     def _add(self, packet: VideoPacket, reader: PacketParser) -> None:
-        self._follow_discontinuities(packet)
-        self._pts.append(self._corrected(packet.pts))
-        self._dts.append(self._corrected(packet.dts))
+        self._pts.append(_plausible(packet.pts))
+        self._dts.append(_plausible(packet.dts))
+        self._positions.append(-1 if packet.pos is None else packet.pos)
         self._raw.append(packet.pts if packet.pts is not None else -1)
         self._sizes.append(packet.size)
+        data = memoryview(packet)
+        self._corrupt.append(packet.is_corrupt)
+        self._damaged.append(reader.is_damaged(data))
         self._durations.append(packet.duration or self._step)
         self._keys.append(packet.is_keyframe)
         self._hidden.append(packet.is_discard)
-        self._kinds.append(reader.kind(memoryview(packet), packet.is_keyframe))
+        self._kinds.append(reader.kind(data, packet.is_keyframe))
 
-    def _corrected(self, stored: int | None) -> int | None:
-        """The time without discontinuities; None if it is out of range."""
-        return None if stored is None or abs(stored) > MAX_TICK else stored + self._offset
-
-    def _follow_discontinuities(self, packet: VideoPacket) -> None:
-        """Continue by one frame duration where timestamps are discontinuous, as players and ffmpeg do."""
-        stored = packet.dts if packet.dts is not None else packet.pts
-        if not self._video.jumps or stored is None:
-            return
-        now = stored + self._offset
-        if self._expected is not None:
-            ahead = now - self._expected
-            if ahead < -self._durations[-1] or ahead * self._video.tick > LONGEST_GAP_S:
-                self._offset -= ahead
-                self._jumps += 1
-                now = self._expected
-        self._expected = now + (packet.duration or self._step)
+    def _repair(self) -> tuple[list[Jump], ClockShifts]:
+        """Correct the times, as players and ffmpeg do."""
+        stored = [pts if dts is None else dts for pts, dts in zip(self._pts, self._dts, strict=True)]
+        tick = self._video.tick
+        offsets, jumps = repair(stored, self._durations, tick, steps_back=self._video.jumps)
+        if not jumps:
+            return [], ClockShifts()
+        for times in (self._pts, self._dts):
+            times[:] = [None if t is None else t + int(o) for t, o in zip(times, offsets, strict=True)]
+        changes = np.flatnonzero(np.diff(offsets, prepend=0)).tolist()
+        return jumps, ClockShifts(
+            tuple(self._positions[p] for p in changes), tuple(int(offsets[p]) * tick for p in changes)
+        )
 
     def _built(self, is_cut: bool) -> Timeline:
+        jumps, shifts = self._repair()
         count = len(self._pts)
         untimed = sum(pts is None for pts in self._pts)
         in_order = untimed > MAX_UNTIMED_SHARE * count
         times = self._decoding_times() if in_order else self._pts
         ticks = np.array([0 if t is None else t for t in times], dtype=np.int64)
         visible = np.array([t is not None for t in times]) & ~np.array(self._hidden)
-        if any(self._keys):
-            visible[: self._keys.index(True)] = False  # not decodable before the first keyframe
+        keys = np.flatnonzero(np.array(self._keys) | [kind.is_random_access for kind in self._kinds])
+        visible[: keys[0] if len(keys) else 0] = False  # not decodable before the first keyframe
         _, first = np.unique(ticks[visible], return_index=True)
         shown = np.flatnonzero(visible)[first]
         if not len(shown):
@@ -260,6 +274,15 @@ class _PacketScan:
         earliest_later = np.append(np.minimum.accumulate(ticks[::-1])[::-1][1:], ticks.max() + 1)
         layers = np.array([kind.layer for kind in self._kinds])
         needed = np.array([kind.is_reference for kind in self._kinds]) | (layers < layers.max())
+        fresh = np.array([kind.is_random_access for kind in self._kinds]) & visible
+        broken = np.array(self._damaged) | self._corrupt
+        if self._video.container.format.name == "mpegts":
+            # FFmpeg's parser marks the packet before the one with the loss, or the last but one before a loss between
+            # two; there, a keyframe starts anew: mostly nothing is lost, but two recordings were joined.
+            marked = np.flatnonzero(self._corrupt[:-2])
+            lost = np.zeros(count, dtype=bool)
+            lost[marked[~fresh[marked + 2]] + 1] = True
+            broken, needed = lost | self._damaged, needed | lost
         return Timeline(
             tick=self._video.tick,
             origin=container_start(self._video, int(ticks[shown[0]])),
@@ -267,14 +290,17 @@ class _PacketScan:
             raw=np.array(self._raw, dtype=np.int64),
             sizes=np.array(self._sizes, dtype=np.int64),
             is_key=np.array([kind.is_intra for kind in self._kinds]),
-            is_fresh=np.array([kind.is_random_access for kind in self._kinds]) & visible,
+            is_fresh=fresh,
             is_closed=np.array([kind.resets_decoder for kind in self._kinds]) & (earliest_later > ticks),
             is_needed=needed,
+            is_broken=broken,
             shown=shown,
             end=int((ticks[shown] + np.array(self._durations, dtype=np.int64)[shown]).max()),
             in_order=in_order,
             is_cut=is_cut,
-            jumps=self._jumps,
+            is_last_incomplete=self._corrupt[-1],
+            jumps=jumps,
+            shifts=shifts,
         )
 
     def _decoding_times(self) -> list[int]:

@@ -1,0 +1,113 @@
+"""Repair of a stream's timestamps: one clock for the whole file, for all of its streams.
+
+A step forward is a gap and keeps its time: the part in between is missing, and subtitles count it. Repaired are steps
+back, as where recordings were joined, and steps forward that no recording contains.
+"""
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from framesift.types.vectors import Array
+
+# A longer step forward is damage or another recording: the clock of MPEG streams starts anywhere and restarts after
+# 26.5 hours, so that half of that is as likely a step back.
+LONGEST_GAP_S = 12 * 3600
+# Shorter steps forward are never questioned (FFmpeg's own limit for a discontinuity).
+QUESTIONED_S = 10
+# How many deviating runs of packets are looked past to find the one that continues the clock.
+MOST_DEVIATING_RUNS = 8
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A repaired discontinuity: the stored times step by so many ticks before this packet."""
+
+    packet: int
+    step: int
+
+
+@dataclass(frozen=True)
+class ClockShifts:
+    """Seconds to add to the stored times, by the position of a packet in the file."""
+
+    positions: tuple[int, ...] = ()
+    shifts: tuple[Fraction, ...] = ()
+
+    def at(self, position: int | None) -> Fraction:
+        """The shift of a packet stored at this byte."""
+        run = bisect.bisect_right(self.positions, -1 if position is None else position) - 1
+        return self.shifts[run] if run >= 0 else Fraction(0)
+
+
+def repair(
+    stored: Sequence[int | None], durations: Sequence[int], tick: Fraction, *, steps_back: bool
+) -> tuple[Array, list[Jump]]:
+    """The ticks to add to the time of each packet (P,), and where they change.
+
+    stored: decoding times. steps_back: whether a step back is a discontinuity in this format.
+    """
+    runs = _continuous_runs(stored, durations, tick)
+    offsets = np.zeros(len(stored), dtype=np.int64)
+    jumps: list[Jump] = []
+    questioned, longest = int(QUESTIONED_S / tick), int(LONGEST_GAP_S / tick)
+    offset = 0
+    end: int | None = None
+    returns_at = 0
+    for k, run in enumerate(runs):
+        shift = offset
+        if end is not None:
+            slack = durations[run.first - 1] if steps_back else longest
+            step = run.start + offset - end
+            if k < returns_at:
+                shift = end - run.start
+            elif not -slack <= step <= questioned:
+                returns_at = _return(runs, k, end - offset, slack, questioned)
+                if returns_at or not -slack <= step <= longest:
+                    shift = end - run.start
+                    jumps.append(Jump(run.first, step))
+                    offset = offset if returns_at else shift
+        offsets[run.first : run.first + run.count] = shift
+        end = run.end + shift
+    return offsets, jumps
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Packets whose stored times follow one another."""
+
+    first: int
+    count: int
+    start: int
+    end: int
+
+
+def _continuous_runs(stored: Sequence[int | None], durations: Sequence[int], tick: Fraction) -> list[_Run]:
+    questioned = int(QUESTIONED_S / tick)
+    runs: list[_Run] = []
+    first, start, end = 0, None, 0
+    for packet, (time, duration) in enumerate(zip(stored, durations, strict=True)):
+        if time is None:
+            continue
+        if start is not None and not -durations[packet - 1] <= time - end <= questioned:
+            runs.append(_Run(first, packet - first, start, end))
+            first, start = packet, None
+        start = time if start is None else start
+        end = time + duration
+    if start is not None:
+        runs.append(_Run(first, len(stored) - first, start, end))
+    return runs
+
+
+def _return(runs: Sequence[_Run], k: int, end: int, slack: int, questioned: int) -> int:
+    """The run that continues at `end` after run k and its followers deviated from the clock; 0 if there is none."""
+    length = 0
+    for j in range(k + 1, min(k + 1 + MOST_DEVIATING_RUNS, len(runs))):
+        length += runs[j - 1].end - runs[j - 1].start
+        is_back = runs[j].start < runs[k].start if runs[k].start > end else runs[j].start > runs[k].start
+        if is_back and -slack <= runs[j].start - (end + length) <= questioned:
+            return j
+    return 0

@@ -1,0 +1,153 @@
+"""Damaged frames are listed with their times, and files that are cut short are recognised."""
+
+import re
+
+import av
+import numpy as np
+import pytest
+
+from framesift.video.frames import fetch, probe, sample
+from helpers.clips import Clip, decode_all, keep_parts
+
+X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "50"}
+X265 = {"x265-params": "keyint=50:bframes=3:log-level=none", "preset": "ultrafast"}
+
+
+def packets(path):
+    with av.open(str(path)) as container:
+        return [(packet.pos, packet.size) for packet in container.demux(video=0) if packet.size]
+
+
+def overwrite(path, start, data):
+    content = bytearray(path.read_bytes())
+    content[start : start + len(data)] = data
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "options"),
+    [
+        ("zeros.mp4", "libx264", X264),
+        ("zeros.mkv", "libx264", X264),
+        ("zeros-hevc.mp4", "libx265", X265),
+        ("zeros-vp9.mp4", "libvpx-vp9", {"g": "50", "deadline": "realtime", "cpu-used": "8"}),
+    ],
+)
+def test_frames_after_zeros_are_damaged_up_to_the_next_keyframe(tmp_path, name, codec, options):
+    path = Clip(codec, options, ticks=range(200)).write(tmp_path / name)
+    intact = [image for _, image in decode_all(path)]
+    at, size = packets(path)[70]
+    overwrite(path, at + size // 3, bytes(size // 2))
+    run = sample(path, 25.0)
+    wrong = {
+        time for time, image in run if np.abs(image.astype(int) - intact[round(time * 25)].astype(int)).mean() > 0.5
+    }
+    assert wrong or run.missed_s
+    assert wrong <= set(run.damaged_s)
+    assert all(2.5 < time < 4.0 for time in run.damaged_s), run.damaged_s
+    assert any("0:00:02." in warning for warning in run.warnings), run.warnings
+
+
+@pytest.mark.parametrize(("codec", "options"), [("libx264", X264), ("mpeg2video", {"g": "50", "bf": "2"})])
+def test_lost_packets_of_a_transport_stream_damage_what_follows(tmp_path, codec, options):
+    path = Clip(codec, options, ticks=range(200)).write(tmp_path / "lossy.ts")
+    intact = {round(float(time) * 90_000): image for time, image in decode_all(path)}
+    zero = min(intact)
+    content = path.read_bytes()
+    at = packets(path)[70][0] // 188 * 188
+    path.write_bytes(content[: at + 188] + content[at + 4 * 188 :])
+    run = sample(path, 25.0)
+    wrong = {
+        time
+        for time, image in run
+        if np.abs(image.astype(int) - intact[zero + round(time * 90_000)].astype(int)).mean() > 0.5
+    }
+    assert wrong and wrong <= set(run.damaged_s)
+    assert all(2.0 < time < 4.1 for time in run.damaged_s)
+
+
+def test_damage_is_listed_before_the_frame_is_returned(tmp_path):
+    path = Clip(ticks=range(200), options=X264).write(tmp_path / "zeros.mp4")
+    at, size = packets(path)[50]
+    overwrite(path, at + size // 3, bytes(size // 2))
+    run = sample(path, 5.0)
+    seen = [time for time, _ in run if time in run.damaged_s]
+    assert seen == run.damaged_s != []
+
+
+def test_added_times_are_part_of_the_warnings(tmp_path):
+    run = sample(Clip(options=X264).write(tmp_path / "clip.mp4"), after_s=1.0)
+    assert run.warnings == []
+    run.damaged_s.append(1.0)
+    run.missed_s.extend([0.0, 1.0])
+    missed, damaged = run.warnings
+    assert "2 of 4 candidates (50%) could not be decoded" in missed and "0:00:00.000-0:00:01.000" in missed
+    assert "1 of 4 candidates (25%) were decoded with errors" in damaged
+
+
+def test_intact_files_have_no_damage(tmp_path):
+    open_gop = {**X264, "x264-params": "open-gop=1:keyint=30:min-keyint=30:scenecut=0", "bf": "3"}
+    whole = Clip(options=X264, ticks=range(300)).write(tmp_path / "whole.mp4")
+    paths = [
+        whole,
+        keep_parts(whole, tmp_path / "segments.ts", range(6)),
+        Clip(options=open_gop).write(tmp_path / "open.ts"),
+        Clip("libx265", X265).write(tmp_path / "hevc.ts"),
+        Clip("mpeg4", {"g": "30", "bf": "2"}).write(tmp_path / "b.avi"),
+        Clip("libvpx", {"g": "30", "deadline": "realtime", "cpu-used": "8"}).write(tmp_path / "vp8.webm"),
+        Clip(options={**X264, "x264-params": "intra-refresh=1:keyint=30:bframes=0"}).write(tmp_path / "refresh.mkv"),
+    ]
+    for path in paths:
+        for mode in ("exact", "fast", "keyframes"):
+            run = sample(path, 10.0, mode)
+            assert list(run), path
+            assert (run.damaged_s, run.missed_s, run.warnings) == ([], [], []), path
+
+
+# Files that are cut short
+
+FASTSTART = {"movflags": "faststart"}
+FRAGMENTED = {"movflags": "frag_keyframe+empty_moov"}
+
+
+@pytest.mark.parametrize("sound_s", [0.0, 20.0])
+@pytest.mark.parametrize(
+    ("name", "codec", "container"),
+    [
+        ("cut.mp4", "libx264", FASTSTART),
+        ("fragments.mp4", "libx264", FRAGMENTED),
+        ("cut.mkv", "libx264", {}),
+        ("cut.ts", "libx264", {}),
+        ("cut.avi", "mpeg4", {}),
+        ("cut.flv", "libx264", {}),
+    ],
+)
+def test_truncated_file_is_reported(tmp_path, name, codec, container, sound_s):
+    options = X264 if codec == "libx264" else {}
+    path = Clip(codec, options, ticks=range(500), sound_s=sound_s, container=container).write(tmp_path / name)
+    assert sample(path).warnings == []
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+    run = sample(path)
+    assert run.info == probe(path)
+    assert any("cut short" in warning for warning in run.warnings), run.warnings
+
+
+@pytest.mark.parametrize("name", ["long.mkv", "long.mp4", "long.ts"])
+def test_audio_after_the_last_frame_is_not_a_truncated_file(tmp_path, name):
+    path = Clip(options={**X264, "bf": "0"}, ticks=range(100), sound_s=9.0).write(tmp_path / name)
+    (warning,) = sample(path).warnings
+    assert re.search(r"the last frame ends at 4\.[01] s, but the audio continues until 9\.", warning)
+
+
+@pytest.mark.parametrize("name", ["little.mkv", "little.mp4", "little.ts"])
+def test_audio_that_ends_a_little_later_is_usual(tmp_path, name):
+    path = Clip(options={**X264, "bf": "0"}, ticks=range(100), sound_s=5.5).write(tmp_path / name)
+    assert sample(path).warnings == []
+
+
+def test_fetched_frames_of_a_damaged_file_are_those_sampled(tmp_path):
+    path = Clip(ticks=range(200), options=X264).write(tmp_path / "zeros.mp4")
+    at, size = packets(path)[70]
+    overwrite(path, at + size // 3, np.random.default_rng(1).bytes(size // 2))
+    times = [time for time, _ in sample(path, 1.0)]
+    assert [time for time, _ in fetch(path, times)] == times

@@ -1,0 +1,106 @@
+"""Discontinuous timestamps and stretches without frames."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framesift.video.clock import LONGEST_GAP_S, ClockShifts, repair
+from framesift.video.frames import probe, sample
+from framesift.video.timeline import read_timeline
+from helpers.clips import Clip, keep_parts, read_number
+
+X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "25", "sc_threshold": "0"}
+KEPT = [0, 1, 2, 15, 16, 17, 18, 19, 31, 32, 33, 34, 35]  # gaps of 12 and 11 s
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return Clip(ticks=range(25 * 36), options=X264).write(tmp_path_factory.mktemp("whole") / "whole.mp4")
+
+
+def hours(time):
+    return round(time * 3600 * 90_000)
+
+
+@pytest.mark.parametrize("name", ["gaps.ts", "gaps.mkv", "gaps.mp4", "gaps.mov", "gaps.flv"])
+def test_frames_after_a_gap_keep_their_times(tmp_path, whole, name):
+    path = keep_parts(whole, tmp_path / name, KEPT)
+    run = sample(path)
+    got = list(run)
+    on_screen = sorted([25 * k for k in KEPT] + [74, 499])  # the frames before the gaps as well
+    assert [time for time, _ in got] == pytest.approx([n / 25 for n in on_screen], abs=0.002)
+    assert [read_number(image) for _, image in got] == on_screen
+    assert run.info.duration_s == probe(path).duration_s == pytest.approx(36, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["gaps.ts", "gaps.mkv", "gaps.mp4"])
+def test_gaps_are_listed_with_their_times(tmp_path, whole, name):
+    (warning,) = sample(keep_parts(whole, tmp_path / name, KEPT)).warnings
+    assert "2 stretches without frames, 23.0 s in all: 0:00:03.0" in warning
+    assert "-0:00:15.0" in warning and ", 0:00:20.0" in warning and "-0:00:31.0" in warning
+
+
+def test_many_gaps_are_counted(tmp_path):
+    ticks = [25 * 60 * k + n for k in range(9) for n in range(50)]
+    (warning,) = sample(Clip(ticks=ticks, options=X264).write(tmp_path / "many.mkv")).warnings
+    assert "8 stretches" in warning and "and 3 more places" in warning
+
+
+def test_slide_show_has_no_gaps(tmp_path):
+    path = Clip(ticks=range(20), time_base=Fraction(10), options=X264).write(tmp_path / "slides.mkv")
+    assert sample(path).warnings == []
+
+
+def test_late_first_frame_is_a_gap(tmp_path):
+    path = Clip(ticks=range(75, 150), options={**X264, "bf": "0"}, sound_s=6.0).write(tmp_path / "late.mkv")
+    assert any("0:00:00.000-0:00:03.000" in warning for warning in sample(path).warnings)
+
+
+def joined(tmp_path, *starts):
+    """Recordings of two seconds one after the other, whose clocks start at these ticks."""
+    data = b""
+    for start in starts:
+        ticks = [start + 3600 * n for n in range(50)]
+        data += Clip(ticks=ticks, time_base=Fraction(1, 90_000), options=X264).write(tmp_path / "part.ts").read_bytes()
+    path = tmp_path / "joined.ts"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("second", [hours(0.2), hours(1), hours(14)])
+def test_time_continues_after_a_step_back_or_an_absurd_one(tmp_path, second):
+    run = sample(joined(tmp_path, hours(1), second))
+    assert [time for time, _ in run] == pytest.approx([0, 1, 2, 3], abs=0.1)
+    assert any("discontinuous once, at 0:00:02.0" in warning for warning in run.warnings), run.warnings
+
+
+def test_clock_that_steps_aside_for_a_moment_is_followed_afterwards(tmp_path):
+    run = sample(joined(tmp_path, hours(1), hours(2), hours(1) + 4 * 90_000))
+    assert [time for time, _ in run] == pytest.approx(range(6), abs=0.1)
+    assert run.info.duration_s == pytest.approx(6, abs=0.1)
+
+
+def test_shifts_are_known_by_position(tmp_path):
+    path = joined(tmp_path, hours(1), hours(0.5))
+    line = read_timeline(path)
+    assert line.shifts.at(0) == 0
+    assert line.shifts.at(path.stat().st_size) == int(line.ticks[-1] - line.raw[-1]) * line.tick != 0
+    assert ClockShifts().at(None) == 0
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40))
+def test_repaired_times_never_step_back(starts):
+    stored = [start * 1000 + 40 * n for start in starts for n in range(3)]
+    offsets, _ = repair(stored, [40] * len(stored), Fraction(1, 1000), steps_back=True)
+    steps = np.diff(np.array(stored) + offsets)
+    assert (steps >= 0).all() and (steps <= LONGEST_GAP_S * 1000 + 40).all()
+
+
+@given(st.lists(st.integers(1, LONGEST_GAP_S * 1000), min_size=1, max_size=40))
+def test_ascending_times_are_kept(steps):
+    stored = np.cumsum(steps).tolist()
+    offsets, jumps = repair(stored, [1] * len(stored), Fraction(1, 1000), steps_back=True)
+    assert not offsets.any() and not jumps
