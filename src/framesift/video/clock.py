@@ -76,7 +76,7 @@ def repair(
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PacketRun:
     """Packets whose stored times follow one another."""
 
     first: int
@@ -85,24 +85,24 @@ class _Run:
     end: int
 
 
-def _continuous_runs(stored: Sequence[int | None], durations: Sequence[int], tick: Fraction) -> list[_Run]:
+def _continuous_runs(stored: Sequence[int | None], durations: Sequence[int], tick: Fraction) -> list[_PacketRun]:
     questioned = int(QUESTIONED_S / tick)
-    runs: list[_Run] = []
+    runs: list[_PacketRun] = []
     first, start, end = 0, None, 0
     for packet, (time, duration) in enumerate(zip(stored, durations, strict=True)):
         if time is None:
             continue
         if start is not None and not -durations[packet - 1] <= time - end <= questioned:
-            runs.append(_Run(first, packet - first, start, end))
+            runs.append(_PacketRun(first, packet - first, start, end))
             first, start = packet, None
         start = time if start is None else start
         end = time + duration
     if start is not None:
-        runs.append(_Run(first, len(stored) - first, start, end))
+        runs.append(_PacketRun(first, len(stored) - first, start, end))
     return runs
 
 
-def _return(runs: Sequence[_Run], k: int, end: int, slack: int, questioned: int) -> int:
+def _return(runs: Sequence[_PacketRun], k: int, end: int, slack: int, questioned: int) -> int:
     """The run that continues at `end` after run k and its followers deviated from the clock; 0 if there is none."""
     length = 0
     for j in range(k + 1, min(k + 1 + MOST_DEVIATING_RUNS, len(runs))):
