@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framesift.video.audio import open_audio
 from framesift.video.clock import LONGEST_GAP_S, ClockShifts, repair
 from framesift.video.frames import probe, sample
 from framesift.video.timeline import read_timeline
@@ -59,12 +60,13 @@ def test_late_first_frame_is_a_gap(tmp_path):
     assert any("0:00:00.000-0:00:03.000" in warning for warning in sample(path).warnings)
 
 
-def joined(tmp_path, *starts):
+def joined(tmp_path, *starts, sound_s=0.0):
     """Recordings of two seconds one after the other, whose clocks start at these ticks."""
     data = b""
     for start in starts:
         ticks = [start + 3600 * n for n in range(50)]
-        data += Clip(ticks=ticks, time_base=Fraction(1, 90_000), options=X264).write(tmp_path / "part.ts").read_bytes()
+        clip = Clip(ticks=ticks, time_base=Fraction(1, 90_000), options=X264, sound_s=sound_s)
+        data += clip.write(tmp_path / "part.ts").read_bytes()
     path = tmp_path / "joined.ts"
     path.write_bytes(data)
     return path
@@ -89,6 +91,15 @@ def test_shifts_are_known_by_position(tmp_path):
     assert line.shifts.at(0) == 0
     assert line.shifts.at(path.stat().st_size) == int(line.ticks[-1] - line.raw[-1]) * line.tick != 0
     assert ClockShifts().at(None) == 0
+
+
+def test_audio_follows_the_clock_of_the_video(tmp_path):
+    path = joined(tmp_path, 0, 0, sound_s=2.0)
+    with open_audio(path) as track:
+        blocks = list(track.blocks(60.0))
+    starts = [block.start_s for block in blocks]
+    assert starts == sorted(starts)
+    assert blocks[-1].end_s == pytest.approx(sample(path).info.duration_s, abs=0.2)
 
 
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40))

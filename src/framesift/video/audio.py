@@ -6,7 +6,7 @@ PyAV reads any container and resamples as it decodes. One block is held at a tim
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +18,9 @@ from av.stream import Disposition
 
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.container import MICROSECOND, StrPath, discard_other_streams, open_container
+from framesift.video.clock import ClockShifts
+from framesift.video.container import DISCONTINUOUS, MICROSECOND, StrPath, discard_other_streams, open_container
+from framesift.video.timeline import read_timeline
 
 RATE = 16_000  # samples per second: what the speech engines were trained on
 FRAME_S = 0.03  # one step of the loudness curve, about the length of a phoneme
@@ -52,6 +54,7 @@ class AudioTrack:
     container: av.container.InputContainer
     stream: av.AudioStream
     duration_s: float
+    shifts: ClockShifts  # the repair of the video's clock, for which the audio has the same discontinuities
 
     def blocks(self, block_s: float) -> Iterator[AudioBlock]:
         """Yield blocks of at most `block_s` seconds, cut at quiet points so that few words are split."""
@@ -92,7 +95,7 @@ class AudioTrack:
             for frame in frames:
                 at_s = next_s or 0.0
                 if frame.pts is not None and frame.time_base is not None:
-                    at_s = float(frame.pts * frame.time_base - zero)
+                    at_s = float(frame.pts * frame.time_base - zero + self.shifts.at(packet.pos))
                 if resampler is None or next_s is None or abs(at_s - next_s) > GAP_S:
                     if resampler is not None:
                         yield from _timed(out_s, resampler.resample(None))
@@ -128,7 +131,15 @@ def open_audio(path: StrPath, *, language: str | None = None) -> Iterator[AudioT
         length_s = float(container.duration * MICROSECOND) if container.duration else 0.0
         if not length_s and stream.duration and stream.time_base:
             length_s = float(stream.duration * stream.time_base)
-        yield AudioTrack(name, container, stream, length_s)
+        yield AudioTrack(name, container, stream, length_s, _video_shifts(path, container))
+
+
+def _video_shifts(path: StrPath, container: av.container.InputContainer) -> ClockShifts:
+    """The repair of the timestamps, in formats whose audio can step back with the video."""
+    if container.format.name in DISCONTINUOUS:
+        with suppress(InputError):  # no video stream
+            return read_timeline(path).shifts
+    return ClockShifts()
 
 
 def _choose_stream(container: av.container.InputContainer, language: str | None) -> av.AudioStream | None:

@@ -34,6 +34,8 @@ FORMATS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,live_flv,asf,ogg,rm,ivf,gif,apng,h264,hevc,"
     "vvc,av1,obu,m4v,h263,mjpeg,vc1,mxf,nut,wtv,dv,yuv4mpegpipe,amv,nsv,nuv,mp3,wav,flac,aac,aiff,ac3,w64"
 )
+# Formats whose timestamps may be discontinuous, as in broadcast recordings.
+DISCONTINUOUS = frozenset({"mpegts", "mpeg"})
 EXPECTED = "expected a video such as MP4, MKV, WebM, MOV, AVI or MPEG-TS"
 
 # Each thread holds its own frames, so large frames get fewer threads. Two per core keep the cores busy while the
@@ -71,7 +73,7 @@ class OpenedVideo:
     @property
     def jumps(self) -> bool:
         """Whether timestamps in this format may be discontinuous, as in broadcast recordings."""
-        return self.container.format.name in {"mpegts", "mpeg"}
+        return self.container.format.name in DISCONTINUOUS
 
 
 def open_container(path: StrPath) -> av.container.InputContainer:
