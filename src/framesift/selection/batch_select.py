@@ -49,8 +49,7 @@ def select_from_vectors(
         raise InputError(f"event_features has {event_count} rows for {len(events)} events; expected one each")
     check_blank_frames(blank_frames)
     vectors = index.vectors
-    is_blank = index.is_blank if blank_frames == "skip" else np.zeros(len(index), dtype=bool)
-    skipper = BlankSkipper(vectors, is_blank)
+    skipper = BlankSkipper(index)
 
     def run(evidence: Evidence) -> Selection:
         return select_frames(evidence, budget=budget, method=method, **options)
@@ -78,7 +77,10 @@ def select_from_vectors(
             source=source,
             objects=None if objects is None else objects[k],
         )
-        selection, skipped = skipper.select(evidence, run, with_events=with_events)
+        if blank_frames == "skip":
+            selection, skipped = skipper.select(evidence, run, with_events=with_events)
+        else:
+            selection, skipped = run(evidence), np.zeros(0, dtype=int)
         distant_texts = filter(None, map(text_without_frame, selection.slots))
         basis = replace(Basis.of(evidence, question, index.encoder), skipped=tuple(skipped.tolist()), damaged=damaged)
         selections.append(replace(selection, basis=basis, warnings=(*index.warnings, *distant_texts)))

@@ -14,7 +14,7 @@ from framesift.errors import OptionError
 from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.result_builders import add_to_trace
 from framesift.selection.scores import Ranking
-from framesift.types import Evidence, Selection, Slot
+from framesift.types import Evidence, Selection, Slot, VideoIndex
 from framesift.types.frame_source import FrameSource
 from framesift.types.vectors import Array, UnitRows
 
@@ -31,21 +31,21 @@ def check_blank_frames(value: str) -> None:
 
 
 class BlankSkipper:
-    """Runs a selector without the blank candidates of one video. is_blank (N,) bool.
+    """Runs a selector without the blank candidates of one video.
 
     An event without any other candidate may keep one blank candidate, its most relevant, as its anchor: the text is
     real. A blank candidate is never selected in another role. If all candidates are blank, none is skipped.
     """
 
-    def __init__(self, vectors: UnitRows, is_blank: Array) -> None:
-        self._vectors, self._is_blank = vectors, is_blank
-        self._parts: dict[bytes, UnitRows] = {}
+    def __init__(self, index: VideoIndex) -> None:
+        self._index = index
+        self._parts: dict[bytes, UnitRows] = {}  # by the indices of their rows
 
     def select(
         self, evidence: Evidence, run: Callable[[Evidence], Selection], *, with_events: bool
     ) -> tuple[Selection, Array]:
         """The selection, and the indices of the skipped candidates. with_events: whether `run` gives events a frame."""
-        blank = self._is_blank
+        blank = self._index.is_blank
         nothing = np.zeros(0, dtype=int)
         if not blank.any():
             return run(evidence), nothing
@@ -62,11 +62,17 @@ class BlankSkipper:
 
     def _reduce(self, evidence: Evidence, kept: Array) -> Evidence:
         """The evidence with these candidates only."""
-        key = kept.tobytes()
-        if key not in self._parts:  # questions on one video share what is derived from the rows
-            self._parts[key] = UnitRows(self._vectors.rows[kept])
         source = None if evidence.source is None else _ReducedSource(evidence.source, kept.tolist())
-        return evidence.take(kept, vectors=self._parts[key], source=source)
+        return evidence.take(kept, vectors=self._rows(kept), source=source)
+
+    def _rows(self, kept: Array) -> UnitRows:
+        """The vectors of these candidates; questions share what is derived from them."""
+        if len(kept) == len(self._index.shown_vectors):
+            return self._index.shown_vectors
+        key = kept.tobytes()
+        if key not in self._parts:
+            self._parts[key] = UnitRows(self._index.frames[kept])
+        return self._parts[key]
 
 
 @dataclass(frozen=True)

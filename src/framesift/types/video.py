@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -80,6 +81,11 @@ class VideoIndex:
         object.__setattr__(self, "times_s", validate_times(self.times_s, self.info.duration_s, len(vectors)))
         for name in ("is_blank", "is_damaged"):
             object.__setattr__(self, name, _frame_flags(getattr(self, name), name, len(vectors)))
+
+    @cached_property
+    def shown_vectors(self) -> UnitRows:
+        """The rows of the frames that show something, with what is derived from them and shared by all questions."""
+        return UnitRows(self.frames[~self.is_blank])
 
     def __len__(self) -> int:
         return len(self.times_s)
