@@ -6,6 +6,8 @@ from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from framesift.encoders import base, offline, registry, siglip
 from framesift.encoders.base import encode_long_texts, split_by_tokens
@@ -188,6 +190,40 @@ def test_text_within_the_limit_is_not_split():
 
 def test_word_beyond_the_limit_is_split_between_characters():
     assert split_by_tokens("ab 我们在公园里 cd", limit=3, count=len) == ["ab", "我们在", "公园里", "cd"]
+
+
+@given(st.text("ab ", max_size=60), st.integers(1, 9))
+def test_pieces_are_as_long_as_possible(text, limit):
+    words, wanted = text.split(), []
+    while words:
+        fitting = max(k for k in range(len(words) + 1) if len(" ".join(words[:k])) <= limit)
+        wanted.append(" ".join(words[:fitting]) or words[0][:limit])
+        words = words[fitting:] if fitting else [words[0][limit:], *words[1:]]
+    pieces = split_by_tokens(text, limit=limit, count=len)
+    assert pieces == ([text] if len(text) <= limit else wanted)
+
+
+def test_splitting_a_text_is_linear_work():
+    def work(text):
+        counted = 0
+
+        def count(piece):
+            nonlocal counted
+            counted += len(piece)
+            return (len(piece) + 3) // 4
+
+        split_by_tokens(text, limit=64, count=count)
+        return counted
+
+    for filler in ("word ", "我"):  # many words, and one word
+        assert work(filler * 16_000) < 5 * work(filler * 4_000), filler
+
+
+def test_of_a_very_long_text_a_bounded_number_of_pieces_is_encoded():
+    encoder = WordCounter()
+    encode_long_texts(encoder, [" ".join(["a a a a"] * 200 + ["bb bb bb bb"] * 100)])
+    assert len(encoder.calls[0]) == 64
+    assert encoder.calls[0].count("bb bb bb bb") in (21, 22)  # a third, as in the text
 
 
 def test_invalid_image_is_refused():

@@ -1,12 +1,13 @@
 import itertools
 
+import pytest
 from bidi import get_display
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from framesift.rendering.text_cleanup import clusters, drawable
-from framesift.rendering.typesetting import bidi, fonts
+from framesift.rendering.typesetting import bidi, fonts, shaping
 from framesift.rendering.typesetting.layout import lay_out
 from framesift.rendering.typesetting.line_breaks import breaks
 from helpers.writing_systems import SENTENCES, differs, shape, wrap
@@ -114,6 +115,19 @@ def test_french_question_mark_stays_with_its_word() -> None:
 def test_text_that_does_not_fit_ends_in_an_ellipsis() -> None:
     lines = wrap("one two three four five six seven eight nine ten", 5, lines=2)
     assert len(lines) == 2 and lines[-1].endswith("…")
+
+
+def test_work_is_bounded_for_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+    monkeypatch.setattr(shaping, "_shape", lambda run, language: lengths.append(len(run)) or [])
+
+    def shaped_letters(text: str) -> int:
+        lengths.clear()
+        lay_out(text, 600, sizes=(30, 20), lines=3)
+        return sum(lengths)
+
+    for word in ("word ", "w", "שלום ", "ไทย", "(ש"):
+        assert 0 < shaped_letters(word * 20_000) == shaped_letters(word * 100_000), word
 
 
 def test_ellipsis_is_at_the_left_of_hebrew() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     ImageInput: TypeAlias = Image | Array
 
 UNKNOWN = "unknown"  # the fingerprint of an encoder without one
+MAX_PIECES = 64  # of a text; at 64 tokens each they hold 3,000 words, more than any question or subtitle
 LongText = Literal["average", "truncate"]
 
 
@@ -61,14 +62,15 @@ def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: 
     """(n, dim) float32 unit rows of texts of any length.
 
     `average`: a text beyond the encoder's limit is split between words; the unit vectors of the pieces are averaged and
-    the mean is normalised. `truncate`: text beyond the limit is ignored. All pieces are encoded together.
+    the mean is normalised; of a text in more than MAX_PIECES pieces, as many evenly spaced ones are taken. `truncate`:
+    text beyond the limit is ignored. All pieces are encoded together.
     """
     if long_text not in get_args(LongText):
         raise OptionError(f"long_text is {long_text!r}; expected average or truncate")
     split: Callable[[str], list[str]] | None = getattr(encoder, "split_text", None)
     if long_text == "truncate" or split is None or not texts:
         return encoder.encode_texts(texts)
-    pieces = [split(text) for text in texts]
+    pieces = [_evenly_spaced(split(text)) for text in texts]
     vectors = encoder.encode_texts([piece for parts in pieces for piece in parts])
     counts = np.array([len(parts) for parts in pieces])
     starts = np.cumsum(counts) - counts
@@ -93,17 +95,20 @@ def split_by_tokens(text: str, *, limit: int, count: Callable[[str], int]) -> li
 
     pieces: list[str] = []
     words = text.split()
-    while words:
-        length = _longest_prefix(words, " ", fits)
+    start = 0
+    while start < len(words):
+        length = _longest_prefix(words, start, " ", fits)
         if length:
-            pieces.append(" ".join(words[:length]))
-            words = words[length:]
+            pieces.append(" ".join(words[start : start + length]))
+            start += length
             continue
-        word = words.pop(0)
-        length = max(1, _longest_prefix(word, "", fits))
-        pieces.append(word[:length])
-        if word[length:]:
-            words.insert(0, word[length:])
+        *parts, rest = _split_word(words[start], fits)
+        pieces += parts
+        if fits(rest):
+            words[start] = rest  # the words after it may share its piece
+        else:
+            pieces.append(rest)
+            start += 1
     return pieces
 
 
@@ -138,10 +143,34 @@ def pick_device(torch: Any, device: str) -> str:
     return device
 
 
-def _longest_prefix(units: Sequence[str], joint: str, fits: Callable[[str], bool]) -> int:
-    """The number of leading units that fit when joined; 0 if not even one does."""
-    low, high = 0, len(units)
+def _evenly_spaced(pieces: list[str]) -> list[str]:
+    count = len(pieces)
+    return pieces if count <= MAX_PIECES else [pieces[k * count // MAX_PIECES] for k in range(MAX_PIECES)]
+
+
+def _split_word(word: str, fits: Callable[[str], bool]) -> list[str]:
+    """Split a word between characters into pieces that fit, each as long as possible; one character is not split."""
+    pieces: list[str] = []
+    start = 0
+    while start < len(word):
+        length = max(1, _longest_prefix(word, start, "", fits))
+        pieces.append(word[start : start + length])
+        start += length
+    return pieces
+
+
+def _longest_prefix(units: Sequence[str], start: int, joint: str, fits: Callable[[str], bool]) -> int:
+    """The number of units from `start` on that fit when joined; 0 if not even one does.
+
+    The search doubles the length until it is too long, so that its work depends on the result, not on the rest.
+    """
+    left = len(units) - start
+    low, high = 0, 1
+    while high <= left and fits(joint.join(units[start : start + high])):
+        low, high = high, 2 * high
+    high = min(high - 1, left)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(joint.join(units[:middle])) else (low, middle - 1)
+        is_short = fits(joint.join(units[start : start + middle]))
+        low, high = (middle, high) if is_short else (low, middle - 1)
     return low

@@ -3,6 +3,7 @@
 import json
 import os
 from itertools import product
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -118,13 +119,21 @@ def test_file_above_the_size_limit_is_rejected_unread(tmp_path, monkeypatch):
         read_events(put(tmp_path, b" " * 2**21, "a.srt"))
 
 
-def test_time_is_linear_on_hostile_text(tmp_path):
-    # 100,000 characters: a pattern that searched from each of them to the end would take minutes.
+def test_work_is_linear_on_hostile_text(tmp_path):
+    """Eight times the text takes about eight times the processor time; a quadratic pattern would take 64 times."""
+
+    def processor_seconds(kind, filler, characters):
+        text = FILES[kind].replace("Hello", "Hello" + filler * (characters // len(filler)))
+        path = put(tmp_path, text)
+        started = thread_time()
+        events, message = outcome(path, keep_notes=False)
+        assert events or "film.txt" in message, (kind, filler)
+        return thread_time() - started
+
     fillers = ["<", "<v ", "{\\", "<!--", "[", "&", "&#9", "\n", "- ", "-->\n", "9", "(", " ", "<sync "]
     for kind, filler in product(["SubRip", "WebVTT", "SAMI", "SubStation", "TTML", "JSON"], fillers):
-        text = FILES[kind].replace("Hello", "Hello" + filler * (100_000 // len(filler)))
-        events, message = outcome(put(tmp_path, text), keep_notes=False)
-        assert events or "film.txt" in message, (kind, filler)
+        short = max(processor_seconds(kind, filler, 10_000), 0.002)  # less can't be told from noise
+        assert processor_seconds(kind, filler, 80_000) < 24 * short, (kind, filler)
 
 
 @pytest.mark.parametrize("options", [{"offset_s": float("nan")}, {"duration_s": 0.0}, {"duration_s": float("inf")}])
