@@ -164,3 +164,45 @@ def test_no_slot_shows_nothing_where_the_video_offers_another_frame(tmp_path):
         assert slot.role == "ground"
         during = [t for t in deviation if slot.event.start_s <= t <= slot.event.end_s]
         assert all(deviation[time_s] < 2 for time_s in during)
+
+
+def test_text_in_place_of_a_list_of_questions_is_an_error(clip, tmp_path):
+    model = GridEncoder()
+    index = fs.index(clip, model, store=tmp_path)
+    for questions in ("Who?", QUESTION, None, 3, [3], [None], ["Who?", ("Who?", [])], [""]):
+        with pytest.raises(fs.InputError, match="question"):
+            fs.select_many(index, questions, encoder=model, store=tmp_path)
+
+
+def test_what_is_no_list_of_events_is_an_error(clip, tmp_path):
+    model = GridEncoder()
+    index = fs.index(clip, model, store=tmp_path)
+    for events in (None, "The wind", 3, [(2, 4, "The wind")], [None], ["The wind"], {"text": "The wind"}):
+        with pytest.raises(fs.InputError, match="events.* is .*; expected .*framesift.Event"):
+            fs.select(index, QUESTION, events=events, encoder=model, store=tmp_path)
+
+
+def test_event_with_other_types_is_an_error():
+    for values in (
+        ("0", 1, "x"),
+        (0, None, "x"),
+        (0, 1, None),
+        (0, 1, 3),
+        (0, [1], "x"),
+        (0, 10**400, "x"),
+        (0, 1, "\ud800"),
+    ):
+        with pytest.raises(fs.InputError, match="event"):
+            fs.Event(*values)
+
+
+def test_question_with_other_types_is_an_error():
+    for values in ((None,), (3,), ("\ud800",), ("Who?", 3), ("Who?", [1]), ("Who?", "AB"), ("Who?", ["\ud800"])):
+        with pytest.raises(fs.InputError, match="question|options"):
+            fs.Question(*values)
+
+
+def test_rate_that_is_no_number_is_an_error(clip, tmp_path):
+    for fps in ("x", "1", None, [1], 0, -1, float("nan"), float("inf"), True, 10**400):
+        with pytest.raises(fs.OptionError, match="fps is .*; expected a number above 0, or auto"):
+            fs.index(clip, GridEncoder(), fps=fps, store=tmp_path)

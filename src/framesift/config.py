@@ -3,7 +3,6 @@
 Flags of the command line, JSON fields and YAML keys are derived from it or checked against it.
 """
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -11,6 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from framesift._utils.json import load_json
+from framesift._utils.records import read_value, shown
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
@@ -27,6 +28,25 @@ if TYPE_CHECKING:
     from framesift.readers.base import Reader
     from framesift.text.object_names import ObjectNamer
 
+# Settings without a check of their own: by the type of a JSON value, and those that may be objects.
+_KINDS: Mapping[str, Any] = {
+    "device": str,
+    "language": str | None,
+    "speech": str,
+    "screen_text": bool,
+    "seed": int,
+    "event_encoder": str | None,
+    "concurrency": int | None,
+}
+_TYPES: Mapping[str, Any] = {
+    "store": str | os.PathLike | None,
+    "subtitles": str | os.PathLike,
+    "options": Mapping,
+    "reader_options": Mapping,
+}
+_EXPECTED = {"store": "a directory", "subtitles": "a subtitle file, auto or none"}
+_EXPECTED |= {"options": "names and values", "reader_options": "names and values"}
+
 VisualDemandSetting = float | str | Callable[[str], float]
 Default = TypeVar("Default")
 
@@ -42,8 +62,8 @@ def parse_fps(value: Any) -> Fps:
     """Candidates per second: "auto", or a number, which may come as text."""
     try:
         return "auto" if value == "auto" else float(value)
-    except (TypeError, ValueError):
-        raise OptionError(f"fps is {value!r}; expected a number above 0, or auto") from None
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"fps is {shown(value)}; expected a number above 0, or auto") from None
 
 
 def parse_visual_demand(value: Any) -> VisualDemandSetting:
@@ -52,10 +72,10 @@ def parse_visual_demand(value: Any) -> VisualDemandSetting:
         return value  # type: ignore[no-any-return]  # checked in the line above
     try:
         demand = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         demand = -1.0
     if not 0 <= demand <= 1:
-        raise OptionError(f"visual_demand is {value!r}; expected rules, or a number from 0 (text) to 1 (frames)")
+        raise OptionError(f"visual_demand is {shown(value)}; expected rules, or a number from 0 (text) to 1 (frames)")
     return demand
 
 
@@ -66,8 +86,8 @@ def parse_scales(value: Any) -> Scales:
     try:
         pairs = [pair.split(":") for pair in value.split(",")] if isinstance(value, str) else value
         return tuple((int(count), float(Fraction(scale))) for count, scale in pairs)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise OptionError(f"scales is {value!r}; expected pairs like 4:1/2,8:1/4") from None
+    except (TypeError, ValueError, ArithmeticError):
+        raise OptionError(f"scales is {shown(value)}; expected pairs like 4:1/2,8:1/4") from None
 
 
 @dataclass(frozen=True)
@@ -130,6 +150,14 @@ class PipelineConfig:
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
+        for name, kind in _KINDS.items():
+            try:
+                read_value(kind, getattr(self, name), name)
+            except InputError as error:
+                raise OptionError(str(error)) from None
+        for name, types in _TYPES.items():
+            if not isinstance(getattr(self, name), types):
+                raise OptionError(f"{name} is {shown(getattr(self, name))}; expected {_EXPECTED[name]}")
         set_field(self, "fps", parse_fps(self.fps))
         set_field(self, "visual_demand", parse_visual_demand(self.visual_demand))
         set_field(self, "scales", parse_scales(self.scales))
@@ -143,9 +171,7 @@ class PipelineConfig:
         check_blank_frames(self.blank_frames)
         if self.speech != NONE:
             check_engine(self.speech)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise OptionError(f"seed is {self.seed!r}; expected a whole number")
-        if self.concurrency is not None and (isinstance(self.concurrency, bool) or self.concurrency < 1):
+        if self.concurrency is not None and self.concurrency < 1:
             raise OptionError(f"concurrency is {self.concurrency!r}; expected a whole number of at least 1")
         if os.fspath(self.subtitles) not in (AUTO, NONE) and not Path(self.subtitles).is_file():
             raise InputError(f"{self.subtitles} is not a file; expected a subtitle file, auto or none")
@@ -180,12 +206,15 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping in a JSON or YAML file."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
-        settings = json.loads(text) if file.suffix.lower() == ".json" else _parse_yaml(text)
+        text = file.read_text(encoding="utf-8-sig")
+        is_json = file.suffix.lower() == ".json"
+        settings = load_json(text, str(file), "settings as JSON") if is_json else _parse_yaml(text)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(f"{file} can't be read ({reason}); expected settings as JSON or YAML") from None
-    if not isinstance(settings, dict):
+    if not isinstance(settings, dict) or not all(isinstance(name, str) for name in settings):
         raise InputError(f"{file} has no settings; expected names and values")
     return settings
 
@@ -197,7 +226,10 @@ def _parse_yaml(text: str) -> Any:
         raise MissingExtra("YAML settings need PyYAML: pip install 'framesift[bench]'") from None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
+        # PyYAML's own constructors of dates, numbers and merge keys raise these.
         raise ValueError(str(error)) from None
 
 

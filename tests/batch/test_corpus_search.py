@@ -93,9 +93,9 @@ def store(tmp_path):
     return kept
 
 
-def save(store, k, count=40, blank=None):
+def save(store, k, count=40, blank=None, **facts):
     frames = unit(np.random.default_rng(k).normal(size=(count, 10)))
-    video = {"path": f"/videos/{k}.mp4"}
+    video = {"path": f"/videos/{k}.mp4", **facts}
     nothing = np.zeros(count, dtype=bool)
     is_blank = nothing if blank is None else np.isin(np.arange(count), blank)
     candidates = StoredCandidates(np.arange(count) * 1.0, frames, is_blank, nothing, np.zeros(0))
@@ -162,6 +162,16 @@ def test_events_are_found_and_fused_with_frames_near_them(store):
     store.remove(next(e for e in store.entries() if e.folder.name == "events-corpus"))
     store.save_events(video, "corpus", [Event(3, 4, "a whale")], "/videos/1.mp4")
     assert [h.event.text for h in search("a hedgehog", encoder=ENCODER, store=store.root, by="events")] == ["a whale"]
+
+
+def test_events_past_the_end_of_the_video_are_not_found(store):
+    save(store, 5, duration_s=40.0)
+    events = [Event(-2, 3, "first"), Event(38, 50, "last"), Event(41, 44, "a hedgehog")]
+    store.save_events(f"{5:032x}", "corpus", events, "/videos/5.mp4")
+    for text in ("a hedgehog", "last"):
+        hits = search(text, encoder=ENCODER, store=store.root, by="events", window_s=0)
+        assert {(hit.time_s, hit.event.end_s, hit.event.text) for hit in hits} == {(0, 3, "first"), (38, 40, "last")}
+    assert hits[0].event.text == "last" and hits[0].event_relevance == pytest.approx(1)
 
 
 def test_damaged_vector_file_is_rebuilt(store):

@@ -61,12 +61,12 @@ def test_unparsed_reply_is_wrong_even_with_the_correct_choice():
     assert not row(parsed=False).correct
 
 
-def test_row_with_an_error_is_not_an_answer():
-    assert not row(error="damaged").is_answer
+def test_row_with_an_error_is_not_an_answer_and_neither_correct_nor_wrong():
+    assert not row(error="damaged").is_answer and row(error="damaged").to_dict()["correct"] is None
 
 
-def test_row_without_a_reader_is_not_an_answer():
-    assert not row(reader="").is_answer
+def test_row_without_a_reader_is_not_an_answer_and_neither_correct_nor_wrong():
+    assert not row(reader="").is_answer and row(reader="").to_dict()["correct"] is None
 
 
 def test_truncated_line_is_skipped_and_counted(tmp_path):

@@ -26,11 +26,14 @@ def test_markdown_has_a_line_per_row_the_interval_and_the_notes():
 
 
 def test_csv_has_numbers_unrounded_and_their_bounds_in_columns():
-    text = table().to_csv()
-    lines = list(csv.reader(io.StringIO("".join(s for s in text.splitlines(True) if not s.startswith("#")))))
+    lines = list(csv.reader(io.StringIO(table().to_csv())))
     assert lines[0] == ["Method", "All", "All low", "All high"]
     assert [float(cell) for cell in lines[1][1:]] == pytest.approx([64.254, 60.0, 69.0])
     assert lines[2] == ["a|b", "", "", ""]
+
+
+def test_provenance_has_the_title_and_the_notes():
+    assert table().to_provenance().splitlines() == ["Accuracy (%)", "command: x --data D"]
 
 
 def test_latex_escapes_what_it_would_read_and_keeps_the_hyphens_of_a_command():

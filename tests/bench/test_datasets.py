@@ -5,7 +5,7 @@ import json
 import pytest
 
 from framesift.bench.datasets import dataset_names, load_dataset
-from framesift.bench.datasets.annotations import seconds_of, without_letters
+from framesift.bench.datasets.annotations import without_letters
 from framesift.errors import InputError, UnknownName
 from helpers.published_annotations import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
 
@@ -271,7 +271,3 @@ def test_empty_folder_is_an_error_with_the_expected_files(tmp_path, name):
 def test_letters_go_only_where_every_option_has_its_own():
     assert without_letters(["A. x", "B. y"]) == ("x", "y")
     assert without_letters(["U. x", "B. y"]) == ("U. x", "B. y")
-
-
-def test_clocks_are_seconds():
-    assert [seconds_of(clock, "") for clock in ("1:02:03", "02:03.5", "4")] == [3723.0, 123.5, 4.0]

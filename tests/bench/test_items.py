@@ -48,7 +48,7 @@ def test_unknown_group_lists_the_valid_ones():
 
 
 def test_limit_takes_the_first():
-    assert ids(dataset().choose(limit=3)) == ["q0", "q1", "q2"]
+    assert ids(dataset().with_files(limit=3)) == ["q0", "q1", "q2"]
 
 
 @given(st.permutations(range(10)), st.integers(1, 10), st.integers(0, 5))
@@ -66,7 +66,7 @@ def test_another_seed_draws_another_sample():
 def test_fingerprint_changes_with_the_questions_chosen_and_not_with_their_order():
     whole = dataset()
     backwards = Dataset("own", whole.items[::-1], "hash")
-    assert whole.fingerprint == backwards.fingerprint != whole.choose(limit=5).fingerprint
+    assert whole.fingerprint == backwards.fingerprint != whole.with_files(limit=5).fingerprint
 
 
 def test_fingerprint_changes_with_the_annotation():
@@ -91,6 +91,20 @@ def test_allow_missing_skips_the_questions_of_missing_videos_and_keeps_count(tmp
     some = load_dataset("longvideobench", tmp_path).with_files(allow_missing=True)
     assert ids(some) == ["b_0"] and some.skipped == ("a_0", "a_1")
     assert some.items[0].subtitles is None and len(some.missing) == 2
+
+
+def test_limit_counts_the_questions_whose_video_exists(tmp_path):
+    longvideobench(tmp_path, [lvb_row(f"{name}_0") for name in "abcdef"])
+    for name in "acf":
+        (tmp_path / "videos" / f"{name}.mp4").unlink()
+    some = load_dataset("longvideobench", tmp_path).with_files(allow_missing=True, limit=2)
+    assert ids(some) == ["b_0", "d_0"] and some.skipped == ("a_0", "c_0") and len(some.missing) == 2
+
+
+def test_limit_without_allow_missing_needs_only_the_files_of_the_first(tmp_path):
+    longvideobench(tmp_path, [lvb_row("a_0"), lvb_row("b_0")])
+    (tmp_path / "videos" / "b.mp4").unlink()
+    assert ids(load_dataset("longvideobench", tmp_path).with_files(limit=1)) == ["a_0"]
 
 
 def test_files_of_questions_not_chosen_are_not_missing(tmp_path):

@@ -68,6 +68,20 @@ def test_interval_holds_its_value_and_stays_in_range(pairs):
     assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
 
 
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 8)), min_size=1, max_size=60))
+def test_interval_of_a_mean_of_shares_holds_its_value_and_stays_in_range(pairs):
+    shares, videos = zip(*pairs, strict=True)
+    value, low, high = share_interval(shares, videos)
+    assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 3)), min_size=1, max_size=20))
+def test_interval_of_a_difference_stays_in_range(pairs):
+    differences, videos = zip(*pairs, strict=True)
+    assert difference_interval(differences, videos, draws=200).low >= -1
+    assert difference_interval(differences, videos, draws=200).high <= 1
+
+
 def test_bootstrap_repeats():
     values, videos = np.tile([1, 0, 0, -1, 1], 20), np.repeat(alone(50), np.tile([1, 3], 25))
     assert difference_interval(values, videos) == difference_interval(values, videos)

@@ -1,4 +1,4 @@
-"""JSON output, and values given as text."""
+"""JSON input and output, and values given as text."""
 
 import json
 import re
@@ -6,11 +6,25 @@ from fractions import Fraction
 from typing import Any
 
 from framesift._utils.text import readable
+from framesift.errors import InputError
 
 
 def dump_json(value: Any) -> str:
     """Indented JSON that ends with a newline. NaN and infinities raise ValueError; lone surrogates become \ufffd."""
     return readable(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def load_json(content: str | bytes, name: str, expected: str) -> Any:
+    """Parse JSON of any origin; InputError, with the name of the source and what was expected, if it is not."""
+    try:
+        return json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        reason = "is not UTF-8 text"
+    except RecursionError:
+        reason = "is nested too deeply"
+    except ValueError as error:  # also a whole number of more than 4300 digits
+        reason = f"is not JSON ({str(error).partition(';')[0]})"
+    raise InputError(f"{name} {reason}; expected {expected}")
 
 
 def parse_scalar(text: str) -> Any:
@@ -19,6 +33,6 @@ def parse_scalar(text: str) -> Any:
         return float(Fraction(text))
     try:
         value = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, int | float | bool | str | None) else text

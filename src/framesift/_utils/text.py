@@ -27,6 +27,11 @@ def readable(text: str) -> str:
     return _HALVES.sub("\ufffd", text)
 
 
+def has_lone_surrogates(text: str) -> bool:
+    """Whether the text holds half of a character, which no file or encoder takes."""
+    return not text.isascii() and _HALVES.search(text) is not None
+
+
 def printable(text: str) -> str:
     """Text from a file on one line, without what would steer a terminal or turn its direction."""
     return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in "\u200c\u200d")

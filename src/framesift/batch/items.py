@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, column_of, resolve
+from framesift._utils.records import FilePath, read_field
+from framesift.batch.listing import PATH_COLUMNS, column_of, resolve, subtitles_of
 from framesift.errors import InputError
 from framesift.store.events import AUTO
 from framesift.text.questions import QuestionRow, read_questions
@@ -60,17 +61,15 @@ def read_items(file: Path) -> Iterator[RunItem]:
     for number, row in enumerate(read_questions(file), 1):
         location = f"{file}, question {number}"
         column = column_of(row.row, PATH_COLUMNS)
-        name = row.row[column] if column else None
-        if not isinstance(name, str) or not name.strip():
+        name = read_field(row.row, column, FilePath, location, None) if column else None
+        if name is None:
             raise InputError(f"{location} has no video; expected a path or URL under `video`")
-        subtitle_column = column_of(row.row, SUBTITLE_COLUMNS)
-        subtitles = row.row[subtitle_column] if subtitle_column else None
         identity = json.dumps([name, row.question.text, row.question.options])
         yield RunItem(
             id=row.id or hashlib.blake2b(identity.encode(), digest_size=8).hexdigest(),
             video=resolve(name.strip(), file.parent),
             question=row.question,
-            subtitles=resolve(subtitles, file.parent) if subtitles else AUTO,
+            subtitles=subtitles_of(row.row, file.parent, location) or AUTO,
             facts={"truth": _correct_option(row, location)},
         )
 
@@ -93,6 +92,6 @@ def read_clip_events(
 def _correct_option(row: QuestionRow, location: str) -> int | None:
     column = column_of(row.row, ANSWER_COLUMNS)
     value = row.row[column] if column else None
-    if value in (None, "") or not row.question.options:
+    if value is None or value == "" or not row.question.options:
         return None
     return resolve_option(value, row.question.options, location)

@@ -11,14 +11,18 @@ attempts that never ended, so a video that takes a whole machine down is not tri
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from framesift._utils.files import atomic_path
+from framesift._utils.json import load_json
 from framesift._utils.optional import require
+from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSettings
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, InputError
 from framesift.store.store import MANIFEST, is_current
 
 FOLDER = "corpus"  # inside the store
@@ -38,10 +42,12 @@ COLUMNS = {
     "warnings": "strings",  # what was lost, guessed or odd in the video and its subtitles
 }
 ManifestRow = dict[str, Any]
+_TEXT: Any = str | FilePath
+_KINDS: dict[str, Any] = {"string": _TEXT, "int64": int, "float64": float, "strings": list[_TEXT]}
 
 
 class JsonLines:
-    """A file of JSON lines that any number of processes may append to."""
+    """A file of JSON lines that any number of processes may append to; unreadable lines are skipped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,8 +60,8 @@ class JsonLines:
         with file:
             for line in file:
                 try:
-                    yield json.loads(line)
-                except ValueError:
+                    yield load_json(line, str(self.path), "one object per line")
+                except InputError:
                     continue
 
     def append(self, value: Any) -> None:
@@ -83,9 +89,11 @@ class FinishedVideos:
         self._root = Path(settings.store)
         self._folder = settings.key("any").folder.name
         self._lines = JsonLines(self._root / FOLDER / f"seen-{self._folder}.jsonl")
-        self._rows: dict[str, ManifestRow] = {
-            row["path"]: row for row in self._lines if isinstance(row, dict) and "path" in row
-        }
+        self._rows: dict[str, ManifestRow] = {}
+        for line in self._lines:
+            with suppress(InputError):
+                row = _read_row(line, str(self._lines.path))
+                self._rows[row["path"]] = row
 
     def find(self, video: VideoEntry) -> ManifestRow | None:
         """The row of this video, if the file is unchanged and its index exists.
@@ -123,20 +131,29 @@ class JournalEntry(NamedTuple):
     error: str = ""  # why it failed, if it did
 
 
+@dataclass(frozen=True)
+class _JournalLine:
+    path: FilePath
+    event: str = ""
+    error: str | FilePath | None = None
+
+
 def read_journal(lines: JsonLines) -> dict[str, JournalEntry]:
     """The entry of each video path in the journal."""
     entries: dict[str, JournalEntry] = {}
     for line in lines:
-        if not isinstance(line, dict) or "path" not in line:
+        try:
+            row = read_record(_JournalLine, line, str(lines.path))
+        except InputError:
             continue
-        before = entries.get(line["path"], JournalEntry())
-        if line.get("event") == "started":
-            entries[line["path"]] = before._replace(tries=before.tries + 1)
-        elif line.get("event") in ("retried", "stopped"):
+        before = entries.get(row.path, JournalEntry())
+        if row.event == "started":
+            entries[row.path] = before._replace(tries=before.tries + 1)
+        elif row.event in ("retried", "stopped"):
             # This attempt ended: only the death of the driver leaves one open.
-            entries[line["path"]] = before._replace(tries=max(0, before.tries - 1))
+            entries[row.path] = before._replace(tries=max(0, before.tries - 1))
         else:
-            entries[line["path"]] = JournalEntry(0, line.get("error", ""))
+            entries[row.path] = JournalEntry(0, row.error or "")
     return entries
 
 
@@ -176,6 +193,17 @@ def count_by_status(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     for row in rows:
         counts[row["status"]] += 1
     return counts
+
+
+def _read_row(value: Any, location: str) -> ManifestRow:
+    """A row of the finished videos; InputError if it is none."""
+    if not isinstance(value, dict):
+        raise InputError(f"{location} has a line that is {shown(value)}; expected a row of a finished video")
+    present = {name: kind for name, kind in COLUMNS.items() if name in value}
+    row: ManifestRow = {name: read_field(value, name, _KINDS[kind], location, None) for name, kind in present.items()}
+    for name in ("path", "fingerprint"):
+        row[name] = read_field(value, name, FilePath, location)
+    return row | {"subtitles": row.get("subtitles") or "", "stamp": value.get("stamp")}
 
 
 def _cell(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """Lists of videos: a directory, a pattern, a file, or paths and URLs in a text, CSV, JSONL or Parquet file."""
 
 import csv
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from framesift._utils.json import load_json
 from framesift._utils.optional import require
+from framesift._utils.records import FilePath, read_field, shown
+from framesift._utils.text import printable
 from framesift.errors import InputError
 from framesift.video.files import find_videos
 
@@ -58,8 +60,15 @@ def resolve(name: str, folder: Path) -> str:
 
 def column_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """The row's spelling of the first of these column names it has."""
-    lowered = {str(key).strip().lower(): str(key) for key in row}
+    lowered = {key.strip().lower(): key for key in row if isinstance(key, str)}
     return next((lowered[name] for name in names if name in lowered), None)
+
+
+def subtitles_of(row: Mapping[str, Any], folder: Path, location: str) -> str:
+    """The absolute path or the URL of the subtitles that a row names; empty without any."""
+    column = column_of(row, SUBTITLE_COLUMNS)
+    name = read_field(row, column, FilePath, location, None) if column else None
+    return "" if name is None else resolve(name.strip(), folder)
 
 
 def _read_list(path: Path) -> list[VideoEntry]:
@@ -69,22 +78,21 @@ def _read_list(path: Path) -> list[VideoEntry]:
         raise InputError(f"{path} can't be read ({error.strerror or error}); expected a list of videos") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text; expected a list of videos: save it as UTF-8") from None
+    except csv.Error as error:
+        raise InputError(f"{path} can't be read as a table ({error}); expected a list of videos") from None
     videos = []
     for number, row in enumerate(rows, 1):
         column = column_of(row, PATH_COLUMNS)
         if column is None:
-            columns = ", ".join(map(str, row)) or "none"
+            columns = printable(", ".join(map(str, row))) or "none"
             raise InputError(
                 f"{path}, row {number} has the columns {columns}; expected one of {', '.join(PATH_COLUMNS)}"
             )
-        name = row[column]
-        if not isinstance(name, str) or not name.strip():
-            raise InputError(f"{path}, row {number} has no video; expected a path or a URL under {column}")
-        subtitle_column = column_of(row, SUBTITLE_COLUMNS)
-        subtitles = row[subtitle_column] if subtitle_column else None
-        videos.append(
-            VideoEntry(resolve(name.strip(), path.parent), resolve(subtitles, path.parent) if subtitles else "")
-        )
+        location = f"{path}, row {number}"
+        name = read_field(row, column, FilePath, location, None)
+        if name is None:
+            raise InputError(f"{location} has no video; expected a path or a URL under {column}")
+        videos.append(VideoEntry(resolve(name.strip(), path.parent), subtitles_of(row, path.parent, location)))
     if not videos:
         raise InputError(f"{path} lists no video; expected a path or a URL per row")
     return videos
@@ -108,14 +116,11 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _json_row(text: str, location: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{location} is not JSON ({error}); expected a path, or an object with one") from None
+    value = load_json(text, location, "a path, or an object with one")
     if isinstance(value, str):
         return {"path": value}
     if not isinstance(value, dict):
-        raise InputError(f"{location} is {text[:40]!r}; expected a path, or an object with one")
+        raise InputError(f"{location} is {shown(value)}; expected a path, or an object with one")
     return value
 
 

@@ -17,8 +17,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from framesift._utils.json import load_json
+from framesift._utils.records import read_record, read_value, shown
+from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError, UnknownName
 from framesift.readers.address import parse_address, public_address, public_options, scrub
 from framesift.selection.registry import get_selector
@@ -28,7 +31,6 @@ RESULT_SCHEMA_1 = "framesift.result/1"
 RUN_SCHEMA = "framesift.run/1"
 STAGES = ("decode", "features", "score", "select", "read")
 DEFAULT_PROMPT = "longvideobench"  # of readers that take a prompt; version 1 of `corpus` left the field empty
-RecordType = TypeVar("RecordType", "Result", "Run")
 
 log = logging.getLogger(__name__)
 
@@ -134,9 +136,9 @@ class Result:
         return bool(self.reader) and not self.error and self.truth is not None
 
     @property
-    def correct(self) -> bool:
-        """Whether the reader named the correct option; an unparsed reply is wrong."""
-        return self.is_answer and self.parsed and self.choice == self.truth
+    def correct(self) -> bool | None:
+        """Whether the reader named the correct option; an unparsed reply is wrong. None if the row is no answer."""
+        return self.parsed and self.choice == self.truth if self.is_answer else None
 
     @property
     def variant(self) -> str:
@@ -204,7 +206,8 @@ class ResultWriter:
         self.close()
 
     def _write(self, value: Mapping[str, Any]) -> None:
-        line = memoryview((json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode())
+        # A reply, and the name of a video, may hold what is not Unicode.
+        line = memoryview((readable(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n").encode())
         try:
             while line:  # a nearly full disk may take a part of it
                 line = line[os.write(self._file, line) :]
@@ -226,16 +229,18 @@ def read_results(*paths: str | os.PathLike[str]) -> Results:
         for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
             if not line.strip():
                 continue
-            record = _record(line)
+            try:
+                record = _record(line, f"{path}, line {number}")
+            except InputError as error:
+                unreadable += 1
+                log.warning("skipped: %s", error)
+                continue
             if isinstance(record, Run):
                 runs[record.id] = record
-            elif isinstance(record, Result):
-                before = rows.get(record.key)
-                if before is None or _precedence(record) >= _precedence(before):
-                    rows[record.key] = record
-            else:
-                unreadable += 1
-                log.warning("%s, line %d is not a result: skipped", path, number)
+                continue
+            before = rows.get(record.key)
+            if before is None or _precedence(record) >= _precedence(before):
+                rows[record.key] = record
     ordered = sorted(rows.values(), key=lambda row: [str(getattr(row, name)) for name in _IDENTITY])
     return Results(ordered, runs, unreadable)
 
@@ -258,23 +263,16 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
     return files
 
 
-def _record(line: bytes) -> Result | Run | None:
-    try:
-        value = json.loads(line)
-        schema = value.get("schema")
-        if schema == RESULT_SCHEMA:
-            return _build(Result, value)
-        if schema == RESULT_SCHEMA_1:
-            return _convert(_build(Result, value))
-        return _public(_build(Run, value)) if schema == RUN_SCHEMA else None
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _build(record: type[RecordType], value: Mapping[str, Any]) -> RecordType:
-    """The record from the keys of a line that it has, lists as tuples."""
-    names = {f.name for f in fields(record)}
-    return record(**{name: _frozen(item) for name, item in value.items() if name in names})
+def _record(line: bytes, location: str) -> Result | Run:
+    """The record of a line; InputError if it is none."""
+    value = read_value(Mapping[str, Any], load_json(line, location, "a result or a run"), location)
+    schema = value.get("schema")
+    if schema == RUN_SCHEMA:
+        return _public(read_record(Run, value, location))
+    if schema not in (RESULT_SCHEMA, RESULT_SCHEMA_1):
+        raise InputError(f"{location} has the schema {shown(schema)}; expected {RESULT_SCHEMA} or {RUN_SCHEMA}")
+    row = read_record(Result, value, location)
+    return row if schema == RESULT_SCHEMA else _convert(row)
 
 
 def _convert(row: Result) -> Result:
@@ -316,10 +314,6 @@ def _public(run: Run) -> Run:
 
 def _public_options(options: Any) -> Any:
     return public_options(options) if isinstance(options, Mapping) else options
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _short(value: Any) -> str:

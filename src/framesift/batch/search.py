@@ -1,9 +1,9 @@
 """Search a whole store for the videos and seconds that best match a text, by frames and by events. Exact."""
 
 import hashlib
-import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,6 +22,7 @@ from framesift.store.store import (
     SAMPLING_RULES,
     IndexKey,
     Store,
+    events_from,
     manifest_warnings,
     read_manifest,
 )
@@ -129,7 +130,7 @@ class _Corpus:
         for video, inside in self._folders.items():
             for name in inside:
                 if name.startswith("events-"):
-                    sources += _EventVectors.read(self.store, video, name, self.model)
+                    sources += _EventVectors.read(self.store, video, name, self.model, self._duration_s(video))
         return sources
 
     def search(
@@ -146,15 +147,21 @@ class _Corpus:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
         path = ""
         warnings: dict[str, None] = {}
-        for name in self._folders[hit.fingerprint]:
-            if name.startswith((self._prefix, "events-")):
-                try:
-                    manifest = read_manifest(self.store.root / hit.fingerprint / name)
-                    path = path or str(manifest["video"]["path"])
-                except (StoreError, OSError, KeyError):
-                    continue
-                warnings |= dict.fromkeys(manifest_warnings(manifest))
+        for manifest in self._manifests(hit.fingerprint, self._prefix, "events-"):
+            path = path or str(manifest.get("video", {}).get("path", ""))
+            warnings |= dict.fromkeys(manifest_warnings(manifest))
         return replace(hit, video=path or hit.fingerprint, warnings=tuple(warnings))
+
+    def _duration_s(self, video: str) -> float:
+        durations = (manifest.get("video", {}).get("duration_s") for manifest in self._manifests(video, self._prefix))
+        return next((float(duration_s) for duration_s in durations if duration_s), np.inf)
+
+    def _manifests(self, video: str, *prefixes: str) -> Iterator[dict[str, Any]]:
+        """The readable manifests of a video's entries whose folder names begin so."""
+        for name in self._folders[video]:
+            if name.startswith(prefixes):
+                with suppress(StoreError, OSError):
+                    yield read_manifest(self.store.root / video / name)
 
 
 @dataclass(frozen=True)
@@ -165,24 +172,29 @@ class _FrameVectors:
     file: Path
 
     def vectors(self) -> tuple[Array, Array]:
-        with self._open() as tensors:
+        with self._opened() as tensors:
             if "rules" not in tensors.keys() or tensors.get_tensor("rules").tolist() != [SAMPLING_RULES]:  # noqa: SIM118
                 raise StoreError("made by an earlier version; index the video again")
             shown = _shown(tensors)
-            return _unit(tensors.get_tensor("frames")[shown]), tensors.get_tensor("times_s")[shown]
+            frames, times_s = tensors.get_tensor("frames")[shown], tensors.get_tensor("times_s")[shown]
+        if frames.ndim != 2 or times_s.shape != (len(frames),):
+            raise StoreError(f"{self.file} is damaged (frames {frames.shape}, times {times_s.shape})")
+        return _unit(frames), times_s
 
     def rows_at(self, positions: Sequence[int]) -> Array:
-        with self._open() as tensors:
+        with self._opened() as tensors:
             frames, indices = tensors.get_slice("frames"), _shown(tensors)[list(positions)].tolist()
             return _unit(np.concatenate([frames[index : index + 1] for index in indices]))
 
-    def _open(self) -> Any:
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
         from safetensors import SafetensorError, safe_open
 
         try:
-            return safe_open(str(self.file), "numpy")
-        except SafetensorError as error:
-            raise StoreError(f"{self.file} is damaged ({error})") from None
+            with safe_open(str(self.file), "numpy") as tensors:
+                yield tensors
+        except (SafetensorError, OSError, TypeError, ValueError) as error:
+            raise StoreError(f"{self.file} is damaged ({error}); index the video again") from None
 
 
 @dataclass(frozen=True)
@@ -191,22 +203,29 @@ class _EventVectors:
 
     owner: str
     events: tuple[Event, ...]
+    texts: tuple[str, ...]  # of all stored events, whose vectors are stored together
+    inside: tuple[int, ...]  # positions of `events` among these
     model: Encoder
     root: Path
 
     @classmethod
-    def read(cls, store: Store, video: str, name: str, model: Encoder) -> "list[_EventVectors]":
-        """The source, or none if it can't be read. The owner's name changes with the text."""
+    def read(cls, store: Store, video: str, name: str, model: Encoder, duration_s: float) -> "list[_EventVectors]":
+        """The events inside the video, or no source if they can't be read. The owner's name changes with the text."""
         try:
             payload = (store.root / video / name / PAYLOADS["events"]).read_bytes()
-            events = tuple(Event(**event) for event in json.loads(payload))
-        except (OSError, ValueError, TypeError):
+            listed = events_from(payload)
+        except (OSError, InputError):
             return []
+        inside = [k for k, event in enumerate(listed) if event.end_s >= 0 and event.start_s <= duration_s]
+        events = tuple(_clipped(listed[k], duration_s) for k in inside)
+        if len(inside) < len(listed):
+            payload += str(inside).encode()
         digest = hashlib.blake2b(payload, digest_size=8).hexdigest()
-        return [cls(f"{video}/{name}@{digest}", events, model, store.root)] if events else []
+        texts = tuple(event.text for event in listed)
+        return [cls(f"{video}/{name}@{digest}", events, texts, tuple(inside), model, store.root)] if events else []
 
     def vectors(self) -> tuple[Array, Array]:
-        vectors = cached_text_vectors(self.model, [event.text for event in self.events], self.root)
+        vectors = cached_text_vectors(self.model, self.texts, self.root)[list(self.inside)]
         return vectors, np.array([event.start_s for event in self.events])
 
     def rows_at(self, positions: Sequence[int]) -> Array:
@@ -309,6 +328,10 @@ def _shown(tensors: Any) -> Array:
 def _unit(frames: Array) -> Array:
     rows: Array = unit_rows(frames, "frames").astype(np.float32)
     return rows
+
+
+def _clipped(event: Event, duration_s: float) -> Event:
+    return replace(event, start_s=max(0.0, event.start_s), end_s=min(duration_s, event.end_s))
 
 
 def _hit(source: VectorSource, position: int, time_s: float, score: float) -> Hit:

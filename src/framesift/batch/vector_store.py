@@ -17,13 +17,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
 from framesift._utils.files import write_text
+from framesift._utils.json import load_json
+from framesift._utils.records import read_record
 from framesift.batch.executors.local import cores
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 
 ROW = np.dtype([("scale", "<f4"), ("error", "<f4"), ("time_s", "<f8")])
@@ -89,6 +92,13 @@ class Segment:
         return self.owners[number], row - int(self.starts[number])
 
 
+@dataclass(frozen=True)
+class _SegmentLayout:
+    owners: tuple[str, ...]
+    starts: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
 class VectorStore:
     """The segments of one encoder's vectors of one kind, kept up to date with the store."""
 
@@ -123,7 +133,7 @@ class VectorStore:
         for path in sorted(self.folder.glob(f"{self.name}-*.json")):
             try:
                 yield load(path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (InputError, OSError, ValueError, EOFError, SyntaxError, TokenError) as error:
                 log.warning("%s is damaged (%s): it is rebuilt", path, error)
                 _delete(path)
 
@@ -175,14 +185,17 @@ def build(folder: Path, name: str, sources: Sequence[VectorSource], columns: Arr
 
 
 def load(path: Path) -> Segment:
-    layout: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    layout = read_record(_SegmentLayout, load_json(path.read_bytes(), path.name, "a segment"), path.name)
     stem = path.name.removesuffix(".json")
     codes = _memory_map(path.with_name(f"{stem}.codes.npy"))
     rows = _memory_map(path.with_name(f"{stem}.rows.npy"))
-    columns = np.array(layout["columns"], np.int64)
-    if codes.shape != (len(rows), len(columns)) or rows.dtype != ROW:
-        raise ValueError(f"its files have {codes.shape} and {rows.shape} rows")
-    return Segment(codes, rows, tuple(layout["owners"]), np.array(layout["starts"], np.int64), columns, path)
+    columns, starts = np.array(layout.columns, np.int64), np.array(layout.starts, np.int64)
+    if rows.dtype != ROW or rows.ndim != 1 or codes.dtype != np.int8 or codes.shape != (len(rows), len(columns)):
+        raise InputError(f"its files have {codes.dtype} {codes.shape} and {rows.shape} rows")
+    bounds = np.array([0, *starts, len(rows)])
+    if len(starts) != len(layout.owners) or (starts[:1] != 0).any() or (np.diff(bounds) < 0).any():
+        raise InputError(f"its {len(layout.owners)} sources do not start in order within {len(rows)} rows")
+    return Segment(codes, rows, layout.owners, starts, columns, path)
 
 
 def quantise(vectors: Array) -> tuple[Array, Array]:

@@ -12,12 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from framesift.bench.datasets.annotations import read_rows, seconds_of
+from framesift._utils.records import Name, Seconds, read_field
+from framesift.bench.datasets.annotations import read_rows
 from framesift.bench.items import EvidenceScene, Item
-from framesift.bench.statistics import Interval, mean_interval, share_interval
+from framesift.bench.statistics import Interval, share_interval
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 
@@ -51,7 +53,7 @@ class EvidenceScore:
 
 @dataclass(frozen=True)
 class EvidenceSummary:
-    """Means over questions, with intervals that resample whole videos; n and n_scenes: numbers of questions."""
+    """Means over questions, with intervals clustered by video; n and n_scenes: numbers of questions."""
 
     n: int
     n_scenes: int
@@ -114,7 +116,7 @@ def summarise(scores: Sequence[EvidenceScore], unscored: int = 0) -> EvidenceSum
         unscored=unscored,
         frames=sum(score.frames for score in scores) / len(scores) if scores else 0.0,
         near=share_interval([score.near for score in scores], videos) if scores else None,
-        moments_near=mean_interval([score.moments_near for score in scores], videos) if scores else None,
+        moments_near=share_interval([score.moments_near for score in scores], videos) if scores else None,
         inside=_mean([(score.inside, score.video_id) for score in with_scenes]),
         scenes_hit=_mean([(score.scenes_hit, score.video_id) for score in with_scenes]),
         unified=math.exp(sum(map(math.log, unified)) / len(unified)) if unified else None,
@@ -135,8 +137,9 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, 
     spans: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for k, row in enumerate(rows, 2):
         location = f"{path}, line {k}"
-        span = seconds_of(row["start"] or "", location), seconds_of(row["end"] or "", location) + SCENE_END_S
-        spans[row["id"]][row["scene_id"]].append(span)
+        name, scene = (read_field(row, key, str, location) for key in ("id", "scene_id"))
+        start_s, end_s = (read_field(row, key, Seconds, location) for key in ("start", "end"))
+        spans[name][scene].append((start_s, end_s + SCENE_END_S))
     return {name: tuple(EvidenceScene(tuple(parts)) for parts in scenes.values()) for name, scenes in spans.items()}
 
 
@@ -153,19 +156,24 @@ def read_selections(
     by_id = {item.id: item for item in items}
     times_of: dict[str, list[float]] = {}
     for k, row in enumerate(rows, 1):
-        name = next((str(row[key]) for key in _IDS if row.get(key) is not None), None)
+        location = f"{path}, entry {k}"
+
+        def first(names: Sequence[str], kind: Any, row: Mapping[str, Any] = row, location: str = location) -> Any:
+            return next((read_field(row, key, kind, location) for key in names if row.get(key) is not None), None)
+
+        name = first(_IDS, Name)
         if name is None:
-            raise InputError(f"{path}, entry {k} has no id; expected one of {', '.join(_IDS)}")
+            raise InputError(f"{location} has no id; expected one of {', '.join(_IDS)}")
         if name not in by_id:
             continue
-        times = next((row[key] for key in _TIMES if row.get(key) is not None), None)
-        numbers = next((row[key] for key in _NUMBERS if row.get(key) is not None), None)
-        if times is None and numbers is None:
-            raise InputError(f"{path}, entry {k} has no frames; expected one of {', '.join(_TIMES + _NUMBERS)}")
-        if times is None and numbers is not None:
-            rate = row.get("fps") or (fps.get(by_id[name].video_id) if isinstance(fps, Mapping) else fps)
-            times = frame_times(by_id[name].video, [int(number) for number in numbers], fps=rate)
-        times_of[name] = [float(time) for time in times or ()]
+        times = first(_TIMES, tuple[Seconds, ...])
+        if times is None:
+            numbers = first(_NUMBERS, tuple[int, ...])
+            if numbers is None:
+                raise InputError(f"{location} has no frames; expected one of {', '.join(_TIMES + _NUMBERS)}")
+            rate = first(("fps",), float) or (fps.get(by_id[name].video_id) if isinstance(fps, Mapping) else fps)
+            times = frame_times(by_id[name].video, numbers, fps=rate)
+        times_of[name] = list(times)
     if not times_of:
         raise InputError(f"none of the {len(rows)} entries of {path} is one of the selected questions")
     return times_of
@@ -219,4 +227,4 @@ def _scene_scores(times: Array, scenes: Sequence[EvidenceScene]) -> tuple[float,
 
 def _mean(values: Sequence[tuple[float | None, str]]) -> Interval | None:
     known = [(value, video) for value, video in values if value is not None]
-    return mean_interval(*zip(*known, strict=True)) if known else None
+    return share_interval(*zip(*known, strict=True)) if known else None

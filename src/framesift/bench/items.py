@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from framesift._utils.records import shown
 from framesift.batch.items import read_clip_events
 from framesift.errors import InputError
 from framesift.types import Event, Question
@@ -122,10 +124,9 @@ class Dataset:
         ids: Iterable[str] | None = None,
         groups: Iterable[str] | None = None,
         sample: int | None = None,
-        limit: int | None = None,
         seed: int = 0,
     ) -> "Dataset":
-        """Select questions, in their order: by id, then by group (either name), then a sample, then the first ones.
+        """Select questions, in their order: by id, then by group (either name), then a sample.
 
         sample: the number of questions drawn without replacement; the same seed draws the same on any machine.
         """
@@ -134,20 +135,25 @@ class Dataset:
             items = self._by_id(list(ids))
         if groups is not None:
             items = self._by_group(items, [group.strip().lower() for group in groups])
-        for name, count in (("sample", sample), ("limit", limit)):
-            if count is not None and count < 1:
-                raise InputError(f"{name} is {count}; expected a whole number of at least 1")
+        _check_count("sample", sample)
         if sample is not None and sample < len(items):
             # By hash, so that neither the annotation's order nor a random generator's version changes the draw.
             drawn = set(sorted((item.id for item in items), key=lambda name: _draw_key(name, seed))[:sample])
             items = [item for item in items if item.id in drawn]
-        return self._with(tuple(items[:limit]))
+        return self._with(tuple(items))
 
-    def with_files(self, *, allow_missing: bool = False) -> "Dataset":
+    def with_files(self, *, allow_missing: bool = False, limit: int | None = None) -> "Dataset":
         """Return the questions whose files exist: all of them, or an InputError that lists the missing files.
 
-        allow_missing: omit questions without their video, and ask those without subtitles nevertheless.
+        allow_missing: omit questions without their video, and ask those without subtitles nevertheless. limit: the
+        first ones only, of those that are left.
         """
+        _check_count("limit", limit)
+        if limit is not None:
+            absent = {name for file in self.missing if file.kind == "video" for name in file.item_ids}
+            left = [k for k, item in enumerate(self.items) if not (allow_missing and item.id in absent)]
+            if limit < len(left):
+                return self._with(self.items[: left[limit - 1] + 1]).with_files(allow_missing=allow_missing)
         if not self.missing:
             return self
         if not allow_missing:
@@ -238,7 +244,12 @@ def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:
         wanted.setdefault(("video", item.video), []).append(item.id)
         if isinstance(item.subtitles, Path):
             wanted.setdefault(("subtitles", item.subtitles), []).append(item.id)
-    return tuple(Missing(kind, path, tuple(ids)) for (kind, path), ids in wanted.items() if not path.is_file())
+    return tuple(Missing(kind, path, tuple(ids)) for (kind, path), ids in wanted.items() if not os.path.isfile(path))
+
+
+def _check_count(name: str, count: object) -> None:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise InputError(f"{name} is {shown(count)}; expected a whole number of at least 1")
 
 
 def _draw_key(name: str, seed: int) -> str:

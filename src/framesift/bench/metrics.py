@@ -122,7 +122,7 @@ def score(rows: Sequence[Result]) -> AccuracyScore | None:
     answers = [row for row in rows if row.is_answer]
     if not answers:
         return None
-    hits = [row.correct for row in answers]
+    hits = [bool(row.correct) for row in answers]
     videos = [row.video_id for row in answers]
     return AccuracyScore(
         accuracy=share_interval(hits, videos),
@@ -169,7 +169,7 @@ def compare(
     dropped = len(ours) + len(theirs) - 2 * len(shared)
     if not shared:
         raise InputError(f"{names[0]} and {names[1]} have no question in common; expected answers to the same ones")
-    hits = [(ours[key].correct, theirs[key].correct) for key in shared]
+    hits = [(bool(ours[key].correct), bool(theirs[key].correct)) for key in shared]
     if any(ours[key].truth != theirs[key].truth for key in shared):
         raise InputError(f"{names[0]} and {names[1]} were scored on different answers; expected one data set")
     videos = [f"{ours[key].dataset}/{ours[key].video_id}" for key in shared]

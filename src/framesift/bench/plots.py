@@ -51,8 +51,8 @@ def sensitivity_series(rows: Sequence[Result], defaults: Mapping[str, object]) -
     base = score([row for row in rows if not row.options])
     series = []
     for name in sorted({name for row in rows if len(row.options) == 1 for name in row.options}):
-        values = {row.options[name] for row in rows if list(row.options) == [name]}
-        numbers = sorted(float(value) for value in values if isinstance(value, int | float))
+        values = [row.options[name] for row in rows if list(row.options) == [name]]
+        numbers = sorted({float(value) for value in values if isinstance(value, int | float)})
         points = []
         for value in numbers:
             result = score([row for row in rows if list(row.options) == [name] and row.options[name] == value])

@@ -1,7 +1,8 @@
 """Intervals and tests for questions that are clustered by video.
 
 Arrays only. A share's interval is Wilson's with the effective sample size under clustering (Korn & Graubard 1998); a
-paired difference's is a percentile bootstrap that resamples whole videos.
+paired difference's is a percentile bootstrap that resamples whole videos. Shares and their bounds are in [0, 1], the
+differences of shares in [-1, 1].
 """
 
 import math
@@ -29,12 +30,15 @@ class Interval(NamedTuple):
 
 
 def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
-    """The share of hits (n,) with its interval; clusters (n,): the video of each.
+    """The mean of hits (n,), or of shares in [0, 1], with its interval; clusters (n,): the video of each.
 
     The variance is that of a ratio of cluster totals. The effective sample size never exceeds n, even with a negative
-    intra-cluster correlation. If all or none are hits, the variance is 0 and a video counts as one question.
+    intra-cluster correlation or shares that vary less than hits would, so that the interval is rather too wide. If all
+    values are equal, the variance is 0 and a video counts as one question.
     """
     values, codes = _checked(hits, clusters)
+    if values.min() < 0 or values.max() > 1:
+        raise InputError(f"the shares are {values.min():g} to {values.max():g}; expected 0 to 1")
     n = len(values)
     share = float(values.mean())
     sums, sizes = _totals(values, codes)
@@ -50,7 +54,7 @@ def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL
 def difference_interval(
     differences: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED
 ) -> Interval:
-    """The mean of per-question differences (n,) with a bootstrap interval that resamples whole videos."""
+    """The mean of per-question differences of shares (n,) with a bootstrap interval that resamples whole videos."""
     values, codes = _checked(differences, clusters)
     sums, sizes = _totals(values, codes)
     mean = float(values.mean())
@@ -62,13 +66,8 @@ def difference_interval(
     freedom = len(sizes) - 1
     wider = math.sqrt(1 + 1 / freedom) * _quantile(level, freedom) / NormalDist().inv_cdf((1 + level) / 2)
     means = mean + (means - mean) * wider
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).clip(-1.0, 1.0)
     return Interval(mean, float(low), float(high))
-
-
-def mean_interval(values: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
-    """The mean of any values (n,) with an interval that resamples whole videos."""
-    return difference_interval(values, clusters, level=level)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -64,11 +64,9 @@ class ResultTable:
         return "\n".join(lines).rstrip() + "\n"
 
     def to_csv(self) -> str:
-        """CSV with unrounded numbers and their bounds in columns of their own, after the notes as comment lines."""
+        """CSV with unrounded numbers and their bounds in columns of their own; `to_provenance` has the notes."""
         bounded = [any(row[k].low is not None for row in self.rows) for k in range(len(self.columns))]
         out = io.StringIO()
-        for note in (self.title, *self.notes):
-            out.write(f"# {' '.join(note.split())}\n")
         writer = csv.writer(out, lineterminator="\n")
         header: list[str] = []
         for name, has in zip(self._flat_columns(), bounded, strict=True):
@@ -81,6 +79,10 @@ class ResultTable:
                 line += [cell.low, cell.high] if has else []
             writer.writerow(line)
         return out.getvalue()
+
+    def to_provenance(self) -> str:
+        """The title and the notes, a line each."""
+        return "".join(f"{' '.join(note.split())}\n" for note in (self.title, *self.notes))
 
     def to_latex(self) -> str:
         """LaTeX for booktabs, with the notes as comments before and as small print below."""
@@ -114,6 +116,7 @@ class ResultTable:
 FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "md": ResultTable.to_markdown,
     "csv": ResultTable.to_csv,
+    "provenance.txt": ResultTable.to_provenance,
     "tex": ResultTable.to_latex,
 }
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.records import read_value
 from framesift._utils.text import counted, duration_text
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
@@ -82,7 +83,7 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _add_data(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--limit", type=int, metavar="N", help="the first N questions")
+    command.add_argument("--limit", type=int, metavar="N", help="the first N questions, of those that are left")
     command.add_argument("--sample", type=int, metavar="N", help="N questions drawn by --seed")
     command.add_argument("--ids", metavar="ID,ID", help="these questions")
     command.add_argument("--groups", metavar="NAME,NAME", help="as in Short,Medium, or the data set's own words")
@@ -166,7 +167,9 @@ def _chosen_readers(text: str, settings: dict[str, Any]) -> Any:
 
 def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | None]:
     """The folder of each data set: from the file, or from --data NAME=DIR."""
-    datasets = dict(listed) if isinstance(listed, dict) else dict.fromkeys(listed or ())
+    if not isinstance(listed, dict):
+        listed = dict.fromkeys(read_value(tuple[str, ...], listed or (), f"{plan}: datasets"))
+    datasets: dict[str, str | None] = read_value(dict[str, str | None], listed, f"{plan}: datasets")
     if not datasets:
         datasets = dict(given)
     unknown = [name for name in given if name not in datasets]
@@ -194,9 +197,8 @@ def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dic
         ids=words(setting("ids"), "ids") or None,
         groups=words(setting("groups"), "groups") or None,
         sample=setting("sample"),
-        limit=setting("limit"),
         seed=setting("seed") or 0,
-    ).with_files(allow_missing=bool(setting("allow_missing")))
+    ).with_files(allow_missing=bool(setting("allow_missing")), limit=setting("limit"))
     if args.scenes:
         dataset = dataset.with_scenes(read_scenes(args.scenes))
     if not dataset.items:

@@ -1,12 +1,15 @@
 """Why each frame was selected and which alternatives were not, in sentences, from the trace of a selection."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from framesift._utils.records import shown
 from framesift._utils.text import clock
+from framesift.errors import FramesiftError, InputError
 from framesift.selection.result_builders import text_without_frame
 from framesift.types import Basis, Selection, Slot
 
@@ -29,13 +32,28 @@ class Reason:
     alternatives: tuple[Alternative, ...] = ()
 
 
+@contextmanager
+def trace_errors(selection: Selection) -> Iterator[None]:
+    """Report an unusable trace, which may come from a file or another package, as an InputError."""
+    try:
+        yield
+    except FramesiftError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration) as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise InputError(
+            f"the trace of a selection by {shown(selection.method)} can't be read ({reason}); select the frames again"
+        ) from error
+
+
 def explain(selection: Selection) -> list[Reason]:
     """One Reason per slot, in order. Works with the trace of any selector; GCR's has the most detail."""
     if selection.basis is None:
         return [Reason((f"Selected by {selection.method} as {slot.role}.",)) for slot in selection.slots]
     explainer = _GcrExplainer if "ground" in selection.trace else _Explainer
-    explain_slot = explainer(selection, selection.basis).explain_slot
-    return [_with_remarks(explain_slot(slot), slot, selection.basis) for slot in selection.slots]
+    with trace_errors(selection):
+        explain_slot = explainer(selection, selection.basis).explain_slot
+        return [_with_remarks(explain_slot(slot), slot, selection.basis) for slot in selection.slots]
 
 
 def _with_remarks(reason: Reason, slot: Slot, basis: Basis) -> Reason:

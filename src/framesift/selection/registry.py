@@ -58,7 +58,7 @@ def select_frames(evidence: Evidence, *, budget: int, method: str = "gcr", **opt
 def get_selector(method: str) -> Selector:
     """Look up a selector by name; an unknown one is an error that lists them all."""
     available = _all_selectors()
-    if method not in available:
+    if not isinstance(method, str) or method not in available:
         raise UnknownName(f"there is no selector {method!r}; expected one of {', '.join(available)}")
     return available[method]
 

@@ -3,7 +3,6 @@
 A video is ready when `Pipeline.prepare` has run for it: its index is in the store and its text has been searched for.
 """
 
-import json
 import logging
 import threading
 from collections import OrderedDict
@@ -14,8 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from framesift._utils.json import load_json
+from framesift._utils.records import read_record
 from framesift._utils.text import readable
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, InputError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.server.config import ServerConfig
@@ -152,8 +153,9 @@ class Catalog:
     def summary(self, video: LibraryVideo) -> PreparedSummary | None:
         """What the last preparation of the video found; None before the first."""
         try:
-            return PreparedSummary(**json.loads(self._summary_path(video).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            content = self._summary_path(video).read_bytes()
+            return read_record(PreparedSummary, load_json(content, "the summary", "an object"), "the summary")
+        except (OSError, InputError):
             return None
 
     def is_ready(self, video: LibraryVideo) -> bool:
@@ -231,8 +233,9 @@ class Catalog:
 
     def _read_facts(self, stamp: str) -> VideoFacts | None:
         try:
-            facts = VideoFacts(**json.loads((self._folder / f"{stamp}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            content = (self._folder / f"{stamp}.json").read_bytes()
+            facts = read_record(VideoFacts, load_json(content, "the facts", "an object"), "the facts")
+        except (OSError, InputError):
             return None
         self._facts[stamp] = facts
         return facts

@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from framesift._utils.files import write_bytes
+from framesift._utils.json import load_json
 from framesift._utils.text import readable
 from framesift.errors import InputError, OptionError
 from framesift.server.config import LOCK_FILE, ServerConfig
@@ -177,10 +178,10 @@ class VideoFiles:
 
     def _added_names(self) -> list[str]:
         try:
-            names = json.loads(self._added_list.read_text(encoding="utf-8"))
+            names = load_json(self._added_list.read_bytes(), self._added_list.name, "a list of names")
         except FileNotFoundError:
             return []
-        except (OSError, ValueError) as error:
+        except (OSError, InputError) as error:
             log.warning(
                 "the list of added files %s can't be read (%s); starting with an empty one", self._added_list, error
             )

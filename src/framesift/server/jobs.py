@@ -4,7 +4,6 @@ The list of jobs is a small file, rewritten at every change of state. Progress i
 which parts of an index are done.
 """
 
-import json
 import logging
 import secrets
 import threading
@@ -12,9 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from framesift.errors import FramesiftError
+from framesift._utils.json import load_json
+from framesift._utils.records import read_record, read_value
+from framesift.errors import FramesiftError, InputError
 from framesift.progress import Progress
 from framesift.server.files import write_json
 
@@ -239,10 +240,16 @@ def _resumed(job: IndexJob) -> IndexJob:
 
 def _read_jobs(path: Path) -> list[IndexJob]:
     try:
-        jobs = [IndexJob(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+        rows = read_value(list[Any], load_json(path.read_bytes(), path.name, "a list of jobs"), path.name)
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, InputError) as error:
         log.warning("the queue %s can't be read (%s); starting with an empty one", path, error)
         return []
-    return [job for job in jobs if job.state in get_args(JobState) and job.kind in get_args(JobKind)]
+    jobs = []
+    for number, row in enumerate(rows, 1):
+        try:
+            jobs.append(read_record(IndexJob, row, f"job {number}"))
+        except InputError as error:
+            log.warning("the queue %s has a job that can't be read: %s", path, error)
+    return jobs

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from framesift._utils.records import shown
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import get_encoder, identify
@@ -57,6 +59,7 @@ def index(
     folder by default. source: the URL the video came from, if `path` is a local copy.
     """
     path = os.fspath(path)
+    check_sampling(fps, mode)
     opened = store if isinstance(store, Store) else Store(store)
     key = index_key(fingerprint(path), encoder, fps, mode)
     cached = opened.load(key, path)
@@ -72,10 +75,11 @@ def index(
 
 def check_sampling(fps: Fps, mode: str) -> None:
     """Reject a rate or a mode of decoding that `index` does not know."""
-    if fps != "auto" and not 0 < fps <= 1000:
-        raise OptionError(f"fps is {fps}; expected a number above 0, or auto")
+    is_number = isinstance(fps, Real) and not isinstance(fps, bool)
+    if fps != "auto" and not (is_number and 0 < fps <= 1000):
+        raise OptionError(f"fps is {shown(fps)}; expected a number above 0, or auto")
     if mode not in MODES:
-        raise OptionError(f"mode is {mode!r}; expected one of {', '.join(MODES)}")
+        raise OptionError(f"mode is {shown(mode)}; expected one of {', '.join(MODES)}")
 
 
 def index_key(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> IndexKey:

@@ -17,20 +17,22 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from framesift._utils.files import atomic_folder, is_temporary, write_bytes
+from framesift._utils.json import load_json
+from framesift._utils.records import FilePath, read_record, read_value
 from framesift.errors import FramesiftError, InputError, StoreError
-from framesift.types import Event, SubtitleTrack, VideoIndex, VideoInfo
+from framesift.types import Event, VideoIndex, VideoInfo
 from framesift.types.vectors import Array, unit_rows
 
-SCHEMA = "framesift.kept/1"
+SCHEMA: Literal["framesift.kept/1"] = "framesift.kept/1"
 # The rules by which candidates are chosen and marked. An index made by others is built again; raise it with the rules.
 SAMPLING_RULES = 2
 STORE_VARIABLE = "FRAMESIFT_STORE"
@@ -158,7 +160,11 @@ class Store:
 
     def load_events_and_warnings(self, video: str, name: str) -> tuple[list[Event], tuple[str, ...]] | None:
         """Load the events as `load_events` does, and the warnings saved with them."""
-        return self._load(self.root / video / f"events-{_slug(name)}", "events", _events_from)
+
+        def read(data: bytes, manifest: dict[str, Any]) -> tuple[list[Event], tuple[str, ...]]:
+            return events_from(data), tuple(manifest.get("warnings", ()))
+
+        return self._load(self.root / video / f"events-{_slug(name)}", "events", read)
 
     def save_events(
         self, video: str, name: str, events: Sequence[Event], path: str, *, warnings: Sequence[str] = ()
@@ -261,6 +267,33 @@ class Store:
         return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
 
 
+@dataclass(frozen=True)
+class _ManifestVideo:
+    path: FilePath = ""
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True)
+class _ManifestSampling:
+    warnings: tuple[str | FilePath, ...] = ()  # may name files
+
+
+@dataclass(frozen=True)
+class _ManifestFields:
+    """Fields of a manifest that are used without a check of their own; there are more, by kind."""
+
+    schema: Literal["framesift.kept/1"]
+    kind: Literal["index", "events", "texts"]
+    sha256: str
+    key: Mapping[str, str] = field(default_factory=dict)
+    video: _ManifestVideo = _ManifestVideo()
+    sampling: _ManifestSampling = _ManifestSampling()
+    candidates: int | None = None
+    seconds: float | None = None
+    made_by: str = ""
+    warnings: tuple[str | FilePath, ...] = ()
+
+
 def absolute_source(path: str) -> str:
     """An absolute path; a URL is returned unchanged."""
     return path if "://" in path else os.path.abspath(path)
@@ -269,11 +302,10 @@ def absolute_source(path: str) -> str:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of an entry; StoreError if it is not a valid one."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except ValueError:
-        raise StoreError("the manifest is not JSON") from None
-    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        raise StoreError(f"the manifest does not have the schema {SCHEMA}")
+        manifest: dict[str, Any] = load_json((folder / MANIFEST).read_bytes(), "the manifest", "that of an entry")
+        read_record(_ManifestFields, manifest, "the manifest")
+    except InputError as error:
+        raise StoreError(str(error)) from None
     return manifest
 
 
@@ -293,8 +325,7 @@ def is_current(folder: Path) -> bool:
 
 def info_from(data: dict[str, Any], path: str) -> VideoInfo:
     """The VideoInfo of a manifest, with the current path of the video."""
-    tracks = tuple(SubtitleTrack(**track) for track in data["subtitle_tracks"])
-    return VideoInfo(**{**data, "path": path, "subtitle_tracks": tracks})
+    return replace(read_record(VideoInfo, {**data, "path": ""}, "the manifest: video"), path=path)
 
 
 def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
@@ -313,8 +344,9 @@ def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInd
     )
 
 
-def _events_from(payload: bytes, manifest: dict[str, Any]) -> tuple[list[Event], tuple[str, ...]]:
-    return [Event(**event) for event in json.loads(payload)], tuple(map(str, manifest.get("warnings", ())))
+def events_from(payload: bytes) -> list[Event]:
+    """The events of an entry's payload; InputError if they are damaged."""
+    return list(read_value(tuple[Event, ...], load_json(payload, "the list", "events"), "the list of events"))
 
 
 def _pack(**arrays: Array) -> bytes:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.json import load_json
+from framesift._utils.records import Label, Name, read_value, shown
+from framesift._utils.text import printable
 from framesift.errors import InputError
 from framesift.types import Question
 from framesift.types.question import option_letter
@@ -75,22 +78,21 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
 def parse_question_row(value: Any, location: str) -> QuestionRow:
     """Parse one value of a file: a text, or an object with question and options under any of the common names."""
     if isinstance(value, str) and value.strip():
-        return QuestionRow(parse_question(value))
+        return QuestionRow(parse_question(read_value(str, value, location)))
     if not isinstance(value, Mapping):
-        raise InputError(f"{location} is {str(value)[:40]!r}; expected a text, or an object with question and options")
-    row = {str(key): cell for key, cell in value.items() if key is not None}
+        raise InputError(f"{location} is {shown(value)}; expected a text, or an object with question and options")
+    row = {key: cell for key, cell in value.items() if isinstance(key, str)}
     text = _first_value(row, _TEXT_KEYS)
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{location} has no question; expected a text under the key question")
     row_id = _first_value(row, _ID_KEYS)
-    return QuestionRow(parse_question(text, _parse_options(row, location)), "" if row_id is None else str(row_id), row)
+    name = "" if row_id is None else read_value(Name, row_id, f"{location}: id")
+    read_value(str, text, f"{location}: question")
+    return QuestionRow(parse_question(text, _parse_options(row, location)), name, row)
 
 
 def _from_json(text: str, name: str) -> list[QuestionRow]:
-    try:
-        data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{name} is not JSON ({error}); expected a list of questions") from None
+    data = load_json(text, name, "a list of questions")
     if isinstance(data, Mapping):
         data = data.get("questions", [data])
     if not isinstance(data, list):
@@ -100,14 +102,10 @@ def _from_json(text: str, name: str) -> list[QuestionRow]:
 
 def _from_jsonl(text: str, name: str) -> list[QuestionRow]:
     rows = []
-    for k, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{name}, line {k} is not JSON ({error}); expected one question per line") from None
-        rows.append(parse_question_row(value, f"{name}, line {k}"))
+    for k, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            value = load_json(line, f"{name}, line {k}", "one question per line")
+            rows.append(parse_question_row(value, f"{name}, line {k}"))
     return rows
 
 
@@ -120,7 +118,9 @@ def _from_csv(text: str, name: str) -> list[QuestionRow]:
     except csv.Error as error:
         raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
     if _first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
-        raise InputError(f"{name} has the columns {', '.join(header) or 'none'}; expected one named question")
+        raise InputError(
+            f"{name} has the columns {printable(', '.join(header)) or 'none'}; expected one named question"
+        )
     return [parse_question_row(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
 
 
@@ -141,19 +141,19 @@ def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         value = [value[key] for key in sorted(value)]
     if isinstance(value, list):
-        if not all(isinstance(option, str | int | float) for option in value):
-            raise InputError(f"{location} has options that are not texts; expected a list of texts")
-        return tuple(str(option) for option in value)
+        listed: tuple[str, ...] = read_value(tuple[Label, ...], value, f"{location}: options")
+        return listed
     columns = {key: match.group(1) for key in row if (match := _OPTION_COLUMN.match(key.strip()))}
     ordered = sorted(columns, key=lambda key: (len(columns[key]), columns[key].lower()))
-    return tuple(str(row[key]) for key in ordered if row[key] not in (None, ""))
+    options = {key: row[key] for key in ordered if row[key] is not None and row[key] != ""}
+    return tuple(read_value(Label, value, f"{location}: {key}") for key, value in options.items())
 
 
 def _split_options(text: str) -> list[str]:
     """Split a cell with all options: a JSON list, or separated by | or line breaks."""
     try:
         value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         value = None
     if isinstance(value, list):
         return value

@@ -115,7 +115,7 @@ def _utterances(sound: AudioTrack, model: SpeechEngine, progress: Progress) -> I
 
 def check_engine(engine: str) -> None:
     """Raise if no speech engine has this name, installed or not."""
-    if engine not in ("auto", "moonshine") and engine.partition(":")[0] != "whisper":
+    if engine not in ("auto", "moonshine") and str(engine).partition(":")[0] != "whisper":
         raise UnknownName(
             f"there is no speech engine {engine!r}; expected one of auto, moonshine, whisper, whisper:<size>"
         )

@@ -19,7 +19,7 @@ from framesift.types.vectors import (
     validate_scores,
     validate_times,
 )
-from framesift.types.video import Event
+from framesift.types.video import Event, check_events
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +131,7 @@ class Evidence:
 
     def _clip_events(self, given_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
         """Clip events to the video and drop those outside, with their vectors and scores."""
+        check_events(self.events)
         events, features = tuple(self.events), self.event_features
         count = len(events)
         if prepared is not None and features is None:

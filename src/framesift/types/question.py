@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from framesift._utils.records import Name, read_value, shown
 from framesift.errors import InputError
 
 # "(a)(c)(b)" is an order of events, not option A.
@@ -39,17 +40,17 @@ def resolve_option(answer: object, options: Sequence[str], location: str) -> int
     if isinstance(answer, int) and not isinstance(answer, bool):
         if 0 <= answer < len(options):
             return answer
-        raise InputError(f"{location}: the answer is {answer}; expected a position from 0 to {len(options) - 1}")
-    text = str(answer).strip()
+        raise InputError(f"{location}: the answer is {shown(answer)}; expected a position from 0 to {len(options) - 1}")
+    text = read_value(Name, answer, f"{location}: the answer").strip()
     positions = {k for k, option in enumerate(options) if option.strip().lower() == text.lower()}
     if letter := _LETTER_ALONE.fullmatch(text):
         positions |= {option_position(letter[1])} & set(range(len(options)))
-    elif not positions and text.isdecimal() and int(text) < len(options):
+    elif not positions and text.isdecimal() and len(text) < 10 and int(text) < len(options):
         positions = {int(text)}
     if len(positions) != 1:
         reason = "matches more than one option" if positions else "is none of the options"
         expected = "expected a letter, a position or an option's text"
-        raise InputError(f"{location}: the answer {text[:40]!r} {reason}; {expected}")
+        raise InputError(f"{location}: the answer {shown(text)} {reason}; {expected}")
     return positions.pop()
 
 
@@ -62,8 +63,13 @@ class Question:
 
     def __post_init__(self) -> None:
         if isinstance(self.options, str):
-            raise InputError(f"options is the text {self.options[:40]!r}; expected a list of options")
-        object.__setattr__(self, "options", tuple(self.options))
+            raise InputError(f"options is the text {shown(self.options)}; expected a list of options")
+        try:
+            options = list(self.options)
+        except TypeError:
+            raise InputError(f"options is {shown(self.options)}; expected a list of options") from None
+        read_value(str, self.text, "the question")
+        object.__setattr__(self, "options", read_value(tuple[str, ...], options, "options"))
         if not self.text.strip():
             raise InputError("the question is empty; expected a text")
 

@@ -3,22 +3,23 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeVar, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from framesift._utils.json import load_json
+from framesift._utils.records import read_field, read_value
 from framesift._utils.text import clock, counted, printable, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question
-from framesift.types.vectors import Array
+from framesift.types.vectors import Array, validate_times
 from framesift.types.video import Event
 
 Role = Literal["ground", "visual", "context", "refined"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SELECTION_SCHEMA = "framesift.selection/1"
-DataRecord = TypeVar("DataRecord")
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,20 @@ class Basis:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Basis":
+        """Restore what `to_dict` wrote; anything else is an InputError."""
+        location = "the basis of this selection"
+        row = read_value(Mapping[str, Any], data, location)
+        relevance = read_field(row, "relevance", tuple[float, ...], location)
+        duration_s = read_field(row, "duration_s", float, location)
         return cls(
-            times_s=np.array(data["times_s"], dtype=np.float64),
-            relevance=np.array(data["relevance"], dtype=np.float64),
-            duration_s=float(data["duration_s"]),
-            events=tuple(_from_fields(Event, event) for event in data["events"]),
-            question=None if data["question"] is None else _from_fields(Question, data["question"]),
-            encoder=str(data["encoder"]),
-            skipped=tuple(map(int, data.get("skipped", ()))),
-            damaged=tuple(map(int, data.get("damaged", ()))),
+            times_s=validate_times(read_field(row, "times_s", tuple[float, ...], location), duration_s, len(relevance)),
+            relevance=np.array(relevance, dtype=np.float64),
+            duration_s=duration_s,
+            events=read_field(row, "events", tuple[Event, ...], location),
+            question=read_field(row, "question", Question, location, None),
+            encoder=read_field(row, "encoder", str, location, ""),
+            skipped=read_field(row, "skipped", tuple[int, ...], location, ()),
+            damaged=read_field(row, "damaged", tuple[int, ...], location, ()),
         )
 
 
@@ -155,30 +161,27 @@ class Selection:
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SELECTION_SCHEMA:
             raise InputError(f"this is not a selection: schema is {schema!r}; expected {SELECTION_SCHEMA!r}")
-        try:
-            slots = [dict(slot) for slot in data["slots"]]
-            for slot in slots:
-                slot["event"] = None if slot.get("event") is None else _from_fields(Event, slot["event"])
-            basis = None if data.get("basis") is None else Basis.from_dict(data["basis"])
-            restored = tuple(_from_fields(Slot, slot) for slot in slots)
-            warnings = tuple(map(str, data.get("warnings", ())))
-            return cls(restored, data["method"], data["budget"], dict(data["trace"]), basis, warnings)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"this selection is damaged ({error}); expected what Selection.to_json writes") from None
+        location = "this selection"
+        basis = data.get("basis")
+        selection = cls(
+            slots=read_field(data, "slots", tuple[Slot, ...], location),
+            method=read_field(data, "method", str, location),
+            budget=read_field(data, "budget", int, location),
+            trace=read_field(data, "trace", Mapping[str, Any], location),
+            basis=None if basis is None else Basis.from_dict(basis),
+            warnings=read_field(data, "warnings", tuple[str, ...], location, ()),
+        )
+        candidates = np.inf if selection.basis is None else len(selection.basis.times_s)
+        for index in selection.indices:
+            if not 0 <= index < candidates:
+                raise InputError(
+                    f"this selection has a slot with index {index}; expected a position among its candidates"
+                )
+        return selection
 
     def to_json(self, *, indent: int | None = None) -> str:
         return readable(json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent))
 
     @classmethod
     def from_json(cls, text: str) -> "Selection":
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(f"this is not JSON ({error}); expected what Selection.to_json writes") from None
-        return cls.from_dict(data)
-
-
-def _from_fields(record: type[DataRecord], data: Mapping[str, Any]) -> DataRecord:
-    """Build the record from those of the data's keys that are its fields."""
-    names = {f.name for f in fields(record)}  # type: ignore[arg-type]  # every record is a dataclass
-    return record(**{name: value for name, value in data.items() if name in names})
+        return cls.from_dict(load_json(text, "this selection", "what Selection.to_json writes"))

@@ -1,11 +1,13 @@
 """Records of a video: its metadata, its timestamped text, and its candidate frames as vectors."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from framesift._utils.records import read_value, shown
 from framesift._utils.text import duration_text
 from framesift.errors import InputError
 from framesift.types.vectors import Array, UnitRows, validate_times
@@ -47,10 +49,25 @@ class Event:
     source: str = "subtitles"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.start_s) and math.isfinite(self.end_s)):
-            raise InputError(f"event {self.text[:40]!r} has times {self.start_s} to {self.end_s}; expected seconds")
+        read_value(str, self.text, "the text of an event")
+        try:
+            is_finite = math.isfinite(self.start_s) and math.isfinite(self.end_s)
+        except (TypeError, ValueError, OverflowError):
+            is_finite = False
+        if not is_finite:
+            times = f"{shown(self.start_s)} to {shown(self.end_s)}"
+            raise InputError(f"event {shown(self.text)} has times {times}; expected seconds")
         if self.end_s < self.start_s:
-            raise InputError(f"event {self.text[:40]!r} ends at {self.end_s} s, before its start at {self.start_s} s")
+            raise InputError(f"event {shown(self.text)} ends at {self.end_s} s, before its start at {self.start_s} s")
+
+
+def check_events(events: object) -> None:
+    """Reject what is not a list of events; `Event` itself checks each one's times and text."""
+    if not isinstance(events, Sequence) or isinstance(events, str):
+        raise InputError(f"events is {shown(events)}; expected a list of framesift.Event")
+    for position, event in enumerate(events):
+        if not isinstance(event, Event):
+            raise InputError(f"events[{position}] is {shown(event)}; expected framesift.Event(start_s, end_s, text)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,18 +3,18 @@
 import csv
 import hashlib
 import io
-import json
-import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.json import load_json
+from framesift._utils.records import Label, read_field
 from framesift.errors import InputError, MissingExtra
 from framesift.types import Question
 from framesift.types.question import strip_option_letters
 
 AnnotationRow = Mapping[str, Any]
-_LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、]\s*")
 
 
 def find_annotation(folder: Path, names: Sequence[str], dataset: str) -> Path:
@@ -46,14 +46,15 @@ def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
         if kind == ".parquet":
             rows = _from_parquet(path)
         elif kind == ".jsonl":
-            rows = [json.loads(line) for line in data.decode("utf-8-sig").split("\n") if line.strip()]
+            lines = enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), 1)
+            rows = [load_json(line, f"{path}, line {k}", "one object per line") for k, line in lines if line.strip()]
         elif kind in (".csv", ".tsv"):
             dialect = "excel-tab" if kind == ".tsv" else "excel"
             rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), dialect=dialect))
         else:
-            value = json.loads(data.decode("utf-8-sig"))
+            value = load_json(data, str(path), "a list of objects")
             rows = list(value.values()) if isinstance(value, dict) else value
-    except (UnicodeDecodeError, json.JSONDecodeError, csv.Error, RecursionError) as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} can't be read as {kind or 'JSON'} ({error}); download it again") from None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise InputError(f"{path} has no list of questions; expected one object for each")
@@ -65,38 +66,25 @@ def joined_hash(hashes: Iterable[str]) -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
-def field_of(row: AnnotationRow, name: str, location: str) -> Any:
-    if name not in row or row[name] is None:
-        raise InputError(f"{location} has no {name!r}; it has {', '.join(map(str, row))}")
-    return row[name]
+def options_of(row: AnnotationRow, name: str, location: str) -> tuple[str, ...]:
+    """The options of a question: a list of texts or numbers."""
+    options: tuple[str, ...] = read_field(row, name, tuple[Label, ...], location)
+    return options
 
 
-def without_letters(options: Iterable[object]) -> tuple[str, ...]:
+def without_letters(options: Iterable[str]) -> tuple[str, ...]:
     """Strip "A. ", "(B) " … from the options if each has the letter of its position; else leave them unchanged."""
-    return tuple(strip_option_letters(dict(enumerate(map(str, options)))).values())
+    return tuple(strip_option_letters(dict(enumerate(options))).values())
 
 
-def question_of(text: object, options: Sequence[str], location: str) -> Question:
-    if not isinstance(text, str) or not text.strip():
-        raise InputError(f"{location} has no question; expected a text")
-    return Question(text, tuple(options))
+def question_of(row: AnnotationRow, options: Sequence[str], location: str) -> Question:
+    return Question(read_field(row, "question", str, location), tuple(options))
 
 
 def first_file(candidates: Iterable[Path]) -> Path:
     """The first of these paths that is a file, else the first one, to be reported as missing."""
     paths = list(candidates)
     return next((path for path in paths if path.is_file()), paths[0])
-
-
-def seconds_of(clock: str, location: str) -> float:
-    """Parse 1:02:03, 02:03 or 3.5 as seconds."""
-    try:
-        parts = [float(part) for part in clock.strip().split(":")]
-    except ValueError:
-        parts = []
-    if not 1 <= len(parts) <= 3:
-        raise InputError(f"{location}: the time is {clock!r}; expected h:mm:ss, mm:ss or seconds")
-    return sum(part * 60.0**power for power, part in enumerate(reversed(parts)))
 
 
 def _from_parquet(path: Path) -> list[AnnotationRow]:

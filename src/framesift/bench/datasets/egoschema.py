@@ -6,14 +6,17 @@ The other answers are not public; their questions are omitted and counted. There
 """
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from framesift._utils.json import load_json
+from framesift._utils.records import Name, read_field, read_value
 from framesift.bench.datasets.annotations import (
     AnnotationRow,
-    field_of,
     find_annotation,
     first_file,
     joined_hash,
+    options_of,
     question_of,
     read_rows,
     without_letters,
@@ -35,14 +38,14 @@ def load(folder: Path) -> Dataset:
         return Dataset(NAME, items, digest, find_missing(items))
     answers_path = path.parent / "subset_answers.json"
     try:
-        text = answers_path.read_text(encoding="utf-8-sig")
-        answers = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{answers_path} can't be read ({error}); expected EgoSchema's public answers") from None
+        content = answers_path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{answers_path} can't be read ({reason}); expected EgoSchema's public answers") from None
+    listed = load_json(content, str(answers_path), "EgoSchema's public answers")
+    answers = read_value(Mapping[str, int | Name], listed, str(answers_path))
     items = tuple(
-        _item(row, path.parent, answers[row["q_uid"]], f"{path}, question {k}")
-        for k, row in enumerate(rows, 1)
-        if row.get("q_uid") in answers
+        item for k, row in enumerate(rows, 1) for item in _items(row, path.parent, answers, f"{path}, question {k}")
     )
     if not items:
         raise InputError(f"{answers_path} answers none of the questions in {path}; download both from the same release")
@@ -52,31 +55,32 @@ def load(folder: Path) -> Dataset:
     return Dataset(NAME, items, annotation, find_missing(items), notes)
 
 
-def _item(row: AnnotationRow, root: Path, answer: object, location: str) -> Item:
-    options = tuple(str(field_of(row, f"option {k}", location)) for k in range(5))
-    name = str(row["q_uid"])
-    return _make_item(name, name, root, question=(row.get("question"), options), answer=answer, location=location)
+def _items(row: AnnotationRow, root: Path, answers: Mapping[str, object], location: str) -> Iterator[Item]:
+    """The question, if its answer is public."""
+    name = read_field(row, "q_uid", Name, location, "")
+    if name in answers:
+        options = tuple(read_field(row, f"option {k}", Name, location) for k in range(5))
+        yield _make_item(row, name, name, root, options=options, answer=answers[name], location=location)
 
 
 def _from_parquet(row: AnnotationRow, root: Path, location: str) -> Item:
-    options = without_letters(field_of(row, "option", location))
-    answer = field_of(row, "answer", location)
-    name, video = str(field_of(row, "question_idx", location)), str(field_of(row, "video_idx", location))
-    number = int(answer) if str(answer).isdigit() else answer
-    return _make_item(name, video, root, question=(row.get("question"), options), answer=number, location=location)
+    options = without_letters(options_of(row, "option", location))
+    answer = read_field(row, "answer", Name, location)
+    name, video = (read_field(row, key, Name, location) for key in ("question_idx", "video_idx"))
+    number = int(answer) if answer.isdecimal() else answer
+    return _make_item(row, name, video, root, options=options, answer=number, location=location)
 
 
 def _make_item(
-    name: str, video: str, root: Path, *, question: tuple[object, tuple[str, ...]], answer: object, location: str
+    row: AnnotationRow, name: str, video: str, root: Path, *, options: tuple[str, ...], answer: object, location: str
 ) -> Item:
-    text, options = question
     folders = ("videos", "videos/videos", "good_clips_git")
     return Item(
         dataset=NAME,
         id=name,
         video_id=video,
         video=first_file(root / folder / f"{video}.mp4" for folder in folders),
-        question=question_of(text, options, location),
+        question=question_of(row, options, location),
         answer=resolve_option(answer, options, location),
         group="Subset",
         published_group="subset",

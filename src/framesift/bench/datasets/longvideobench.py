@@ -6,11 +6,12 @@ video, of which some questions show a clip: `starting_timestamp_for_subtitles` i
 
 from pathlib import Path
 
+from framesift._utils.records import FilePath, Name, Seconds, read_field
 from framesift.bench.datasets.annotations import (
     AnnotationRow,
-    field_of,
     find_annotation,
     first_file,
+    options_of,
     question_of,
     read_rows,
 )
@@ -40,29 +41,29 @@ def load(folder: Path) -> Dataset:
 
 
 def _item(row: AnnotationRow, root: Path, location: str, damaged: list[str]) -> Item:
-    options = tuple(str(option) for option in field_of(row, "candidates", location))
-    group = str(field_of(row, "duration_group", location))
+    options = options_of(row, "candidates", location)
+    group = read_field(row, "duration_group", Name, location)
     if group not in GROUPS:
         raise InputError(f"{location}: duration_group is {group}; expected one of {', '.join(GROUPS)}")
-    duration_s = float(field_of(row, "duration", location))
-    name = str(field_of(row, "id", location))
-    moments = [int(frame) / POSITIONS_PER_S for frame in row.get("position") or ()]
+    duration_s = read_field(row, "duration", Seconds, location)
+    name = read_field(row, "id", Name, location)
+    moments = [frame / POSITIONS_PER_S for frame in read_field(row, "position", tuple[int, ...], location, ())]
     inside = tuple(sorted({moment for moment in moments if 0 <= moment <= duration_s + PAST_END_S}))
     damaged += [name for moment in moments if not 0 <= moment <= duration_s + PAST_END_S]
-    video = str(field_of(row, "video_path", location))
-    subtitles = str(field_of(row, "subtitle_path", location))
+    video = read_field(row, "video_path", FilePath, location)
+    subtitles = read_field(row, "subtitle_path", FilePath, location)
     return Item(
         dataset=NAME,
         id=name,
-        video_id=str(field_of(row, "video_id", location)),
+        video_id=read_field(row, "video_id", Name, location),
         video=first_file((root / "videos" / video, root / video)),
-        question=question_of(row.get("question"), options, location),
-        answer=resolve_option(field_of(row, "correct_choice", location), options, location),
+        question=question_of(row, options, location),
+        answer=resolve_option(read_field(row, "correct_choice", int | Name, location), options, location),
         group=GROUPS[group],
         published_group=group,
-        categories=(str(field_of(row, "question_category", location)),),
+        categories=(read_field(row, "question_category", Name, location),),
         duration_s=duration_s,
         subtitles=first_file((root / "subtitles" / subtitles, root / subtitles)),
-        subtitles_offset_s=-float(row.get("starting_timestamp_for_subtitles") or 0.0),
+        subtitles_offset_s=-read_field(row, "starting_timestamp_for_subtitles", Seconds, location, 0.0),
         moments_s=inside,
     )

@@ -6,21 +6,22 @@ Videos are found as all_videos/, videos/ or video/ {key}.mp4. There are no subti
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from framesift._utils.records import Name, Seconds, read_field, read_value
 from framesift.bench.datasets.annotations import (
     AnnotationRow,
-    field_of,
     find_annotation,
     first_file,
-    question_of,
     read_rows,
     root_of,
-    seconds_of,
     without_letters,
 )
 from framesift.bench.items import Dataset, EvidenceScene, Item, counted, find_missing
 from framesift.errors import InputError
+from framesift.types import Question
 from framesift.types.question import resolve_option
 
 NAME = "lvbench"
@@ -36,30 +37,31 @@ def load(folder: Path) -> Dataset:
     unread: list[str] = []
     for k, row in enumerate(rows, 1):
         location = f"{path}, line {k}"
-        items += [_item(row, asked, root, location, unread) for asked in field_of(row, "qa", location)]
+        questions = read_field(row, "qa", tuple[Mapping[str, Any], ...], location)
+        items += [_item(row, asked, root, location, unread) for asked in questions]
     notes = (f"unreadable: {counted(len(unread), 'time reference')} ({', '.join(unread[:5])})",) if unread else ()
     return Dataset(NAME, tuple(items), annotation, find_missing(items), notes)
 
 
 def _item(video: AnnotationRow, asked: AnnotationRow, root: Path, location: str, unread: list[str]) -> Item:
-    key = str(field_of(video, "key", location))
-    name = str(field_of(asked, "uid", location))
+    key = read_field(video, "key", Name, location)
+    name = read_field(asked, "uid", Name, location)
     location = f"{location}, question {name}"
-    stem, options = _split_options(str(field_of(asked, "question", location)), location)
-    types = field_of(asked, "question_type", location)
-    kind = str(video.get("type") or "")
+    stem, options = _split_options(read_field(asked, "question", str, location), location)
+    types = read_field(asked, "question_type", Name | tuple[Name, ...], location)
+    kind = read_field(video, "type", Name, location, "")
     folders = ("all_videos", "videos", "video")
     return Item(
         dataset=NAME,
         id=name,
         video_id=key,
         video=first_file(root / folder / f"{key}.mp4" for folder in folders),
-        question=question_of(stem, options, location),
-        answer=resolve_option(str(field_of(asked, "answer", location)), options, location),
+        question=Question(stem, options),
+        answer=resolve_option(read_field(asked, "answer", Name, location), options, location),
         group=kind,
         published_group=kind,
-        categories=tuple(map(str, types)) if isinstance(types, list) else (str(types),),
-        scenes=_scenes(str(asked.get("time_reference") or ""), name, unread),
+        categories=types if isinstance(types, tuple) else (types,),
+        scenes=_scenes(read_field(asked, "time_reference", str, location, ""), name, unread),
     )
 
 
@@ -77,8 +79,8 @@ def _scenes(reference: str, name: str, unread: list[str]) -> tuple[EvidenceScene
         return ()
     span = _SPAN.match(reference)
     if span:
-        start_s = seconds_of(span.group(1), name)
-        end_s = seconds_of(span.group(2), name) if span.group(2) else start_s
+        start_s = read_value(Seconds, span.group(1), name)
+        end_s = read_value(Seconds, span.group(2), name) if span.group(2) else start_s
         if end_s >= start_s:
             return (EvidenceScene(((start_s, end_s),)),)
     unread.append(name)

@@ -10,11 +10,13 @@ MLVU reports the mean of its tasks' accuracies. Here every question has equal we
 
 from pathlib import Path
 
+from framesift._utils.records import FilePath, Name, Seconds, read_field
+from framesift._utils.text import readable
 from framesift.bench.datasets.annotations import (
     AnnotationRow,
-    field_of,
     first_file,
     joined_hash,
+    options_of,
     question_of,
     read_rows,
 )
@@ -53,7 +55,8 @@ def load(folder: Path) -> Dataset:
     rows, annotation = read_rows(tests[0])
     root = folder if folder.is_dir() else folder.parent
     items = tuple(
-        _item(row, root, str(row.get("question_id", k)), "", f"{tests[0]}, {k}") for k, row in enumerate(rows)
+        _item(row, root, read_field(row, "question_id", Name, f"{tests[0]}, {k}", str(k)), "", f"{tests[0]}, {k}")
+        for k, row in enumerate(rows)
     )
     return Dataset(NAME, items, annotation, find_missing(items))
 
@@ -70,19 +73,19 @@ def _dev(root: Path, files: list[Path], absent: list[str]) -> Dataset:
 
 
 def _item(row: AnnotationRow, root: Path, name: str, task: str, location: str) -> Item:
-    options = tuple(str(option) for option in field_of(row, "candidates", location))
-    kind = str(field_of(row, "question_type", location))
-    video = str(field_of(row, "video", location))
+    options = options_of(row, "candidates", location)
+    kind = read_field(row, "question_type", Name, location)
+    video = read_field(row, "video", FilePath, location)
     paths = [root / "video" / task / video] if task else []
     return Item(
         dataset=NAME,
         id=name,
-        video_id=video,
+        video_id=readable(video),
         video=first_file([*paths, root / "video" / video, root / "videos" / video]),
-        question=question_of(row.get("question"), options, location),
-        answer=resolve_option(field_of(row, "answer", location), options, location),
+        question=question_of(row, options, location),
+        answer=resolve_option(read_field(row, "answer", Name, location), options, location),
         group=GROUPS.get(kind, kind),
         published_group=kind,
         categories=(kind,),
-        duration_s=float(row["duration"]) if row.get("duration") else None,
+        duration_s=read_field(row, "duration", Seconds, location, None),
     )

@@ -7,72 +7,77 @@ Required: video, question, options, answer (a letter, an index from 0, or the op
 list of {"start_s", "end_s", "text"}. In moments, a number is a time and a pair a scene. Paths are relative to the file.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from framesift._utils.json import load_json
+from framesift._utils.records import FilePath, Name, Seconds, read_field
+from framesift._utils.text import readable
 from framesift.bench.datasets.annotations import (
     AnnotationRow,
-    field_of,
+    options_of,
     question_of,
     read_rows,
     without_letters,
 )
 from framesift.bench.items import Dataset, EvidenceScene, Item, find_missing
-from framesift.errors import InputError
 from framesift.types import Event
 from framesift.types.question import resolve_option
+
+
+@dataclass(frozen=True)
+class _Cue:
+    start_s: Seconds
+    end_s: Seconds
+    text: str
 
 
 def load(path: Path) -> Dataset:
     rows, annotation = read_rows(path)
     items = tuple(_item(row, path, k) for k, row in enumerate(rows, 1))
-    return Dataset(path.stem, items, annotation, find_missing(items))
+    return Dataset(readable(path.stem), items, annotation, find_missing(items))
 
 
 def _item(row: AnnotationRow, path: Path, number: int) -> Item:
     location = f"{path}, question {number}"
-    published = field_of(row, "options", location)
-    parts = published.split("|") if isinstance(published, str) else published
-    options = without_letters(str(option).strip() for option in parts)
-    video = str(field_of(row, "video", location))
-    moments, scenes = _moments(row.get("moments") or (), location)
-    category = row.get("category") or ()
-    group = str(row.get("group") or "")
+    published = row.get("options")
+    parts = published.split("|") if isinstance(published, str) else options_of(row, "options", location)
+    options = without_letters(option.strip() for option in parts)
+    video = read_field(row, "video", FilePath, location)
+    moments, scenes = _moments(row, location)
+    category = read_field(row, "category", Name | tuple[Name, ...], location, ())
+    group = read_field(row, "group", Name, location, "")
     return Item(
-        dataset=path.stem,
-        id=str(row.get("id") or f"{path.stem}-{number}"),
-        video_id=video,
+        dataset=readable(path.stem),
+        id=read_field(row, "id", Name, location, f"{readable(path.stem)}-{number}"),
+        video_id=readable(video),
         video=path.parent / video,
-        question=question_of(row.get("question"), options, location),
-        answer=resolve_option(field_of(row, "answer", location), options, location),
+        question=question_of(row, options, location),
+        answer=resolve_option(read_field(row, "answer", int | Name, location), options, location),
         group=group,
         published_group=group,
-        categories=tuple(map(str, category)) if isinstance(category, list | tuple) else (str(category),),
-        duration_s=float(row["duration_s"]) if row.get("duration_s") else None,
-        subtitles=_subtitles(row.get("subtitles"), path.parent, location),
+        categories=category if isinstance(category, tuple) else (category,),
+        duration_s=read_field(row, "duration_s", Seconds, location, None),
+        subtitles=_subtitles(row, path.parent, location),
         moments_s=moments,
         scenes=scenes,
     )
 
 
-def _subtitles(value: Any, root: Path, location: str) -> Path | tuple[Event, ...] | None:
-    if not value:
-        return None
-    if isinstance(value, str):
-        return root / value
-    try:
-        return tuple(Event(float(e["start_s"]), float(e["end_s"]), str(e["text"])) for e in value)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{location} has subtitles that can't be read ({error}); expected a file or events") from None
+def _subtitles(row: AnnotationRow, root: Path, location: str) -> Path | tuple[Event, ...] | None:
+    if isinstance(row.get("subtitles"), list):
+        cues: tuple[_Cue, ...] = read_field(row, "subtitles", tuple[_Cue, ...], location)
+        return tuple(Event(cue.start_s, cue.end_s, cue.text) for cue in cues) or None
+    name = read_field(row, "subtitles", FilePath, location, None)
+    return None if name is None else root / name
 
 
-def _moments(values: Any, location: str) -> tuple[tuple[float, ...], tuple[EvidenceScene, ...]]:
-    try:
-        instants = tuple(float(value) for value in values if not isinstance(value, list | tuple | Mapping))
-        scenes = tuple(
-            EvidenceScene(((float(a), float(b)),)) for a, b in (v for v in values if isinstance(v, list | tuple))
-        )
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{location} has moments that can't be read ({error}); expected seconds, or pairs") from None
-    return instants, scenes
+def _moments(row: AnnotationRow, location: str) -> tuple[tuple[float, ...], tuple[EvidenceScene, ...]]:
+    value = row.get("moments")
+    if isinstance(value, str) and value.strip()[:1] == "[":  # a cell of a table
+        row = {"moments": load_json(value, f"{location}: moments", "seconds, or pairs of them")}
+    elif isinstance(value, str) and value.strip():
+        row = {"moments": [value]}
+    moments = read_field(row, "moments", tuple[Seconds | tuple[Seconds, Seconds], ...], location, ())
+    scenes = tuple(EvidenceScene((moment,)) for moment in moments if isinstance(moment, tuple))
+    return tuple(moment for moment in moments if not isinstance(moment, tuple)), scenes

@@ -7,11 +7,12 @@ Options are published with their letters, which are stripped. 744 of the 900 vid
 from dataclasses import replace
 from pathlib import Path
 
+from framesift._utils.records import Name, read_field
 from framesift.bench.datasets.annotations import (
     AnnotationRow,
-    field_of,
     find_annotation,
     first_file,
+    options_of,
     question_of,
     read_rows,
     root_of,
@@ -58,24 +59,24 @@ def load(folder: Path) -> Dataset:
 
 
 def _item(row: AnnotationRow, root: Path, location: str) -> Item:
-    published = field_of(row, "options", location)
-    lines = published.splitlines() if isinstance(published, str) else list(published)
-    options = without_letters(line for line in lines if str(line).strip())
-    group = str(field_of(row, "duration", location)).strip().lower()
+    published = row.get("options")
+    lines = published.splitlines() if isinstance(published, str) else options_of(row, "options", location)
+    options = without_letters(line for line in lines if line.strip())
+    group = read_field(row, "duration", Name, location).strip().lower()
     if group not in GROUPS:
         raise InputError(f"{location}: duration is {group!r}; expected one of {', '.join(GROUPS)}")
-    video = str(field_of(row, "videoID", location))
+    video = read_field(row, "videoID", Name, location)
     files = [root / folder / f"{video}.mp4" for folder in ("data", "videos", "video")]
     texts = [root / folder / f"{video}.srt" for folder in ("subtitle", "subtitles")]
     return Item(
         dataset=NAME,
-        id=str(field_of(row, "question_id", location)),
+        id=read_field(row, "question_id", Name, location),
         video_id=video,
         video=first_file(files),
-        question=question_of(row.get("question"), options, location),
-        answer=resolve_option(str(field_of(row, "answer", location)), options, location),
+        question=question_of(row, options, location),
+        answer=resolve_option(read_field(row, "answer", Name, location), options, location),
         group=GROUPS[group],
         published_group=group,
-        categories=(str(field_of(row, "task_type", location)),),
+        categories=(read_field(row, "task_type", Name, location),),
         subtitles=first_file(texts),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from framesift._utils.text import clock, counted, readable
 from framesift._utils.version import __version__
+from framesift.rendering.reasons import trace_errors
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import ReportImages
 from framesift.types import Basis
@@ -20,6 +21,10 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
     first = exhibits[0]
     info, basis, question = first.info, first.selection.basis, first.question
     name = readable(first.video.name)
+    lanes = []
+    for exhibit, own in zip(exhibits, images, strict=True):
+        with trace_errors(exhibit.selection):
+            lanes.append(_lane(exhibit, own))
     return {
         "video": {
             "name": name,
@@ -34,7 +39,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
         "curve": _curve(basis),
         "events": [_event_row(event) for event in (() if basis is None else basis.events)],
-        "lanes": [_lane(exhibit, own) for exhibit, own in zip(exhibits, images, strict=True)],
+        "lanes": lanes,
         "settings": _settings(exhibits),
         "json": json_text,
     }
@@ -168,7 +173,9 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
         selection = exhibit.selection
         rows.append(["method", f"{selection.method}, budget {selection.budget}"])
         prefix = "" if len(exhibits) == 1 else f"{selection.method}: "
-        rows += [[prefix + name, str(value) or "none"] for name, value in selection.trace.get("options", {}).items()]
+        with trace_errors(selection):
+            options = dict(selection.trace.get("options", {}))
+        rows += [[prefix + name, str(value) or "none"] for name, value in options.items()]
     rows.append(["framesift", __version__])
     rows += [[name, installed] for name in _PACKAGES if (installed := _version(name))]
     rows.append(["Python", platform.python_version()])

@@ -1,0 +1,361 @@
+"""Every file of records that this package reads: a valid example of it, and what a command does with it.
+
+`file_uses(folder)` builds the examples in an empty folder. A use must end normally or with a FramesiftError, whatever
+the content of its file; `UnexpectedError` reports anything else with the mutation that caused it.
+"""
+
+import contextlib
+import io
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from framesift.errors import FramesiftError
+from helpers.encoders import GridEncoder
+from helpers.mutations import mutations
+from helpers.published_annotations import lvb_row, mme_row, write
+from helpers.result_rows import RUN, answers
+from helpers.small_dataset import FirstOption, make_dataset, small_plan
+
+
+class UnexpectedError(Exception):
+    """A use raised something other than a FramesiftError."""
+
+
+@dataclass(frozen=True)
+class FileUse:
+    """A file as it should be, and what reads it. kind: of `mutations.KINDS`. `use` is called once it is mutated."""
+
+    name: str
+    kind: str
+    path: Path
+    data: bytes
+    use: Callable[[Path], object]
+
+
+def try_mutations(file: FileUse, count: int, seed: int = 0) -> dict[str, int]:
+    """Use `count` mutations of a file; how many were accepted and rejected. UnexpectedError for any other error."""
+    outcomes = {"accepted": 0, "rejected": 0}
+    for name, data in mutations(file.kind, file.data, count, seed):
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.write_bytes(data)
+        try:
+            with _silence():
+                file.use(file.path)
+            outcomes["accepted"] += 1
+        except FramesiftError as error:
+            if not str(error).strip():
+                raise UnexpectedError(f"{file.name}: {name}: an empty message") from error
+            outcomes["rejected"] += 1
+        except Exception as error:
+            raise UnexpectedError(f"{file.name}: {name}: {type(error).__name__}: {str(error)[:200]}") from error
+    file.path.write_bytes(file.data)
+    return outcomes
+
+
+def file_uses(folder: Path) -> Iterator[FileUse]:
+    """The files of all kinds, built below `folder`."""
+    dataset = make_dataset(folder / "data", videos=2)
+    own = folder / "data" / "small.jsonl"
+    yield from _evidence_lists(folder, own)
+    yield from _results(folder)
+    yield from _own_data(folder, own)
+    yield from _published_data(folder)
+    yield from _settings(folder, own)
+    yield from _video_lists(folder)
+    clip = Path(dataset.items[0].video)
+    yield from _selections(folder, clip)
+    yield from _questions(folder, clip)
+    yield from _store(folder, clip)
+    yield from _server(folder)
+
+
+def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
+    ids = ["0-A", "0-B", "1-A", "1-B"]
+    times = [{"id": name, "times_s": [1.0, 2.5, 8.0], "frame_timestamps": None} for name in ids]
+    numbers = [{"question_id": name, "keyframe_indices": [5, 11, 40], "fps": 5.0} for name in ids]
+    unrated = [{"uid": name, "frame_idx": [5, 11, 40]} for name in ids]
+
+    def use(path: Path) -> None:
+        _command("bench", "evidence", str(own), "--selections", str(path))
+
+    yield _file("evidence times", "json", folder / "times.json", json.dumps(times), use)
+    yield _file("evidence times by line", "jsonl", folder / "times.jsonl", _lines(times), use)
+    yield _file("evidence frame numbers", "jsonl", folder / "numbers.jsonl", _lines(numbers), use)
+    yield _file("evidence frame numbers of a video", "jsonl", folder / "unrated.jsonl", _lines(unrated), use)
+    listed = write(folder / "valid-times.json", times)
+    scenes = "id,scene_id,start,end\n0-A,1,0:01,0:03\n0-A,2,5,6\n1-B,1,1.5,00:00:04\n"
+    yield _file(
+        "scenes",
+        "csv",
+        folder / "scenes.csv",
+        scenes,
+        lambda path: _command("bench", "evidence", str(own), "--selections", str(listed), "--scenes", str(path)),
+    )
+
+
+def _results(folder: Path) -> Iterator[FileUse]:
+    options = {"alpha_ground": 0.125}
+    rows = [*answers(n=6), *answers("uniform", n=6), *answers(n=4, budget=16), *answers(n=4, options=options)]
+    rows += [replace(row, text_mode="none", error="a sentence" if k else "") for k, row in enumerate(answers(n=2))]
+    lines = _lines([RUN.to_dict(), *(row.to_dict() for row in rows)])
+
+    def report(path: Path, *flags: str) -> None:
+        _command("bench", "report", str(path), "--out", str(folder / "report"), *flags)
+
+    yield _file("results", "jsonl", folder / "results" / "a.jsonl", lines, lambda path: report(path, "--no-plots"))
+    yield _file("results with plots", "jsonl", folder / "plotted" / "a.jsonl", lines, report)
+
+
+def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
+    from framesift.bench.datasets import load_dataset
+    from framesift.bench.runner import run_benchmark
+
+    listed = write(folder / "list.json", [{"id": "0-A", "times_s": [1.0]}])
+    rows = [json.loads(line) for line in own.read_text().splitlines()]
+    rows[1] |= {"subtitles": [{"start_s": 1.0, "end_s": 2, "text": "The coffee is cold"}], "category": ["a", "b"]}
+    rows[2] |= {"duration_s": 12.0, "category": "c", "moments": [1, [2, 4], [5.5, 6]]}
+    cells = "video,subtitles,question,options,answer,id,group,duration_s,moments\n"
+    cells += "0.mp4,0.srt,Cold?,yes|no,A,0-A,clips,12,2.5\n1.mp4,,Why?,a | b | c,2,1-A,,0:12,\n"
+
+    def use(path: Path) -> None:
+        _command("bench", "evidence", str(path), "--selections", str(listed), "--allow-missing")
+
+    def run(path: Path) -> None:
+        dataset = load_dataset(str(path)).with_files(allow_missing=True)
+        store, results = folder / "bench-store", folder / "bench-results"
+        shutil.rmtree(results, ignore_errors=True)
+        run_benchmark(dataset, small_plan(FirstOption(), methods="gcr"), results, store=store)
+        _command("bench", "report", str(results), "--no-plots", "--data", str(path))
+
+    data = own.parent
+    yield _file("own questions by line", "jsonl", data / "own.jsonl", _lines(rows), use)
+    yield _file("own questions", "json", data / "own.json", json.dumps(rows), use)
+    yield _file("own questions in a table", "csv", data / "own.csv", cells, use)
+    yield _file("own questions run", "jsonl", data / "run.jsonl", _lines(rows[:3]), run)
+
+
+def _published_data(folder: Path) -> Iterator[FileUse]:
+    from framesift.bench.datasets import load_dataset
+
+    def load(name: str, root: Path, _: Path) -> None:
+        dataset = load_dataset(name, root)
+        for item in dataset.with_files(allow_missing=True).items:
+            item.events()
+
+    lvb = json.dumps([lvb_row("a_0"), lvb_row("b_0")])
+    mme = json.dumps([mme_row("001-1"), mme_row("002-1")])
+    asked = {"uid": "1", "question": "What?\n(A) this\n(B) that", "answer": "A", "question_type": ["x"]}
+    lvbench = _lines([{"key": "v", "type": "sport", "qa": [asked | {"time_reference": "00:10-00:12"}]}])
+    ego = [{"q_uid": name, "question": "What?", **{f"option {k}": f"this {k}" for k in range(5)}} for name in "ab"]
+    task = {"video": "v.mp4", "duration": 20.0, "question": "What?", "candidates": ["x", "y"], "answer": "y"}
+    mlvu = json.dumps([task | {"question_type": "plotQA"}])
+    videos = ("lvb/videos/a", "lvb/videos/b", "ego/videos/a", "ego2/videos/a", "mlvu/video/v", "lvbench/videos/v")
+    for video in (*videos, "mme/data/vid001", "mme/data/vid002"):
+        write(folder / f"{video}.mp4", "")
+    write(folder / "ego" / "questions.json", ego)
+    for name, kind, path, text in (
+        ("longvideobench", "json", folder / "lvb" / "lvb_val.json", lvb),
+        ("videomme", "json", folder / "mme" / "videomme.json", mme),
+        ("lvbench", "jsonl", folder / "lvbench" / "video_info.meta.jsonl", lvbench),
+        ("egoschema", "json", folder / "ego" / "subset_answers.json", json.dumps({"a": 1, "b": 2})),
+        ("mlvu", "json", folder / "mlvu" / "json" / "1_plotQA.json", mlvu),
+    ):
+        root = path.parent.parent if name == "mlvu" else path.parent
+        yield _file(name, kind, path, text, partial(load, name, root))
+    second = folder / "ego2"
+    write(second / "subset_answers.json", {"a": 1, "b": 2})
+    yield _file(
+        "egoschema questions", "json", second / "questions.json", json.dumps(ego), partial(load, "egoschema", second)
+    )
+
+
+def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
+    from framesift.bench.plan import make_plan, read_plan
+    from framesift.config import PipelineConfig
+
+    plan = (
+        "methods: [gcr, uniform]\nbudgets: [8, 32]\ntext_modes: [aligned]\nreaders: {Small: similarity}\n"
+        "ablate: [ground]\nsweep: {alpha_ground: [1/8, 3/8]}\nset: {gcr.alpha_ground: 0.25}\nfps: 1\n"
+        "seed: 3\nevents: subtitles\n"
+        "blocks: [{methods: [gcr], text_modes: [none]}, {budgets: '4,8'}]\nlimit: 3\ngroups: [clips]\n"
+        f"datasets: {{{own}: null}}\n"
+    )
+    config = {
+        "encoder": "offline",
+        "fps": 2.0,
+        "mode": "fast",
+        "budget": 8,
+        "method": "gcr",
+        "seed": 1,
+        "scales": "4:1/2",
+    }
+    config |= {"options": {"alpha_ground": 0.25}, "speech": "none", "size": 224, "reader_options": {"preset": "x"}}
+
+    def run(path: Path) -> None:
+        """As `bench run` does, up to the choice of questions."""
+        _command("bench", "run", str(path), "--ids", "nothing")
+
+    yield _file("plan", "yaml", folder / "plan.yaml", plan, lambda path: make_plan(read_plan(path)))
+    yield _file("plan run", "yaml", folder / "plan-run.yaml", plan, run)
+    yield _file("settings", "json", folder / "settings.json", json.dumps(config), PipelineConfig.from_file)
+    yield _file("settings in YAML", "yaml", folder / "settings.yaml", json.dumps(config), PipelineConfig.from_file)
+
+
+def _video_lists(folder: Path) -> Iterator[FileUse]:
+    from framesift.batch.journal import JsonLines, read_journal
+    from framesift.batch.listing import list_videos
+
+    rows = [{"path": "a.mp4", "subtitles": "a.srt"}, {"video": "https://host/b.mp4"}, {"file": "c.mp4"}]
+    cells = "video,subtitles\na.mp4,a.srt\nb.mp4,\n"
+    journal = [{"path": "a.mp4", "event": "started"}, {"path": "a.mp4", "event": "done", "error": ""}]
+    yield _file("video list by line", "jsonl", folder / "lists" / "videos.jsonl", _lines(rows), list_videos)
+    yield _file("video list", "csv", folder / "lists" / "videos.csv", cells, list_videos)
+    yield _file("video list in text", "bytes", folder / "lists" / "videos.txt", "# a\na.mp4\nb.mp4\n", list_videos)
+    yield _file(
+        "journal",
+        "jsonl",
+        folder / "lists" / "journal.jsonl",
+        _lines(journal),
+        lambda path: read_journal(JsonLines(path)),
+    )
+
+
+def _selections(folder: Path, clip: Path) -> Iterator[FileUse]:
+    import framesift as fs
+
+    model = GridEncoder()
+    index = fs.index(clip, model, store=folder / "selection-store")
+    events = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
+    question = fs.Question("Is it cold?", options=("yes", "no"))
+    selection = fs.select(index, question, events=events, budget=4, encoder=model, store=folder / "selection-store")
+
+    def use(path: Path) -> None:
+        restored = fs.Selection.from_json(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        assert fs.Selection.from_json(restored.to_json()) == restored
+        str(restored), repr(restored)
+
+    def save(path: Path) -> None:
+        restored = fs.Selection.from_json(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        fs.exhibit(clip, restored, size=32).save(folder / "exhibit", force=True)
+
+    yield _file("selection.json", "json", folder / "selection.json", selection.to_json(), use)
+    yield _file("selection.json, exhibited", "json", folder / "shown.json", selection.to_json(), save)
+
+
+def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
+    import framesift as fs
+    from framesift.batch.items import RunItem, read_items
+
+    model = GridEncoder()
+    index = fs.index(clip, model, store=folder / "question-store")
+    rows = [{"question": "Is it cold?", "options": ["yes", "no"], "id": "a"}, "Why? A) this B) that"]
+    rows += [{"text": "Who?", "choices": {"A": "he", "B": "she"}, "qid": 7}]
+    cells = 'id,question,options\na,Is it cold?,yes | no\nb,Why?,"[""x"", ""y""]"\n'
+    columns = "question,a,b,c\nIs it cold?,yes,no,\nWhy?,x,y,z\n"
+    listed = [
+        {"video": "0.mp4", "question": "Is it cold?", "options": ["yes", "no"], "answer": "A", "subtitles": "0.srt"}
+    ]
+
+    def use(path: Path) -> None:
+        questions = fs.read_questions(path)
+        for selection in fs.select_many(index, [row.question for row in questions], encoder=model, budget=2):
+            selection.to_json()
+        json.dumps([asdict(row) | {"row": {}} for row in questions], ensure_ascii=False, allow_nan=False).encode()
+
+    def items(path: Path) -> None:
+        for item in read_items(path):
+            RunItem.from_dict(json.loads(json.dumps(item.to_dict(), allow_nan=False)))
+
+    yield _file("questions", "json", folder / "questions.json", json.dumps({"questions": rows}), use)
+    yield _file("questions by line", "jsonl", folder / "questions.jsonl", _lines(rows), use)
+    yield _file("questions in a table", "csv", folder / "questions.csv", cells, use)
+    yield _file("questions with option columns", "csv", folder / "columns.csv", columns, use)
+    yield _file("questions in text", "bytes", folder / "questions.txt", "Is it cold? A) yes B) no\nWhy?\n", use)
+    yield _file("questions on videos", "jsonl", folder / "data" / "asked.jsonl", _lines(listed * 2), items)
+
+
+def _store(folder: Path, clip: Path) -> Iterator[FileUse]:
+    import framesift as fs
+    from framesift.batch.search import search
+    from framesift.store.fingerprint import fingerprint
+    from framesift.store.maintenance import describe, prune
+    from framesift.store.store import Store
+
+    root = folder / "store"
+    model = GridEncoder()
+    fs.index(clip, model, store=root)
+    events = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
+    Store(root).save_events(fingerprint(clip), "subtitles", events, str(clip))
+    search("cold coffee", encoder=model, store=root)
+    whole = folder / "store-copy"
+    shutil.copytree(root, whole)
+
+    def use(path: Path) -> None:
+        data = path.read_bytes()
+        for part in (lambda: search("cold coffee", encoder=model, store=root), lambda: _maintain(root)):
+            part()
+            shutil.rmtree(root)
+            shutil.copytree(whole, root)
+            path.write_bytes(data)
+        fs.index(clip, model, store=root)
+        Store(root).load_events(fingerprint(clip), "subtitles")
+        shutil.rmtree(root)
+        shutil.copytree(whole, root)
+
+    def _maintain(store: Path) -> None:
+        json.dumps([describe(entry) for entry in Store(store).entries()], allow_nan=False)
+        prune(Store(store), max_bytes=10**9)
+
+    kinds = {".json": "json", ".safetensors": "safetensors", ".npy": "bytes"}
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        name = f"store {path.parent.name.partition('-')[0]} {path.name.partition('-')[0]}{path.suffix}"
+        yield _file(name, kinds[path.suffix], path, path.read_bytes(), use)
+
+
+def _server(folder: Path) -> Iterator[FileUse]:
+    from framesift.server.jobs import IndexJob, _read_jobs
+
+    job = asdict(IndexJob("1", "index", "a.mp4", "a.mp4"))
+    yield _file("server queue", "json", folder / "queue.json", json.dumps([job, job | {"id": "2"}]), _read_jobs)
+
+
+def _file(name: str, kind: str, path: Path, content: str | bytes, use: Callable[[Path], object]) -> FileUse:
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return FileUse(name, kind, path, data, use)
+
+
+def _lines(rows: Iterable[object]) -> str:
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+def _command(*words: str) -> None:
+    """Run a command in this process; its one sentence on bad input becomes a FramesiftError again."""
+    from framesift.cli import main
+
+    sentence = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(sentence):
+            code = main(words)
+    except SystemExit as error:  # a usage error
+        code = int(error.code or 0)
+    if code == 2:
+        last_line = sentence.getvalue().splitlines()[-1]
+        assert last_line.startswith("framesift"), last_line
+        raise FramesiftError(last_line)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

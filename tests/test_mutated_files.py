@@ -1,0 +1,38 @@
+"""Mutated files of every kind: a command ends normally or with one sentence, never with another error."""
+
+import pytest
+
+from helpers.file_uses import file_uses, try_mutations
+from helpers.mutations import KINDS, mutations
+
+SEED = 17
+COUNT = 20
+# Uses that run a whole command, or copy a store.
+SLOW = ("evidence", "scenes", "results", "own questions", "plan run", "selection.json, exhibited", "store")
+
+
+@pytest.fixture(scope="module")
+def uses(tmp_path_factory):
+    return list(file_uses(tmp_path_factory.mktemp("files")))
+
+
+def test_mutated_files_raise_no_other_error(uses):
+    for file in uses:
+        count = 1 if "plots" in file.name else 3 if file.name.startswith(SLOW) else COUNT
+        try_mutations(file, count, SEED)
+
+
+def test_every_kind_of_file_is_mutated(uses):
+    assert {file.kind for file in uses} == set(KINDS)
+
+
+def test_valid_files_are_accepted(uses):
+    for file in uses:
+        if file.name != "plan run":
+            file.use(file.path)
+
+
+def test_same_seed_gives_the_same_mutations():
+    data = b'{"a": [1, 2], "b": {"c": "x"}}'
+    first, again, other = (list(mutations("json", data, 50, seed)) for seed in (1, 1, 2))
+    assert first == again != other
