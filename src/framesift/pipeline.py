@@ -18,11 +18,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from framesift._utils.records import shown
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
-from framesift.errors import InputError, OptionError
+from framesift.errors import OptionError
 from framesift.progress import as_progress
 from framesift.readers.base import OnError, ask_many
 from framesift.rendering.exhibit import Exhibit, events_for
@@ -36,6 +35,7 @@ from framesift.store.video_frames import VideoFrames
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, VideoInfo
 from framesift.types.frame_source import FrameSource, Objects
+from framesift.types.question import as_questions
 from framesift.types.vectors import Array
 from framesift.types.video import check_events
 from framesift.video.frames import frame_numbers, probe
@@ -328,7 +328,7 @@ def select_many(
     queries (Q, D) and event_features (E, D): text vectors, if you have them; else the index's own encoder makes them.
     The rest as in `select`.
     """
-    asked = _as_questions(questions)
+    asked = as_questions(questions)
     check_events(events)
     event_scores = None
     if events and event_encoder is not None and asked:
@@ -357,17 +357,6 @@ def select_many(
         blank_frames=blank_frames,
         **_load_models(options),
     )
-
-
-def _as_questions(questions: object) -> list[Question]:
-    """Questions as such; a text in place of the list is an error, as it would be one question per letter."""
-    if isinstance(questions, str | Question) or not isinstance(questions, Iterable):
-        raise InputError(f"questions is {shown(questions)}; expected a list: use framesift.select for one question")
-    asked = [Question(question) if isinstance(question, str) else question for question in questions]
-    for position, question in enumerate(asked):
-        if not isinstance(question, Question):
-            raise InputError(f"questions[{position}] is {shown(question)}; expected a text or a framesift.Question")
-    return asked
 
 
 def _event_scores(

@@ -8,7 +8,8 @@ import pytest
 
 import framesift as fs
 from framesift.store.maintenance import describe, prune
-from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, StoredCandidates, default_store
+from framesift.store.manifests import MANIFEST
+from framesift.store.store import INDEX, IndexKey, Store, StoredCandidates, default_store
 
 KEY = IndexKey("ab" * 16, "some/encoder", "f" * 16, "auto", "exact")
 TIMES = np.array([0.0, 1.0 / 3, 2.0])

@@ -23,7 +23,7 @@ from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSettings
 from framesift.errors import FramesiftError, InputError
-from framesift.store.store import MANIFEST, is_current
+from framesift.store.manifests import MANIFEST, is_current
 
 FOLDER = "corpus"  # inside the store
 # Column → its type in the Parquet file. seconds: of the last attempt.

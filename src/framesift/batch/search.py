@@ -15,16 +15,14 @@ from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import InputError, OptionError, StoreError
+from framesift.store.manifests import SAMPLING_RULES, manifest_warnings, read_manifest
 from framesift.store.store import (
     INDEX,
     PART,
     PAYLOADS,
-    SAMPLING_RULES,
     IndexKey,
     Store,
     events_from,
-    manifest_warnings,
-    read_manifest,
 )
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event

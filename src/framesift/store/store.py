@@ -17,26 +17,32 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from framesift._utils.files import atomic_folder, is_temporary, write_bytes
 from framesift._utils.json import load_json
-from framesift._utils.records import FilePath, read_record, read_value
+from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError, StoreError
-from framesift.types import Event, VideoIndex, VideoInfo
+from framesift.store.manifests import (
+    MANIFEST,
+    SAMPLING_RULES,
+    SCHEMA,
+    info_from,
+    is_current,
+    manifest_warnings,
+    read_manifest,
+)
+from framesift.types import Event, VideoIndex
 from framesift.types.vectors import Array, unit_rows
 
-SCHEMA: Literal["framesift.kept/1"] = "framesift.kept/1"
-# The rules by which candidates are chosen and marked. An index made by others is built again; raise it with the rules.
-SAMPLING_RULES = 2
 STORE_VARIABLE = "FRAMESIFT_STORE"
-MANIFEST, PART, TEXTS = "manifest.json", ".part", "texts"
+PART, TEXTS = ".part", "texts"
 # The payload file, by kind of entry.
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
 INDEX = PAYLOADS["index"]
@@ -267,65 +273,9 @@ class Store:
         return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
 
 
-@dataclass(frozen=True)
-class _ManifestVideo:
-    path: FilePath = ""
-    duration_s: float | None = None
-
-
-@dataclass(frozen=True)
-class _ManifestSampling:
-    warnings: tuple[str | FilePath, ...] = ()  # may name files
-
-
-@dataclass(frozen=True)
-class _ManifestFields:
-    """Fields of a manifest that are used without a check of their own; there are more, by kind."""
-
-    schema: Literal["framesift.kept/1"]
-    kind: Literal["index", "events", "texts"]
-    sha256: str
-    key: Mapping[str, str] = field(default_factory=dict)
-    video: _ManifestVideo = _ManifestVideo()
-    sampling: _ManifestSampling = _ManifestSampling()
-    candidates: int | None = None
-    seconds: float | None = None
-    made_by: str = ""
-    warnings: tuple[str | FilePath, ...] = ()
-
-
 def absolute_source(path: str) -> str:
     """An absolute path; a URL is returned unchanged."""
     return path if "://" in path else os.path.abspath(path)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of an entry; StoreError if it is not a valid one."""
-    try:
-        manifest: dict[str, Any] = load_json((folder / MANIFEST).read_bytes(), "the manifest", "that of an entry")
-        read_record(_ManifestFields, manifest, "the manifest")
-    except InputError as error:
-        raise StoreError(str(error)) from None
-    return manifest
-
-
-def manifest_warnings(manifest: dict[str, Any]) -> tuple[str, ...]:
-    """The warnings stored with an index or with events."""
-    return (*manifest.get("sampling", {}).get("warnings", ()), *manifest.get("warnings", ()))
-
-
-def is_current(folder: Path) -> bool:
-    """Whether the entry in a folder, if there is a readable one, was made by the current sampling rules."""
-    try:
-        manifest = read_manifest(folder)
-    except (StoreError, OSError):
-        return True
-    return manifest.get("kind") != "index" or manifest.get("rules") == SAMPLING_RULES
-
-
-def info_from(data: dict[str, Any], path: str) -> VideoInfo:
-    """The VideoInfo of a manifest, with the current path of the video."""
-    return replace(read_record(VideoInfo, {**data, "path": ""}, "the manifest: video"), path=path)
 
 
 def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:

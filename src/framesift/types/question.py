@@ -1,7 +1,7 @@
 """Questions, their answer options, and how much a question depends on what is visible."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from framesift._utils.records import Name, read_value, shown
@@ -89,6 +89,17 @@ class Question:
     def query_text(self) -> str:
         """The text encoder's input: the stem, then all valid options."""
         return " ".join((self.text.strip(), *self.valid_options))
+
+
+def as_questions(questions: object) -> list[Question]:
+    """Questions as such; a text in place of the list is an error, as it would be one question per letter."""
+    if isinstance(questions, str | Question) or not isinstance(questions, Iterable):
+        raise InputError(f"questions is {shown(questions)}; expected a list: use framesift.select for one question")
+    asked = [Question(question) if isinstance(question, str) else question for question in questions]
+    for position, question in enumerate(asked):
+        if not isinstance(question, Question):
+            raise InputError(f"questions[{position}] is {shown(question)}; expected a text or a framesift.Question")
+    return asked
 
 
 class VisualDemand(float):

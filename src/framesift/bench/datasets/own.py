@@ -26,7 +26,7 @@ from framesift.types.question import resolve_option
 
 
 @dataclass(frozen=True)
-class _Cue:
+class _SubtitleRow:
     start_s: Seconds
     end_s: Seconds
     text: str
@@ -66,7 +66,7 @@ def _item(row: AnnotationRow, path: Path, number: int) -> Item:
 
 def _subtitles(row: AnnotationRow, root: Path, location: str) -> Path | tuple[Event, ...] | None:
     if isinstance(row.get("subtitles"), list):
-        cues: tuple[_Cue, ...] = read_field(row, "subtitles", tuple[_Cue, ...], location)
+        cues: tuple[_SubtitleRow, ...] = read_field(row, "subtitles", tuple[_SubtitleRow, ...], location)
         return tuple(Event(cue.start_s, cue.end_s, cue.text) for cue in cues) or None
     name = read_field(row, "subtitles", FilePath, location, None)
     return None if name is None else root / name
