@@ -1,3 +1,5 @@
+import csv
+
 import pytest
 from PIL import Image
 
@@ -52,6 +54,13 @@ def test_every_table_is_written_in_three_formats_beside_its_provenance(report):
     for ending in (".md", ".csv", ".tex", ".txt"):
         written = [path for path in report.files if path.parent.name == "tables" and path.suffix == ending]
         assert len(written) == len(report.tables)
+
+
+def test_every_csv_is_a_header_with_distinct_names_and_rows_of_the_same_length(report):
+    for path in report.files:
+        if path.suffix == ".csv":
+            header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+            assert len(set(header)) == len(header) and rows and {len(row) for row in rows} == {len(header)}
 
 
 def test_every_plot_is_svg_and_png_with_its_provenance(report):

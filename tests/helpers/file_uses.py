@@ -21,9 +21,11 @@ from helpers.published_annotations import lvb_row, mme_row, write
 from helpers.result_rows import RUN, answers
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
 
+MAX_MESSAGE = 2000  # characters: a sentence, and the paths in it
+
 
 class UnexpectedError(Exception):
-    """A use raised something other than a FramesiftError."""
+    """A use raised something other than a FramesiftError with a sentence."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ def try_mutations(file: FileUse, count: int, seed: int = 0) -> dict[str, int]:
                 file.use(file.path)
             outcomes["accepted"] += 1
         except FramesiftError as error:
-            if not str(error).strip():
-                raise UnexpectedError(f"{file.name}: {name}: an empty message") from error
+            if not 10 < len(str(error)) < MAX_MESSAGE:
+                raise UnexpectedError(f"{file.name}: {name}: a message of {len(str(error))} characters") from error
             outcomes["rejected"] += 1
         except Exception as error:
             raise UnexpectedError(f"{file.name}: {name}: {type(error).__name__}: {str(error)[:200]}") from error

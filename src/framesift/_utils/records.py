@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
+from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from framesift._utils.text import has_lone_surrogates, printable
@@ -52,8 +53,7 @@ def read_field(row: Mapping[str, Any], name: str, kind: Any, location: str, defa
     value = row.get(name)
     if value is None or (isinstance(value, str) and not value.strip()):
         if default is REQUIRED:
-            listing = ", ".join(printable(str(key))[:40] for key in row) or "nothing"
-            raise InputError(f"{location} has no {name!r}; it has {listing}")
+            raise InputError(f"{location} has no {name!r}; it has {listed(row)}")
         return default
     return read_value(kind, value, f"{location}: {name}")
 
@@ -65,6 +65,12 @@ def shown(value: Any) -> str:
         return f"{noun} of {len(value)}" if value else f"an empty {noun.split()[1]}"
     text = ascii(value) if isinstance(value, str) and has_lone_surrogates(value) else _quoted(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Names from a file as a message lists them: at most 20, each shortened."""
+    short = [printable(str(name))[:40] for name in islice(names, 21)]
+    return ", ".join([*short[:20], *["…"] * (len(short) > 20)]) or "nothing"
 
 
 def _quoted(value: Any) -> str:

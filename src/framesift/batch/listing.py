@@ -10,8 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from framesift._utils.json import load_json
 from framesift._utils.optional import require
-from framesift._utils.records import FilePath, read_field, shown
-from framesift._utils.text import printable
+from framesift._utils.records import FilePath, listed, read_field, shown
 from framesift.errors import InputError
 from framesift.video.files import find_videos
 
@@ -84,9 +83,8 @@ def _read_list(path: Path) -> list[VideoEntry]:
     for number, row in enumerate(rows, 1):
         column = column_of(row, PATH_COLUMNS)
         if column is None:
-            columns = printable(", ".join(map(str, row))) or "none"
             raise InputError(
-                f"{path}, row {number} has the columns {columns}; expected one of {', '.join(PATH_COLUMNS)}"
+                f"{path}, row {number} has the columns {listed(row)}; expected one of {', '.join(PATH_COLUMNS)}"
             )
         location = f"{path}, row {number}"
         name = read_field(row, column, FilePath, location, None)
@@ -134,7 +132,7 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             used = [*PATH_COLUMNS, *SUBTITLE_COLUMNS]
             wanted = [name for name in table.schema_arrow.names if name.strip().lower() in used]
             if not wanted:
-                columns = ", ".join(table.schema_arrow.names)
+                columns = listed(table.schema_arrow.names)
                 raise InputError(f"{path} has the columns {columns}; expected one of {', '.join(PATH_COLUMNS)}")
             for batch in table.iter_batches(columns=wanted):
                 yield from batch.to_pylist()

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.records import Name, Seconds, read_field
+from framesift._utils.records import Name, Seconds, listed, read_field
 from framesift.bench.datasets.annotations import read_rows
 from framesift.bench.items import EvidenceScene, Item
 from framesift.bench.statistics import Interval, share_interval
@@ -132,7 +132,7 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, 
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} can't be read ({error}); expected a CSV of scenes") from None
     if not rows or not {"id", "scene_id", "start", "end"} <= set(rows[0]):
-        columns = ", ".join(map(str, rows[0])) if rows else "no row"
+        columns = listed(rows[0]) if rows else "no row"
         raise InputError(f"{path} has {columns}; expected the columns id, scene_id, start, end")
     spans: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for k, row in enumerate(rows, 2):

@@ -4,7 +4,6 @@ As with encoders, weights are read from safetensors files on this machine; nothi
 Boxes are computed from the raw outputs of the models, as the helpers of transformers change between versions.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framesift._utils.optional import require
+from framesift._utils.records import read_field
 from framesift.encoders.base import pick_device, to_rgb
 from framesift.encoders.siglip import find_weights, has_weights
+from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError
 from framesift.types.frame_source import Box
 from framesift.types.vectors import Array
@@ -69,7 +70,7 @@ class PhraseDetector:
 
     def __init__(self, name: str, folder: Path, *, device: str = "auto", threshold: float | None = None) -> None:
         torch, transformers = require("torch", EXTRA), require("transformers", EXTRA)
-        kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        kind = read_field(read_config(folder / "config.json"), "model_type", str, str(folder))
         if kind not in FAMILIES:
             raise InputError(f"{folder} contains a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
         family, local = FAMILIES[kind], {"local_files_only": True}

@@ -4,7 +4,6 @@ Weights are read from safetensors files on this machine only; `fetch` alone acce
 preprocessed by transformers' PIL processors, as the others need torchvision.
 """
 
-import json
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -18,8 +17,9 @@ import numpy as np
 
 from framesift._utils.memory import free_memory
 from framesift._utils.optional import is_installed, require
+from framesift._utils.records import FilePath, read_field
 from framesift.encoders.base import EncoderInfo, pick_device, split_by_tokens, to_rgb, to_unit
-from framesift.encoders.weights import files_digest
+from framesift.encoders.weights import files_digest, read_config
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 
@@ -136,7 +136,10 @@ def has_weights(folder: Path) -> bool:
         return False
     shards = folder / "model.safetensors.index.json"
     if shards.is_file():
-        names = set(json.loads(shards.read_text(encoding="utf-8"))["weight_map"].values())
+        try:
+            names = set(read_field(read_config(shards), "weight_map", dict[str, FilePath], str(shards)).values())
+        except InputError:
+            return False
         return all((folder / name).is_file() for name in names)
     return (folder / "model.safetensors").is_file()
 
@@ -170,7 +173,7 @@ class DualEncoder:
         self.name = name
         self._folder = folder
         self._torch = torch
-        kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        kind = read_field(read_config(folder / "config.json"), "model_type", str, str(folder))
         if kind not in FAMILIES:
             raise InputError(f"{folder} contains a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
         self._family = FAMILIES[kind]

@@ -1,11 +1,24 @@
-"""Quick digests of weight files."""
+"""Files of a checkpoint: its JSON, and quick digests of its weights."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
+
+from framesift._utils.json import load_json
+from framesift._utils.records import shown
+from framesift.errors import InputError
 
 BLOCKS = 32  # read from each file, evenly spaced, including both ends
 BLOCK_BYTES = 16 * 1024
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of a checkpoint, such as config.json; InputError if it is none."""
+    config = load_json(path.read_bytes(), str(path), "a checkpoint's settings")
+    if not isinstance(config, dict):
+        raise InputError(f"{path} is {shown(config)}; expected a checkpoint's settings")
+    return config
 
 
 def files_digest(paths: Iterable[Path]) -> bytes:

@@ -4,7 +4,6 @@ Weights are read from local safetensors files; nothing is downloaded, and no cod
 """
 
 import inspect
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from packaging.version import Version
 from framesift._utils.optional import is_installed, require
 from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
+from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import failures, llava_next_layout
 from framesift.readers.address import LOCAL, public_address
@@ -96,7 +96,7 @@ class LocalReader:
         self._torch, self._transformers = require("torch", EXTRA), require("transformers", EXTRA)
         self._version = _checked_version(self._transformers)
         folder = find_folder(self.source)
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = read_config(folder / "config.json")
         self._frames = self._frames_of(config, folder)
         self._tokenizer = self._load_tokenizer(folder)
         with no_progress_bar(self._transformers):

@@ -145,7 +145,7 @@ def _parse_json(reply: str) -> dict[str, Any]:
     match = re.search(r"\{.*\}", reply, re.DOTALL)
     try:
         value = json.loads(match.group()) if match else {}
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         value = {}
     return value if isinstance(value, dict) else {}
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.records import Label, Name, read_value, shown
-from framesift._utils.text import printable
+from framesift._utils.records import Label, Name, listed, read_value, shown
 from framesift.errors import InputError
 from framesift.types import Question
 from framesift.types.question import option_letter
@@ -118,9 +117,7 @@ def _from_csv(text: str, name: str) -> list[QuestionRow]:
     except csv.Error as error:
         raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
     if _first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
-        raise InputError(
-            f"{name} has the columns {printable(', '.join(header)) or 'none'}; expected one named question"
-        )
+        raise InputError(f"{name} has the columns {listed(header)}; expected one named question")
     return [parse_question_row(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
 
 
