@@ -1,7 +1,7 @@
 """Write a selector of your own: a function of the evidence and the budget.
 
-Keyword-only parameters are its options. To make it available by name in every command, declare it in the pyproject.toml
-of your package and install the package:
+Keyword-only parameters are its options. Pass it as `method`. To make it available by name in every command, declare it
+in the pyproject.toml of your package and install the package:
 
     [project.entry-points."framesift.selectors"]
     spaced-topk = "my_package:spaced_topk"
@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 import framesift as fs
-from framesift.encoders import encode_long_texts, get_encoder
 from framesift.video.sample_video import QUESTION, sample_video
 
 
@@ -36,12 +35,11 @@ def spaced_topk(evidence: fs.Evidence, budget: int, *, gap_s: float = 10.0) -> f
 
 video = sample_video(Path("demo"))
 index = fs.index(video)
-query = encode_long_texts(get_encoder(index.encoder), [QUESTION.query_text])[0]
-evidence = fs.Evidence(index.times_s, index.info.duration_s, index.frames, query)
+events = fs.find_events(video)
 
-print(fs.select_frames(evidence, budget=8, method="topk"))
-selection = spaced_topk(evidence, 8, gap_s=20)  # once installed: method="spaced-topk", gap_s=20
+print(fs.select(index, QUESTION, events=events, budget=8, method="topk"))
+selection = fs.select(index, QUESTION, events=events, budget=8, method=spaced_topk, gap_s=20)
 print(selection)
 
-exhibit = fs.exhibit(video, fs.events_for(selection, fs.find_events(video)))
+exhibit = fs.exhibit(video, fs.events_for(selection, events))
 print("Saved to", exhibit.save("spaced-topk", force=True))

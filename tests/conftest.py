@@ -1,9 +1,12 @@
-"""Leaves out tests that need sample files where there are none, and says so in one line."""
+"""Leaves out tests that need sample files where there are none, and says so in one line; shared fixtures."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 
 LEFT_OUT = "no sample data"
@@ -23,3 +26,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(
             f"{count} tests left out: no sample files at {SAMPLE_DATA}; set FRAMESIFT_SAMPLE_DATA to their folder"
         )
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packages]:
+    """Installs packages with entry points for the time of a test."""
+    installed = Packages(tmp_path / "site", monkeypatch)
+    yield installed
+    installed.remove()

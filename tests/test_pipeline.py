@@ -206,3 +206,37 @@ def test_rate_that_is_no_number_is_an_error(clip, tmp_path):
     for fps in ("x", "1", None, [1], 0, -1, float("nan"), float("inf"), True, 10**400):
         with pytest.raises(fs.OptionError, match="fps is .*; expected a number above 0, or auto"):
             fs.index(clip, GridEncoder(), fps=fps, store=tmp_path)
+
+
+def first_frames(evidence, budget, *, skip=0):
+    """The first frames."""
+    slots = [fs.Slot(k, evidence.times_s[k], "context", 0.0) for k in range(skip, min(budget + skip, len(evidence)))]
+    return fs.Selection(tuple(slots), "", budget)
+
+
+def test_function_as_the_method_is_named_in_everything_that_is_written(clip, tmp_path):
+    config = fs.PipelineConfig(
+        encoder=GridEncoder(), method=first_frames, options={"skip": 1}, budget=3, store=tmp_path, speech="none"
+    )
+    assert config.to_dict()["method"] == "first_frames"
+    pipeline = fs.Pipeline(config)
+    video = pipeline.prepare(clip, events=EVENTS)
+    selection = pipeline.select(video, QUESTION)
+    assert (selection.indices, selection.method) == ([1, 2, 3], "first_frames")
+    folder = pipeline.exhibit(video, selection).save(tmp_path / "evidence")
+    assert json.loads((folder / "selection.json").read_text(encoding="utf-8"))["method"] == "first_frames"
+    assert "first_frames" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_select_and_select_many_take_a_function(clip, tmp_path):
+    index = fs.index(clip, GridEncoder(), store=tmp_path)
+    chosen = {"method": first_frames, "skip": 2, "budget": 2, "encoder": GridEncoder(), "store": tmp_path}
+    assert fs.select(index, QUESTION, **chosen).indices == [2, 3]
+    assert [s.indices for s in fs.select_many(index, [QUESTION, "Who?"], **chosen)] == [[2, 3]] * 2
+    with pytest.raises(fs.OptionError, match="first_frames has no option 'jump'"):
+        fs.select(index, QUESTION, **chosen, jump=3)
+
+
+def test_corpus_refuses_a_function_that_workers_can_not_import(tmp_path):
+    with pytest.raises(fs.OptionError, match=r"method is the function first_frames; expected a name of fs.selectors"):
+        fs.corpus.select(tmp_path / "questions.jsonl", results=tmp_path / "results", method=first_frames)

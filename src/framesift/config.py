@@ -16,7 +16,7 @@ from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
-from framesift.selection.registry import check_budget, check_options, get_selector
+from framesift.selection.registry import Method, check_budget, check_options, get_selector
 from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_frames
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import check_sampling
@@ -112,7 +112,7 @@ class PipelineConfig:
     speech: str = setting(AUTO, "speech recognition: auto, none, moonshine, whisper:…", metavar="ENGINE")
     screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
     # The selection
-    method: str = setting("gcr", "a name of `framesift selectors`", metavar="NAME")
+    method: Method = setting("gcr", "a name of `framesift selectors`", metavar="NAME")
     budget: int = setting(32, "how many frames", type=int, metavar="N")
     options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the method"})
     seed: int = setting(0, "of the method's random draws and the shuffled overlay", type=int, metavar="N")
@@ -165,7 +165,8 @@ class PipelineConfig:
         set_field(self, "reader_options", dict(self.reader_options))
         check_sampling(self.fps, self.mode)
         check_budget(self.budget)
-        check_options(self.method, self.options, get_selector(self.method).options)
+        selector = get_selector(self.method)
+        check_options(selector.name, self.options, selector.options)
         check_exhibit_options(self.overlay, self.size, self.scales)
         check_text_mode(self.text_mode)
         check_blank_frames(self.blank_frames)
@@ -191,9 +192,9 @@ class PipelineConfig:
         return cls.from_dict(read_settings(path))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values; an encoder, a reader or a namer given as an object becomes its name."""
+        """JSON values; a method, an encoder, a reader or a namer given as an object becomes its name."""
         values = {f.name: _json_value(getattr(self, f.name)) for f in fields(self)}
-        return values | {"scales": [list(pair) for pair in self.scales]}
+        return values | {"method": get_selector(self.method).name, "scales": [list(pair) for pair in self.scales]}
 
     @property
     def method_options(self) -> dict[str, Any]:

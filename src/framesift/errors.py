@@ -21,6 +21,10 @@ class UnknownName(InputError):
     """No selector, encoder or reader has this name."""
 
 
+class PluginError(FramesiftError):
+    """A selector, encoder or reader of another package can't be used."""
+
+
 class MissingExtra(FramesiftError, ImportError):
     """An optional dependency is not installed; the message contains the command that installs it."""
 

@@ -26,7 +26,7 @@ from framesift.progress import as_progress
 from framesift.readers.base import OnError, ask_many
 from framesift.rendering.exhibit import Exhibit, events_for
 from framesift.selection.batch_select import select_from_vectors
-from framesift.selection.registry import get_selector
+from framesift.selection.registry import Method, get_selector
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
@@ -268,7 +268,7 @@ def select(
     *,
     events: Sequence[Event] = (),
     budget: int = 32,
-    method: str = "gcr",
+    method: Method = "gcr",
     encoder: str | Encoder | None = None,
     event_encoder: str | None = None,
     visual_demand: VisualDemandSetting = "rules",
@@ -279,14 +279,15 @@ def select(
 ) -> Selection:
     """Choose the frames of a video that help to answer a question.
 
-    events: timestamped text of the video. budget: how many frames. method: a name of `selectors()`; options: that
-    selector's own. visual_demand: "rules", a number from 0 (text) to 1 (frames), or a function of the question.
-    encoder: of the text; by default the one named in the index, and it must be the one that made it. event_encoder:
-    "minilm" compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default
-    the paper's way, the encoder itself. namer: of the objects that some selectors search for; by default noun phrases
-    by rule, or the address of an OpenAI-type server. A detector or network among the options may be a name or a path.
-    store: where the events' vectors are stored; they are computed once. blank_frames: "skip" leaves out the candidates
-    that show nothing (black, white, a fade), "keep" does not.
+    events: timestamped text of the video. budget: how many frames. method: a name of `selectors()`, or a function
+    `(evidence, budget, *, option=default, …) → Selection`; options: that selector's own. visual_demand: "rules", a
+    number from 0 (text) to 1 (frames), or a function of the question. encoder: of the text; by default the one named in
+    the index, and it must be the one that made it. event_encoder: "minilm" compares events with the question by a
+    sentence encoder, which is better at text than SigLIP's; by default the paper's way, the encoder itself. namer: of
+    the objects that some selectors search for; by default noun phrases by rule, or the address of an OpenAI-type
+    server. A detector or network among the options may be a name or a path. store: where the events' vectors are
+    stored; they are computed once. blank_frames: "skip" leaves out the candidates that show nothing (black, white, a
+    fade), "keep" does not.
     """
     return select_many(
         index,
@@ -314,7 +315,7 @@ def select_many(
     events: Sequence[Event] = (),
     event_features: Array | None = None,
     budget: int = 32,
-    method: str = "gcr",
+    method: Method = "gcr",
     encoder: str | Encoder | None = None,
     event_encoder: str | None = None,
     visual_demand: VisualDemandSetting = "rules",
@@ -372,7 +373,7 @@ def _event_scores(
 
 
 def _visual_inputs(
-    index: VideoIndex, questions: Sequence[Question], method: str, namer: ObjectNamer | str | None
+    index: VideoIndex, questions: Sequence[Question], method: Method, namer: ObjectNamer | str | None
 ) -> tuple[FrameSource | None, list[Objects] | None]:
     """The frames and the objects to search for, for the selectors that need them."""
     needs = get_selector(method).needs

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -14,18 +13,6 @@ from framesift.encoders.base import encode_long_texts, split_by_tokens
 from framesift.encoders.registry import choose_encoder, encoders, get_encoder, pull
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
 from helpers.encoders import WordCounter, count_words
-
-
-@pytest.fixture
-def installed(monkeypatch):
-    """One encoder of another package, and one that can't be loaded."""
-    entries = [
-        EntryPoint("words", "helpers.encoders:WordCounter", registry.ENTRY_POINTS),
-        EntryPoint("broken", "no_such_module:Encoder", registry.ENTRY_POINTS),
-        EntryPoint("siglip", "no_such_module:Encoder", registry.ENTRY_POINTS),
-    ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == registry.ENTRY_POINTS else [])
-    monkeypatch.setattr(registry, "_loaded", {})
 
 
 def test_import_loads_no_model_library():
@@ -56,25 +43,8 @@ def test_unknown_device_is_refused():
         get_encoder("offline", device="tpu")
 
 
-@pytest.mark.usefixtures("installed")
-def test_encoders_of_other_packages_are_found():
-    assert encoders()["words"].summary.startswith("Stands in for another package's encoder")
-    assert get_encoder("words", device="cpu").device == "cpu"
-
-
-@pytest.mark.usefixtures("installed")
-def test_broken_package_is_listed_with_its_error():
-    broken = encoders()["broken"]
-    assert not broken.available and "no_such_module" in broken.why_not
-
-
-@pytest.mark.usefixtures("installed")
-def test_other_packages_do_not_replace_built_in_encoders():
-    assert encoders()["siglip"].extra == "siglip"
-
-
-@pytest.mark.usefixtures("installed")
-def test_encoder_is_loaded_once_per_name_and_device():
+def test_encoder_is_loaded_once_per_name_and_device(packages):
+    packages.install("words-package", "[framesift.encoders]\nwords = helpers.encoders:WordCounter")
     assert get_encoder("words") is get_encoder("words")
     assert get_encoder("words") is not get_encoder("words", device="cpu")
 

@@ -1,14 +1,11 @@
 """Readers by name, address or object, and the calls that ask them."""
 
-import sys
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 
 import framesift as fs
-from framesift.errors import InputError, OptionError, UnknownName
-from framesift.readers import base
+from framesift.errors import InputError, OptionError, ReaderError, UnknownName
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.base import ask, ask_many, get_reader, readers
 
@@ -49,18 +46,36 @@ def test_unknown_text_mode_is_an_error(exhibit, question):
         ask(exhibit, question, reader=Parrot(), text_mode="loud")
 
 
-def test_reader_of_another_package_is_found_by_entry_point(exhibit, question, monkeypatch):
-    from importlib.metadata import EntryPoint
+def test_reader_of_another_package_is_found_by_entry_point(exhibit, question, packages):
+    source = """
+from framesift.readers.answers import answer_from_reply
 
-    module = ModuleType("parrots")
-    module.Parrot = Parrot
-    monkeypatch.setitem(sys.modules, "parrots", module)
-    entry = EntryPoint("parrot", "parrots:Parrot", base.ENTRY_POINTS)
-    monkeypatch.setattr(base, "entry_points", lambda group: [entry])
+class Parrot:
+    def __init__(self, words="B"):
+        self.words = words
+
+    def answer(self, exhibit, question, text_mode="aligned"):
+        return answer_from_reply(question, self.words)
+"""
+    packages.install("parrot-package", "[framesift.readers]\nparrot = parrots:Parrot", parrots=source)
     assert ask(exhibit, question, reader="parrot", words="C").letter == "C"
-    assert readers()["parrot"] == "from parrots:Parrot"
     with pytest.raises(OptionError, match="parrot has no option 'volume'; its options are words = 'B'"):
         get_reader("parrot", volume=3)
+
+
+def test_error_of_a_reader_that_is_not_ours_is_a_sentence(exhibit, question):
+    class Fragile:
+        def answer(self, exhibit, question, text_mode):
+            return {}["answer"]
+
+    class Mute:
+        def answer(self, exhibit, question, text_mode):
+            return "B"
+
+    with pytest.raises(ReaderError, match=r"the reader Fragile failed \(KeyError: 'answer'\)"):
+        ask(exhibit, question, reader=Fragile())
+    (kept,) = ask_many([(exhibit, question)], reader=Mute(), on_error="keep")
+    assert kept.note == "the reader Mute returned a str; expected an Answer"
 
 
 def test_unknown_reader_lists_the_valid_ones():

@@ -3,6 +3,7 @@
 import inspect
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -190,28 +191,62 @@ def test_invalid_options_are_rejected():
             fs.select_frames(small_evidence(), budget=2, method=method, **options)
 
 
-def test_entry_points_add_selectors(monkeypatch):
-    def last(evidence, budget, *, skip=0):
-        """The last frames."""
-        count = len(evidence)
-        indices = range(count - skip - min(budget, count - skip), count - skip)
-        return build_selection(evidence, budget, "last", indices, "context", {"skip": skip})
+def last(evidence, budget, *, skip=0):
+    """The last frames."""
+    count = len(evidence)
+    indices = range(count - skip - min(budget, count - skip), count - skip)
+    return build_selection(evidence, budget, "any name", indices, "context", {"skip": skip})
 
-    class Entry:
-        name = "last"
 
-        def load(self):
-            return last
+def test_function_is_a_method_under_its_own_name():
+    selection = fs.select_frames(small_evidence(), budget=2, method=last, skip=1)
+    assert (selection.indices, selection.method) == ([0, 1], "last")
+    with pytest.raises(fs.OptionError, match="last has no option 'jump'; its options are skip = 0"):
+        fs.select_frames(small_evidence(), budget=2, method=last, jump=1)
 
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()] if group == "framesift.selectors" else [])
-    registry._all_selectors.cache_clear()
-    try:
-        assert fs.selectors()["last"].summary == "The last frames."
-        assert fs.select_frames(small_evidence(), budget=2, method="last", skip=1).indices == [0, 1]
-        with pytest.raises(fs.OptionError, match="its options are skip = 0"):
-            fs.select_frames(small_evidence(), budget=2, method="last", jump=1)
-    finally:
-        registry._all_selectors.cache_clear()
+
+def test_lambdas_partials_objects_and_selectors_are_methods():
+    class Last:
+        def __call__(self, evidence, budget):
+            return last(evidence, budget)
+
+    methods = {
+        "lambda": lambda evidence, budget: last(evidence, budget),
+        "last": partial(last, skip=1),
+        "Last": Last(),
+        "mine": fs.Selector.of("mine", last, "The last frames.", needs=("events",)),
+    }
+    for name, method in methods.items():
+        assert fs.select_frames(small_evidence(), budget=2, method=method).method == name
+
+
+def test_result_of_a_function_is_checked():
+    def returning(indices, **trace):
+        slots = tuple(fs.Slot(index, 0.0, "visual", np.float32(0.5)) for index in indices)
+        return lambda evidence, budget: fs.Selection(slots, "", budget, trace)
+
+    for method, message in {
+        returning([]): r"lambda selected the frames \[\]; expected 1 to 2 different ones",
+        returning([0, 1, 2]): "expected 1 to 2 different ones",
+        returning([1, 1]): "expected 1 to 2 different ones",
+        returning([-1]): "expected indices from 0 to 2",
+        returning([3]): "expected indices from 0 to 2",
+        returning([1], weights=np.ones(3)): "the trace of lambda can't be written .*; expected JSON values",
+        (lambda evidence, budget: [0, 1]): "lambda returned a list; expected a Selection",
+        (lambda evidence: None): "lambda can't be called with an evidence and a budget",
+        3: "method is of type int; expected a name or a function",
+    }.items():
+        with pytest.raises(fs.InputError, match=message):
+            fs.select_frames(small_evidence(), budget=2, method=method)
+
+
+def test_numpy_numbers_of_a_function_can_be_written():
+    def best(evidence, budget):
+        index = evidence.relevance.argmax()
+        return fs.Selection((fs.Slot(index, evidence.times_s[index], "visual", evidence.relevance[index]),), "", budget)
+
+    selection = fs.select_frames(small_evidence(), budget=2, method=best)
+    assert fs.Selection.from_json(selection.to_json()) == selection
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5]), min_size=1, max_size=40), st.data())

@@ -13,6 +13,8 @@ from framesift.batch.items import read_items
 from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.config import PipelineConfig
+from framesift.errors import OptionError
+from framesift.selection.registry import get_selector
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE
 from framesift.video.frames import Fps, Mode
@@ -137,6 +139,9 @@ def _run(
     begin: OnBegin | None,
     watch: OnEvent | None,
 ) -> RunSummary:
+    if not isinstance(config.method, str):
+        name = get_selector(config.method).name
+        raise OptionError(f"method is the function {name}; expected a name of fs.selectors(), which workers can import")
     file = Path(questions)
     items = list(read_items(file))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]

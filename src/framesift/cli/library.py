@@ -1,6 +1,7 @@
 """The commands for stored data and installation: index, events, library, selectors, pull, doctor."""
 
 import argparse
+import json
 import sys
 import time
 from dataclasses import asdict
@@ -194,9 +195,23 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def _doctor(args: argparse.Namespace) -> int:
+    from framesift.encoders import registry as encoders
+    from framesift.readers import plugins as readers
+    from framesift.selection import registry as selectors
     from framesift.store.maintenance import examine
 
     report = examine(config_from(args).store)
+    report["plugins"] = [
+        {"kind": plugin.kind, "name": plugin.name, "package": plugin.package, "problem": plugin.problem}
+        for registry in (selectors, encoders, readers)
+        for plugin in registry.plugins()
+    ]
+    if report["plugins"]:
+        report["lines"] += ["", "of other packages:"]
+        report["lines"] += [
+            f"  {row['kind']:<8} {row['name']:<16} " + (row["problem"] or f"ready, from {row['package']}")
+            for row in report["plugins"]
+        ]
     if args.json:
         print_json(report)
         return 0
@@ -211,8 +226,14 @@ def _selectors(args: argparse.Namespace) -> int:
 
     available = selectors().values()
     if args.json:
-        fields = ("name", "summary", "paper", "needs", "options")
-        print_json([{field: getattr(selector, field) for field in fields} for selector in available])
+        fields = ("name", "summary", "paper", "needs", "problem")
+        print_json(
+            [
+                {field: getattr(selector, field) for field in fields}
+                | {"options": {name: _json_value(default) for name, default in selector.options.items()}}
+                for selector in available
+            ]
+        )
         return 0
     for selector in available:
         print(f"{selector.name:<16} {selector.summary}" + (f" ({selector.paper})" if selector.paper else ""))
@@ -221,3 +242,12 @@ def _selectors(args: argparse.Namespace) -> int:
         for name, default in selector.options.items():
             print(f"{'':<16}   {name} = {default!r}")
     return 0
+
+
+def _json_value(value: object) -> object:
+    """The value, or its text where JSON has none: defaults of a plug-in's options may be anything."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return repr(value)
+    return value

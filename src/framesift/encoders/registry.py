@@ -11,16 +11,18 @@ import inspect
 import logging
 import re
 from collections.abc import Callable, Iterable
-from importlib.metadata import EntryPoint, entry_points
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
 from framesift._utils.optional import is_installed
+from framesift._utils.plugins import Plugin, find_plugins, reason
 from framesift.encoders import minilm, offline, siglip
 from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of
-from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
+from framesift.errors import FramesiftError, InputError, OptionError, PluginError, UnknownName
 
-ENTRY_POINTS = "framesift.encoders"
+KIND = "encoder"  # entry points of the group framesift.encoders
+MEMBERS = ("name", "dim", "encode_images", "encode_texts")
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +37,15 @@ def encoders() -> dict[str, EncoderInfo]:
     """All encoders by name: the built-in ones, then those of installed packages."""
     infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
     infos[offline.NAME] = offline.describe()
-    for name, entry in _from_other_packages().items():
-        infos[name] = _describe_entry(entry)
+    for name, plugin in _from_other_packages().items():
+        infos[name] = _describe_plugin(plugin)
     return infos
+
+
+def plugins() -> list[Plugin]:
+    """The encoders that other packages register, each with its problem if it can't be used."""
+    found = find_plugins(KIND, _own_names())
+    return [plugin if plugin.problem else replace(plugin, problem=_describe_plugin(plugin).why_not) for plugin in found]
 
 
 def choose_encoder() -> tuple[str, str]:
@@ -117,8 +125,7 @@ def _loader(name: str) -> Callable[..., Encoder]:
         return lambda device: siglip.load(name, device=device)
     others = _from_other_packages()
     if name in others:
-        load: Callable[..., Encoder] = others[name].load()
-        return load
+        return lambda device: _load_plugin(others[name], device)
     if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
         return lambda device: siglip.load(name, device=device)
     names = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
@@ -127,20 +134,46 @@ def _loader(name: str) -> Callable[..., Encoder]:
     )
 
 
-def _from_other_packages() -> dict[str, EntryPoint]:
-    own = {offline.NAME, "auto", *siglip.CHECKPOINTS}
-    return {e.name: e for e in sorted(entry_points(group=ENTRY_POINTS), key=lambda e: e.name) if e.name not in own}
+def _own_names() -> set[str]:
+    return {offline.NAME, minilm.NAME, "auto", *siglip.CHECKPOINTS}
 
 
-def _describe_entry(entry: EntryPoint) -> EncoderInfo:
-    package = entry.dist.name if entry.dist else entry.value
+def _from_other_packages() -> dict[str, Plugin]:
+    own = _own_names()
+    found = [plugin for plugin in find_plugins(KIND, own) if plugin.name not in own]
+    return {plugin.name: plugin for plugin in reversed(found)}  # of equal names the first
+
+
+def _describe_plugin(plugin: Plugin) -> EncoderInfo:
+    origin = f"from {plugin.package}"
     try:
-        summary = (inspect.getdoc(entry.load()) or f"from {package}").splitlines()[0]
-    # Errors of another package must not hide the other encoders.
-    except Exception as error:
-        reason = error if isinstance(error, FramesiftError) else f"{package} can't be loaded: {error}"
-        return EncoderInfo(entry.name, f"from {package}", "", available=False, why_not=str(reason))
-    return EncoderInfo(entry.name, summary, "", available=True)
+        summary = (inspect.getdoc(_factory(plugin)) or origin).splitlines()[0]
+    except FramesiftError as error:
+        return EncoderInfo(plugin.name, origin, "", available=False, why_not=str(error))
+    return EncoderInfo(plugin.name, summary, "", available=True)
+
+
+def _factory(plugin: Plugin) -> Callable[..., Encoder]:
+    factory: Callable[..., Encoder] = plugin.load()
+    if not callable(factory):
+        raise PluginError(
+            f"{plugin.title} is of type {type(factory).__name__}; expected a class or function that takes device="
+        )
+    return factory
+
+
+def _load_plugin(plugin: Plugin, device: str) -> Encoder:
+    factory = _factory(plugin)
+    try:
+        encoder = factory(device=device)
+    except (KeyboardInterrupt, FramesiftError):
+        raise
+    except BaseException as error:
+        raise PluginError(f"{plugin.title} can't be created ({reason(error)})") from error
+    missing = [member for member in MEMBERS if not hasattr(encoder, member)]
+    if missing:
+        raise PluginError(f"{plugin.title} has no {missing[0]}; expected the members {_listing(MEMBERS)}")
+    return encoder
 
 
 def _listing(names: Iterable[str]) -> str:

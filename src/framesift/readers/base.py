@@ -8,11 +8,12 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
-from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
+from framesift._utils.plugins import reason
+from framesift.errors import FramesiftError, InputError, OptionError, ReaderError, UnknownName
+from framesift.readers import plugins
 from framesift.readers.address import LOCAL, SIMILARITY, public_address
 from framesift.readers.prompts import check_text_mode
 from framesift.types import Answer, Question
@@ -20,7 +21,6 @@ from framesift.types import Answer, Question
 if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
 
-ENTRY_POINTS = "framesift.readers"
 OnError = Literal["raise", "keep"]
 InputT = TypeVar("InputT")
 OutputT = TypeVar("OutputT")
@@ -56,7 +56,7 @@ def ask(
     """
     asked = _question_or_default(exhibit, question)
     check_text_mode(text_mode)
-    return get_reader(reader, **options).answer(exhibit, asked, text_mode)
+    return _answer(get_reader(reader, **options), exhibit, asked, text_mode)
 
 
 def ask_many(
@@ -83,7 +83,7 @@ def ask_many(
 
     def answer_one(pair: "tuple[Exhibit, Question | str | None]") -> Answer:
         try:
-            return model.answer(pair[0], _question_or_default(*pair), text_mode)
+            return _answer(model, pair[0], _question_or_default(*pair), text_mode)
         except FramesiftError as error:
             if on_error == "raise":
                 raise
@@ -118,7 +118,7 @@ def readers() -> dict[str, str]:
     listed = {"http://HOST:PORT/v1[#MODEL]": "an OpenAI-type server: vLLM, SGLang, llama.cpp, Ollama, a paid API"}
     listed |= {f"{LOCAL}{name}": f"{hub} on this machine's GPU" for name, hub in CHECKPOINTS.items()}
     listed[SIMILARITY] = "weak: the index's own encoder compares options with frames; needs no model"
-    return listed | {name: f"from {entry.value}" for name, entry in _plugins().items()}
+    return listed | {name: plugins.describe(plugin) for name, plugin in plugins.find_readers().items()}
 
 
 def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT], width: int) -> Iterator[OutputT]:
@@ -135,6 +135,20 @@ def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT]
         finally:
             for future in pending:
                 future.cancel()
+
+
+def _answer(model: Reader, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
+    """The model's answer; an error of code that is not ours becomes a ReaderError."""
+    name = getattr(model, "name", type(model).__name__)
+    try:
+        answer = model.answer(exhibit, question, text_mode)
+    except FramesiftError:
+        raise
+    except Exception as error:
+        raise ReaderError(f"the reader {name} failed ({reason(error)})") from error
+    if not isinstance(answer, Answer):
+        raise ReaderError(f"the reader {name} returned a {type(answer).__name__}; expected an Answer")
+    return answer
 
 
 def _question_or_default(exhibit: "Exhibit", question: Question | str | None) -> Question:
@@ -160,18 +174,11 @@ def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
         from framesift.readers.similarity import SimilarityReader
 
         return SimilarityReader, ()
-    plugins = _plugins()
-    if reader in plugins:
-        factory: Callable[..., Reader] = plugins[reader].load()
-        return factory, ()
-    known = ", ".join(["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *plugins])
+    others = plugins.find_readers()
+    if reader in others:
+        return plugins.factory_of(others[reader]), ()
+    known = ", ".join(["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *others])
     raise UnknownName(f"there is no reader {public_address(reader)!r}; expected one of {known}")
-
-
-def _plugins() -> dict[str, EntryPoint]:
-    """Readers of other packages by name."""
-    entries = sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
-    return {entry.name: entry for entry in entries if entry.name != SIMILARITY}
 
 
 def _check_options(reader: str, factory: Callable[..., Reader], options: dict[str, object], *, positional: int) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from framesift.errors import InputError
 from framesift.selection.gcr.demand import resolve_demand
-from framesift.selection.registry import get_selector, select_frames
+from framesift.selection.registry import Method, get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
 from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
@@ -24,7 +24,7 @@ def select_from_vectors(
     events: Sequence[Event] = (),
     event_features: Array | None = None,
     event_scores: Array | None = None,
-    method: str = "gcr",
+    method: Method = "gcr",
     visual_demand: float | str | Callable[[str], float] = "rules",
     source: FrameSource | None = None,
     objects: Sequence[Objects] | None = None,

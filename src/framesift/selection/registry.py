@@ -1,20 +1,30 @@
 """The selectors by name, built in or from installed packages, and one function that runs any of them."""
 
-import inspect
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
-from framesift.errors import UnknownName
-from framesift.selection.selector import NEEDS, Selector
+from framesift._utils.plugins import Plugin, find_plugins
+from framesift.errors import InputError, PluginError, UnknownName
+from framesift.selection.custom import checked, from_function, from_plugin
+from framesift.selection.selector import NEEDS, Method, Selector
 from framesift.selection.validation import check_budget, check_options
 from framesift.types import Basis, Evidence, Selection
 
 # With what callers need to validate a request before it runs.
-__all__ = ["NEEDS", "Selector", "check_budget", "check_options", "get_selector", "select_frames", "selectors"]
+__all__ = [
+    "NEEDS",
+    "Method",
+    "Selector",
+    "check_budget",
+    "check_options",
+    "get_selector",
+    "plugins",
+    "select_frames",
+    "selectors",
+]
 
-ENTRY_POINTS = "framesift.selectors"
+KIND = "selector"  # entry points of the group framesift.selectors
 
 # Modules in the order they are listed: GCR, simple baselines, then published methods by the inputs they need.
 BUILT_IN = (
@@ -40,36 +50,60 @@ BUILT_IN = (
 
 
 def selectors() -> dict[str, Selector]:
-    """Every available selector by name: the built-in ones, then those of installed packages."""
-    return dict(_all_selectors())
+    """Every selector by name: the built-in ones, then those of installed packages.
+
+    One of another package that can't be used is among them, with the reason as its `problem`.
+    """
+    return _built_in() | _from_other_packages()
 
 
-def select_frames(evidence: Evidence, *, budget: int, method: str = "gcr", **options: object) -> Selection:
+def select_frames(evidence: Evidence, *, budget: int, method: Method = "gcr", **options: object) -> Selection:
     """Select min(budget, N) distinct frames of the evidence, in chronological order.
 
-    method: a name of `selectors()`. options: those of that selector, each with a default.
+    method: a name of `selectors()`, or a function `(evidence, budget, *, option=default, …) → Selection`.
+    options: those of that selector, each with a default.
     """
     selector = get_selector(method)
-    check_options(method, options, selector.options)
+    check_options(selector.name, options, selector.options)
     selection = selector.run(evidence, check_budget(budget), **options)
     return replace(selection, basis=Basis.of(evidence)) if evidence.is_scored else selection
 
 
-def get_selector(method: str) -> Selector:
-    """Look up a selector by name; an unknown one is an error that lists them all."""
-    available = _all_selectors()
-    if not isinstance(method, str) or method not in available:
+def get_selector(method: Method) -> Selector:
+    """Look up a selector by name, or describe a function; an unknown name is an error that lists them all."""
+    if isinstance(method, Selector):
+        return checked(method)
+    if not isinstance(method, str):
+        if not callable(method):
+            raise InputError(f"method is of type {type(method).__name__}; expected a name or a function")
+        return from_function(method)
+    if method in _built_in():
+        return _built_in()[method]
+    available = selectors()
+    if method not in available:
         raise UnknownName(f"there is no selector {method!r}; expected one of {', '.join(available)}")
+    if available[method].problem:
+        raise PluginError(available[method].problem)
     return available[method]
 
 
+def plugins() -> list[Plugin]:
+    """The selectors that other packages register, each with its problem if it can't be used."""
+    loaded = _from_other_packages()
+    found = find_plugins(KIND, _built_in())
+    return [plugin if plugin.problem else replace(plugin, problem=loaded[plugin.name].problem) for plugin in found]
+
+
 @cache
-def _all_selectors() -> dict[str, Selector]:
+def _built_in() -> dict[str, Selector]:
     modules = [import_module(f"framesift.selection.{name}") for name in BUILT_IN]
-    available: dict[str, Selector] = {module.SELECTOR.name: module.SELECTOR for module in modules}
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        if entry.name not in available:
-            run = entry.load()
-            summary = (inspect.getdoc(run) or entry.name).splitlines()[0]
-            available[entry.name] = Selector.of(entry.name, run, summary)
-    return available
+    return {module.SELECTOR.name: module.SELECTOR for module in modules}
+
+
+@cache
+def _from_other_packages() -> dict[str, Selector]:
+    found: dict[str, Selector] = {}
+    for plugin in find_plugins(KIND, _built_in()):
+        if plugin.name not in _built_in():
+            found.setdefault(plugin.name, from_plugin(plugin))
+    return found

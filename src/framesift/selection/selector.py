@@ -23,6 +23,7 @@ class Selector:
     """A registered selector: `run(evidence, budget, **options)` with its options and their defaults.
 
     paper: where it was published. needs: keys of NEEDS, the inputs it uses beyond the relevance of each frame.
+    problem: why it can't be used; only a selector of another package may have one.
     """
 
     name: str
@@ -31,11 +32,16 @@ class Selector:
     options: Mapping[str, object]
     paper: str = ""
     needs: tuple[str, ...] = ()
+    problem: str = ""
 
     @classmethod
     def of(
         cls, name: str, run: Callable[..., Selection], summary: str, *, paper: str = "", needs: tuple[str, ...] = ()
     ) -> "Selector":
         """Describe a function `(evidence, budget, *, option=default, …) → Selection`; its signature has the options."""
-        options = {p.name: p.default for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        parameters = inspect.signature(run).parameters.values()
+        options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         return cls(name, run, summary, options, paper, needs)
+
+
+Method = str | Selector | Callable[..., Selection]  # a name of `selectors()`, or the selector itself

@@ -13,7 +13,7 @@ from typing import Any
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
-from framesift.errors import FramesiftError, OptionError, UnknownName
+from framesift.errors import FramesiftError, OptionError, PluginError, UnknownName
 from framesift.pipeline import Pipeline
 from framesift.readers.address import SIMILARITY, public_address
 from framesift.readers.parsing import cited_times
@@ -233,7 +233,9 @@ def list_methods() -> list[dict[str, Any]]:
 
 
 def check_method(selector: Selector) -> None:
-    """Refuse a selector that needs a model file, or whose packages are not installed."""
+    """Refuse a selector that needs a model file, whose packages are not installed, or that can't be loaded."""
+    if selector.problem:
+        raise PluginError(selector.problem)
     missing = [need for need in selector.needs if need in FILE_OPTIONS]
     if missing:
         raise OptionError(

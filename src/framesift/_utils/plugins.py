@@ -1,0 +1,100 @@
+"""Plug-ins: objects that other packages register through entry points.
+
+One that can't be used costs its own name alone; the reason is its `problem`.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import Distribution, EntryPoint, distributions
+from typing import Any
+
+from framesift._utils.text import printable
+from framesift.errors import FramesiftError, PluginError
+
+# Names become parts of file names.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LONGEST_REASON = 200  # characters
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """An entry of the group `framesift.KINDs`. kind: selector, encoder or reader. problem: why it can't be used."""
+
+    kind: str
+    name: str
+    package: str
+    entry: EntryPoint | None = None
+    problem: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"the {self.kind} {self.name!r} of {self.package}"
+
+    def load(self) -> Any:
+        """Import the object; whatever goes wrong is a PluginError, except for errors with a message of our own."""
+        if self.problem or self.entry is None:
+            raise PluginError(self.problem)
+        try:
+            return self.entry.load()
+        except (KeyboardInterrupt, FramesiftError):
+            raise
+        # A module that ends the program, or an extension module's panic, is no Exception.
+        except BaseException as error:
+            remedy = f"update or uninstall {self.package}"
+            raise PluginError(f"{self.title} can't be loaded ({reason(error)}); {remedy}") from error
+
+
+def find_plugins(kind: str, built_in: Collection[str]) -> list[Plugin]:
+    """The plug-ins of a kind, by name, then by package; nothing is imported.
+
+    Of several with one name the first can be used, and none with the name of a built-in one.
+    """
+    found: list[Plugin] = []
+    for plugin in sorted(_registered(kind), key=lambda plugin: (plugin.name, plugin.package)):
+        owner = next((other.package for other in found if other.name == plugin.name), None)
+        problem = plugin.problem
+        if not problem and not _NAME.fullmatch(plugin.name):
+            problem = f"{plugin.title} has a name that is not made of letters, digits, '-', '_' and '.'"
+        elif not problem and plugin.name in built_in:
+            problem = f"{plugin.title} has the name of a built-in {kind}, which is used instead"
+        elif not problem and owner is not None:
+            problem = f"{plugin.title} has the name of one of {owner}, which is used instead"
+        found.append(replace(plugin, problem=problem))
+    return found
+
+
+def reason(error: BaseException) -> str:
+    """The error on one line, as in "ValueError: no model"."""
+    message = printable(str(error))
+    return f"{type(error).__name__}: {message[:_LONGEST_REASON]}" if message else type(error).__name__
+
+
+def _registered(kind: str) -> Iterator[Plugin]:
+    group = f"framesift.{kind}s"
+    seen = set()
+    for distribution in distributions():
+        try:
+            text = distribution.read_text("entry_points.txt") or ""
+        except (OSError, UnicodeError):
+            continue
+        package = _package_name(distribution) if group in text else ""
+        if not package or package in seen:  # an older copy, further back in the path
+            continue
+        seen.add(package)
+        try:
+            entries = [entry for entry in distribution.entry_points if entry.group == group]
+        except (TypeError, ValueError) as error:  # a line without "="
+            yield Plugin(kind, package, package, problem=f"the entry points of {package} are invalid ({reason(error)})")
+            continue
+        yield from (Plugin(kind, entry.name, package, entry) for entry in entries)
+
+
+def _package_name(distribution: Distribution) -> str:
+    """The name in the metadata; where that is missing, the folder's."""
+    try:
+        name = distribution.metadata["Name"]
+    except Exception:  # of a damaged metadata file
+        name = None
+    folder = getattr(distribution, "_path", None)
+    return str(name or getattr(folder, "stem", "an unnamed package"))
