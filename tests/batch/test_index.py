@@ -51,7 +51,7 @@ def test_second_run_opens_no_video(ten, encoder, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "framesift.batch.executors.local.subprocess.Popen", lambda *_, **__: pytest.fail("a worker was started")
     )
-    monkeypatch.setattr("framesift.batch.workers.fingerprint", lambda _: pytest.fail("a video was opened"))
+    monkeypatch.setattr("framesift.batch.workers.read_watched", lambda *_: pytest.fail("a video was opened"))
     second = fs.corpus.index(ten, encoder=encoder, store=tmp_path, workers=2)
     assert second.counts["kept"] == 10
     assert [row["fingerprint"] for row in second.rows] == [row["fingerprint"] for row in first.rows]

@@ -10,9 +10,31 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 _PREFIX = ".tmp-"
 _LONGEST_SUFFIX = 16
+
+
+class FileIdentity(NamedTuple):
+    """What distinguishes two versions of a file at one path. changed_ns: renaming, links and permissions change it too.
+
+    It shows that a file was replaced and put back, or overwritten with its time of modification restored.
+    """
+
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> "FileIdentity | None":
+        """The identity of the file at this path; None if there is none."""
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from framesift.readers.base import Reader, ask, get_reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
 from framesift.store.events import AUTO, NONE, FoundEvents
-from framesift.store.fingerprint import fingerprint
+from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import INDEX, Store
 from framesift.types import Event, VideoIndex
 from framesift.types.vectors import Array
@@ -57,23 +57,28 @@ class IndexWorker:
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
         path = task.name
-        with local_file(path, progress) as file:
-            stamp = file_stamp(path)
-            video = fingerprint(file)
-            built = False
+        with local_file(path, progress) as local:
+            return read_watched(local, lambda file: self._index(file, task, progress))
 
-            def on_progress(stage: str, done: float, expected: float) -> None:
-                nonlocal built
-                built = True
-                progress(stage, done, expected)
+    def _index(self, file: WatchedFile, task: Task, progress: Progress) -> dict[str, Any]:
+        """Store the index of one video and its text."""
+        path = task.name
+        stamp = file_stamp(path)
+        built = False
 
-            video_index = self.pipeline.index(file, source=path if is_url(path) else None, progress=on_progress)
-            warnings = list(video_index.warnings)
-            if self.settings.events:
-                warnings += self._store_events(file, task, video_index, video, progress)
-        payload = self.store.root / self.settings.key(video).folder / INDEX
+        def on_progress(stage: str, done: float, expected: float) -> None:
+            nonlocal built
+            built = True
+            progress(stage, done, expected)
+
+        video_index = self.pipeline.index(file.path, source=path if is_url(path) else None, progress=on_progress)
+        warnings = list(video_index.warnings)
+        if self.settings.events:
+            warnings += self._store_events(file, task, video_index, progress)
+        file.check()
+        payload = self.store.root / self.settings.key(file.fingerprint).folder / INDEX
         return {
-            "fingerprint": video,
+            "fingerprint": file.fingerprint,
             "frames": len(video_index),
             "duration_s": video_index.info.duration_s,
             "bytes": payload.stat().st_size,
@@ -83,7 +88,7 @@ class IndexWorker:
         }
 
     def _store_events(
-        self, file: Path, task: Task, video_index: VideoIndex, video: str, progress: Progress
+        self, file: WatchedFile, task: Task, video_index: VideoIndex, progress: Progress
     ) -> tuple[str, ...]:
         """Store the subtitles beside or inside the video, and their vectors; no speech is recognised here.
 
@@ -94,12 +99,13 @@ class IndexWorker:
         if is_url(subtitles):
             source = local_copy(subtitles, progress)
         with source as subtitle_file:
-            found = self.pipeline.find_events(file, subtitles=subtitle_file)
-        stored = self.store.load_events(video, EVENTS)
+            found = self.pipeline.find_events(file.path, subtitles=subtitle_file)
+        stored = self.store.load_events(file.fingerprint, EVENTS)
+        file.check_content()
         if stored is not None and stored != list(found.events):
-            shutil.rmtree(self.store.root / video / f"events-{EVENTS}", ignore_errors=True)
+            shutil.rmtree(self.store.root / file.fingerprint / f"events-{EVENTS}", ignore_errors=True)
         if found.events:
-            self.store.save_events(video, EVENTS, found.events, task.name, warnings=found.warnings)
+            self.store.save_events(file.fingerprint, EVENTS, found.events, task.name, warnings=found.warnings)
             self.pipeline.encode_events(video_index, found.events, progress=progress)
         return found.warnings
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress, as_progress
-from framesift.store.fingerprint import fingerprint
+from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import Store
 from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
@@ -18,7 +18,7 @@ from framesift.text.subtitles import read_report, search_sidecars
 from framesift.text.subtitles.languages import language_code, may_be_in
 from framesift.text.subtitles.sidecars import PICTURE_ENDINGS, SidecarSearch
 from framesift.text.tracks import EmbeddedTrack, list_tracks, read_track
-from framesift.types import Event, VideoInfo
+from framesift.types import Event
 from framesift.video.frames import probe, sample
 
 AUTO, NONE = "auto", "none"
@@ -102,9 +102,18 @@ def search_events(
     there is no other text) or the name of an engine. progress: a `framesift.progress.Progress`, in
     seconds of the video.
     """
-    info = probe(video)
     opened = store if isinstance(store, Store) else Store(store)
-    search = _EventSearch(info, opened, language, as_progress(progress))
+
+    def search(file: WatchedFile) -> FoundEvents:
+        found = _EventSearch(file, opened, language, as_progress(progress))
+        return _search(found, subtitles, recognise_speech, screen_text)
+
+    return read_watched(video, search)
+
+
+def _search(
+    search: "_EventSearch", subtitles: str | os.PathLike[str], recognise_speech: str | bool, screen_text: bool
+) -> FoundEvents:
     if os.fspath(subtitles) not in (AUTO, NONE):
         search.read_named_file(Path(subtitles))
     elif os.fspath(subtitles) == AUTO:
@@ -143,8 +152,9 @@ class _Reading:
 class _EventSearch:
     """The sources tried so far and their events."""
 
-    def __init__(self, info: VideoInfo, store: Store, language: str | None, progress: Progress) -> None:
-        self.info, self.store, self.language, self.progress = info, store, language, progress
+    def __init__(self, video: WatchedFile, store: Store, language: str | None, progress: Progress) -> None:
+        self.video, self.store, self.language, self.progress = video, store, language, progress
+        self.info = probe(video.path)
         self.requested = language_code(language)
         self.other_languages: list[str] = []  # subtitles that are not in the requested one
         self.lists: list[list[Event]] = []
@@ -212,6 +222,7 @@ class _EventSearch:
                 return self._read_file(candidate.source)
             return self._read_track(candidate.source)
         except (InputError, MissingExtra) as error:
+            self.video.check()
             self.warnings.append(f"skipped: {error}")
             return None
 
@@ -249,8 +260,11 @@ class _EventSearch:
         name = f"pictures-{path.suffix[1:]}-{self.requested or 'any'}"
         reading = self._recognise_pictures(
             str(path),
-            lambda: self._cached(
-                name, lambda: read_picture_file(path, language=self.requested, progress=self.progress), pictures
+            lambda: read_watched(
+                pictures,
+                lambda file: self._cached(
+                    name, lambda: read_picture_file(path, language=self.requested, progress=self.progress), file
+                ),
             ),
         )
         return replace(reading, languages=stated)
@@ -363,14 +377,15 @@ class _EventSearch:
         return os.path.relpath(path, Path(self.info.path).parent)
 
     def _cached(
-        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]], path: Path | None = None
+        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]], file: WatchedFile | None = None
     ) -> tuple[list[Event], tuple[str, ...]]:
-        """The events and warnings of `compute`, read from the store if they were computed before."""
-        video = fingerprint(path or self.info.path)
-        stored = self.store.load_events_and_warnings(video, name)
+        """The events and warnings of `compute`, which reads the file (the video), from the store if they are there."""
+        file = file or self.video
+        stored = self.store.load_events_and_warnings(file.fingerprint, name)
         if stored is None:
             stored = compute()
-            self.store.save_events(video, name, stored[0], self.info.path, warnings=stored[1])
+            file.check_content()
+            self.store.save_events(file.fingerprint, name, stored[0], self.info.path, warnings=stored[1])
         return stored
 
 

@@ -1,15 +1,26 @@
-"""Fingerprints of files by content: unchanged by a move or a new name."""
+"""Fingerprints of files by content: unchanged by a move or a new name; and files watched while they are read."""
 
 import hashlib
+import logging
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
-from framesift.errors import InputError
+from framesift._utils.files import FileIdentity
+from framesift.errors import FramesiftError, InputError
+from framesift.video.container import check_file
 
 # Up to 16 MiB every byte is hashed; of a larger file its size and 256 blocks of 64 KiB spread evenly, first and last
 # included: a few milliseconds, and any re-encoding or cut changes nearly all of them.
 BLOCK_BYTES = 64 * 1024
 BLOCKS = 256
+
+Computed = TypeVar("Computed")
+
+log = logging.getLogger(__name__)
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
@@ -22,11 +33,83 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
                 file.seek(_offset(block, size))
                 digest.update(file.read(BLOCK_BYTES))
     except OSError as error:
-        raise InputError(f"{path} can't be read ({error.strerror or error}); expected a video file") from None
+        raise _unreadable(path, error) from None
     return digest.hexdigest()
+
+
+def _unreadable(path: str | os.PathLike[str], error: OSError) -> InputError:
+    return InputError(f"{path} can't be read ({error.strerror or error}); expected a video file")
 
 
 def _offset(block: int, size: int) -> int:
     if size <= BLOCKS * BLOCK_BYTES:
         return block * BLOCK_BYTES
     return block * (size - BLOCK_BYTES) // (BLOCKS - 1)
+
+
+class FileChanged(FramesiftError):
+    """A file changed while something was computed from it."""
+
+
+class WatchedFile:
+    """A file that must not change while something is computed from it: the result is stored by its fingerprint."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._identity = FileIdentity.of(path)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(self.path)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file was replaced or written to since it has been watched."""
+        return FileIdentity.of(self.path) != self._identity
+
+    def check(self) -> None:
+        """Raise FileChanged if the file has changed."""
+        if self.has_changed:
+            raise FileChanged(f"{self.path} changed while it was read")
+
+    def check_content(self) -> None:
+        """Check as `check` does, and compare the fingerprint: writes through a memory map change no times at first."""
+        self.check()
+        if fingerprint(self.path) != self.fingerprint:
+            raise FileChanged(f"{self.path} changed while it was read")
+
+
+@contextmanager
+def watch(path: str | os.PathLike[str]) -> Iterator[WatchedFile]:
+    """Watch a file inside the block; an error that is raised after a change of the file becomes FileChanged."""
+    name = check_file(path)
+    try:
+        opened = Path(name).open("rb")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    with opened:  # while it is open, its inode number is not given to another file
+        file = WatchedFile(name)
+        try:
+            yield file
+        except Exception:
+            file.check()
+            raise
+
+
+def read_watched(path: str | os.PathLike[str], compute: Callable[[WatchedFile], Computed]) -> Computed:
+    """Compute something from a file; once more if the file changes meanwhile, and InputError if it does so again.
+
+    compute: calls `check_content` before it stores anything.
+    """
+    try:
+        with watch(path) as file:
+            return compute(file)
+    except FileChanged as change:
+        log.warning("%s; what was computed from it is discarded and computed again", change)
+    try:
+        with watch(path) as file:
+            return compute(file)
+    except FileChanged:
+        raise InputError(
+            f"{os.fspath(path)} is being written: it changed again while it was read; try again when it is complete"
+        ) from None

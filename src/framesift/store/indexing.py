@@ -19,7 +19,7 @@ from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress
-from framesift.store.fingerprint import fingerprint
+from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
 from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
@@ -58,19 +58,27 @@ def index(
     a `framesift.progress.Progress`, called with the candidates done and expected. store: a folder, the user's cache
     folder by default. source: the URL the video came from, if `path` is a local copy.
     """
-    path = os.fspath(path)
     check_sampling(fps, mode)
     opened = store if isinstance(store, Store) else Store(store)
-    key = index_key(fingerprint(path), encoder, fps, mode)
-    cached = opened.load(key, path)
-    if cached is not None:
-        return cached
-    model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
-    _build(path, model, opened, key, fps, mode, as_progress(progress), source or path)
-    built = opened.load(key, path)
-    if built is None:
-        raise FramesiftError(f"the index of {path} was removed while it was built; run the command again")
-    return built
+
+    def load_or_build(file: WatchedFile) -> VideoIndex:
+        key = index_key(file.fingerprint, encoder, fps, mode)
+        cached = opened.load(key, file.path)
+        if cached is not None:
+            return cached
+        model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
+        try:
+            _build(file, model, opened, key, fps, mode, as_progress(progress), source or file.path)
+        except Exception as error:
+            if isinstance(error, FileChanged) or file.has_changed:
+                opened.remove_parts(key)
+            raise
+        built = opened.load(key, file.path)
+        if built is None:
+            raise FramesiftError(f"the index of {file.path} was removed while it was built; run the command again")
+        return built
+
+    return read_watched(path, load_or_build)
 
 
 def check_sampling(fps: Fps, mode: str) -> None:
@@ -91,7 +99,7 @@ def index_key(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mo
 
 
 def _build(
-    path: str,
+    file: WatchedFile,
     encoder: Encoder,
     store: Store,
     key: IndexKey,
@@ -101,6 +109,7 @@ def _build(
     source: str,
 ) -> None:
     started = time.perf_counter()
+    path = file.path
     parts = store.load_parts(key)
     done = resumed = sum(map(len, parts))
     if done:
@@ -115,6 +124,7 @@ def _build(
             sampling.missed_s.extend(part.missed_s.tolist())
         for batch in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
             new = _encode(encoder, batch, path)
+            file.check()
             if parts and len(parts[-1]) < PART_SIZE:
                 parts[-1] = StoredCandidates.join((parts[-1], new))
             else:
@@ -136,6 +146,7 @@ def _build(
             "seconds": round(time.perf_counter() - started, 3),
             "resumed": bool(resumed),  # then the seconds cover the last run only
         }
+    file.check_content()
     store.save(key, candidates, manifest)
 
 

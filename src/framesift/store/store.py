@@ -157,7 +157,7 @@ class Store:
         """Write the finished index and remove its parts. An index that another process wrote first stays."""
         manifest = {**manifest, "rules": SAMPLING_RULES, "key": asdict(key)}
         self._save(self.root / key.folder, "index", candidates.pack(), manifest)
-        shutil.rmtree(self._parts_folder(key), ignore_errors=True)
+        self.remove_parts(key)
 
     def load_events(self, video: str, name: str) -> list[Event] | None:
         """Load the events that `name` found in the video with this fingerprint; None if there are none stored."""
@@ -246,6 +246,9 @@ class Store:
                 break
             start += len(parts[-1])
         return parts
+
+    def remove_parts(self, key: IndexKey) -> None:
+        shutil.rmtree(self._parts_folder(key), ignore_errors=True)
 
     def entries(self, video: str = "*") -> Iterator[StoreEntry]:
         """Yield all entries, or those of a video's fingerprint, with damaged and unfinished ones, by folder name."""

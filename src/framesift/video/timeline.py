@@ -16,6 +16,7 @@ from typing import NamedTuple
 import av.error
 import numpy as np
 
+from framesift._utils.files import FileIdentity
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.bitstream import PacketKind, PacketParser
@@ -156,18 +157,19 @@ def packet_ranges(timeline: Timeline, wanted: Iterable[int]) -> list[PacketRange
     return out
 
 
-_timelines: OrderedDict[tuple[str, int, int], Timeline] = OrderedDict()
+_timelines: OrderedDict[tuple[str, FileIdentity | None], Timeline] = OrderedDict()
 
 
 def read_timeline(path: StrPath) -> Timeline:
     """Scan the packets of a video without decoding; cached until the file changes."""
     file = Path(check_file(path)).absolute()
-    stat = file.stat()
-    key = (str(file), stat.st_size, stat.st_mtime_ns)
+    key = (str(file), FileIdentity.of(file))
     timeline = _timelines.get(key)
     if timeline is None:
         with open_video(path) as video:
-            timeline = _timelines[key] = _PacketScan(video).timeline()
+            timeline = _PacketScan(video).timeline()
+        if FileIdentity.of(file) == key[1]:
+            _timelines[key] = timeline
         while len(_timelines) > _CACHE_SIZE:
             _timelines.popitem(last=False)
     return timeline
