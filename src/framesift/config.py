@@ -183,7 +183,7 @@ class PipelineConfig:
         known = [f.name for f in fields(cls)]
         unknown = [name for name in data if name not in known]
         if unknown:
-            raise OptionError(f"there is no setting {unknown[0]!r}; expected one of {', '.join(known)}")
+            raise OptionError(f"there is no setting {shown(unknown[0])}; expected one of {', '.join(known)}")
         return cls(**data)
 
     @classmethod

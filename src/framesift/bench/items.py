@@ -200,7 +200,7 @@ class Dataset:
         unknown = [name for name in ids if name not in known]
         if unknown:
             raise InputError(
-                f"{self.name} has no question {unknown[0]!r}; its ids look like {self.items[0].id!r}"
+                f"{self.name} has no question {shown(unknown[0])}; its ids look like {self.items[0].id!r}"
                 if self.items
                 else f"{self.name} has no question"
             )
@@ -212,7 +212,7 @@ class Dataset:
         unknown = [group for group in groups if group not in known]
         if unknown:
             names = ", ".join(dict.fromkeys(i.group for i in self.items))
-            raise InputError(f"{self.name} has no group {unknown[0]!r}; expected one of {names}")
+            raise InputError(f"{self.name} has no group {shown(unknown[0])}; expected one of {names}")
         wanted = set(groups)
         return [item for item in items if {item.group.lower(), item.published_group.lower()} & wanted]
 

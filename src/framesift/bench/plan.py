@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
+from framesift._utils.records import shown
 from framesift.batch.settings import ReaderSpec
 from framesift.config import VisualDemandSetting, parse_visual_demand, read_settings
 from framesift.errors import InputError, OptionError
@@ -105,12 +106,12 @@ class BenchmarkPlan:
 
     def __post_init__(self) -> None:
         if self.events not in EVENTS:
-            raise OptionError(f"events is {self.events!r}; expected one of {', '.join(EVENTS)}")
+            raise OptionError(f"events is {shown(self.events)}; expected one of {', '.join(EVENTS)}")
         if self.fps != "auto" and not 0 < self.fps <= 1000:
             raise OptionError(f"fps is {self.fps}; expected a number above 0, or auto")
         check_blank_frames(self.blank_frames)
         if self.mode not in ("exact", "fast", "keyframes"):
-            raise OptionError(f"mode is {self.mode!r}; expected exact, fast or keyframes")
+            raise OptionError(f"mode is {shown(self.mode)}; expected exact, fast or keyframes")
 
     def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
         """Keep only these methods, budgets or text_modes; one that is not in the plan is an error."""
@@ -121,7 +122,9 @@ class BenchmarkPlan:
             unknown = [value for value in values if value not in available]
             if unknown:
                 listing = ", ".join(map(str, available))
-                raise OptionError(f"{name} has {unknown[0]!r}, which is not in this plan; expected one of {listing}")
+                raise OptionError(
+                    f"{name} has {shown(unknown[0])}, which is not in this plan; expected one of {listing}"
+                )
             choices = [choice for choice in choices if of(choice) in values]
         if not choices:
             raise OptionError("no condition of this plan has all of these; give fewer")
@@ -212,7 +215,7 @@ def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]
     ablated = words(block.get("ablate"), "ablate")
     unknown = [stage for stage in ablated if stage not in STAGES]
     if unknown:
-        raise OptionError(f"ablate has {unknown[0]!r}; expected some of {', '.join(STAGES)}")
+        raise OptionError(f"ablate has {shown(unknown[0])}; expected some of {', '.join(STAGES)}")
     for method, option in _methods_with(WITHOUT, options_of) if ablated else ():
         variants += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
     for name, values in pairs_of(block.get("sweep"), "sweep").items():
@@ -245,7 +248,7 @@ def _blocks(settings: Mapping[str, Any], location: str) -> list[dict[str, Any]]:
 def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -> None:
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise InputError(f"{location} has no setting {unknown[0]!r}; expected one of {', '.join(known)}")
+        raise InputError(f"{location} has no setting {shown(unknown[0])}; expected one of {', '.join(known)}")
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -258,11 +261,11 @@ def _whole(text: str, name: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise OptionError(f"{name} has {text!r}; expected whole numbers") from None
+        raise OptionError(f"{name} has {shown(text)}; expected whole numbers") from None
 
 
 def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise OptionError(f"{name} is {value!r}; expected a number") from None
+        raise OptionError(f"{name} is {shown(value)}; expected a number") from None

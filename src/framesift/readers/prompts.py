@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from framesift._utils.records import shown
 from framesift._utils.text import clock
 from framesift.errors import InputError, OptionError, UnknownName
 from framesift.types import Question
@@ -135,7 +136,7 @@ def check_text_mode(text_mode: str) -> TextMode:
     for known in TEXT_MODES:
         if text_mode == known:
             return known
-    raise OptionError(f"text_mode is {text_mode!r}; expected one of {', '.join(TEXT_MODES)}")
+    raise OptionError(f"text_mode is {shown(text_mode)}; expected one of {', '.join(TEXT_MODES)}")
 
 
 def _listed(letters: list[str]) -> str:
