@@ -13,8 +13,10 @@ the result is that of the full scan. Only the columns in which text vectors are 
 import json
 import logging
 import secrets
+import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -27,6 +29,7 @@ from framesift._utils.json import load_json
 from framesift._utils.records import read_record
 from framesift.batch.executors.local import cores
 from framesift.errors import FramesiftError, InputError
+from framesift.store.store import log_unwritable
 from framesift.types.vectors import Array
 
 ROW = np.dtype([("scale", "<f4"), ("error", "<f4"), ("time_s", "<f8")])
@@ -118,7 +121,7 @@ class VectorStore:
             segments, stored = [], set()
         missing = [source for source in sources if source.owner not in stored]
         if missing:
-            built = build(self.folder, self.name, missing, columns)
+            built = self._build(missing, columns)
             segments += [built] if built is not None else []
         seen: set[str] = set()
         current = []
@@ -128,6 +131,21 @@ class VectorStore:
             seen.update(segment.owners)
             current.append((segment, np.repeat(is_current, counts)))
         return current
+
+    def _build(self, sources: Sequence[VectorSource], columns: Array) -> Segment | None:
+        """Write a segment; where the store can't be written, for this search only."""
+        try:
+            return build(self.folder, self.name, sources, columns)
+        except OSError as error:
+            log_unwritable(self.folder.parent, error)
+        # The mapped memory stays valid without the files; Windows does not delete files in use.
+        with tempfile.TemporaryDirectory(prefix="framesift-search-", ignore_cleanup_errors=True) as folder:
+            try:
+                return build(Path(folder), self.name, sources, columns)
+            except OSError as error:
+                raise FramesiftError(
+                    f"the search vectors can't be written to {folder} ({error.strerror or error}); free some space"
+                ) from error
 
     def _segments(self) -> Iterator[Segment]:
         for path in sorted(self.folder.glob(f"{self.name}-*.json")):
@@ -176,11 +194,9 @@ def build(folder: Path, name: str, sources: Sequence[VectorSource], columns: Arr
             _delete(path)
             return None
         write_text(path, json.dumps({"owners": owners, "starts": starts, "columns": columns.tolist()}))
-    except OSError as error:
+    except OSError:
         _delete(path)
-        raise FramesiftError(
-            f"the search vectors can't be written to {folder} ({error.strerror or error}); free some space"
-        ) from error
+        raise
     return load(path)
 
 
@@ -223,6 +239,8 @@ def _memory_map(path: Path) -> Array:
 
 
 def _delete(path: Path) -> None:
+    """Delete a segment; in a store that can't be written it stays."""
     stem = path.name.removesuffix(".json")
     for end in (".json", ".codes.npy", ".rows.npy"):
-        path.with_name(f"{stem}{end}").unlink(missing_ok=True)
+        with suppress(OSError):
+            path.with_name(f"{stem}{end}").unlink(missing_ok=True)

@@ -1,13 +1,16 @@
 """Configuration of one server."""
 
+import atexit
 import ipaddress
+import shutil
 import socket
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from framesift.config import PipelineConfig
 from framesift.errors import OptionError
-from framesift.store.store import Store
+from framesift.store.store import Store, log_unwritable
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 LOCK_FILE = ".framesift-lock"  # in each directory that only one server may use at a time
@@ -21,7 +24,7 @@ class ServerConfig:
 
     pipeline: how videos are indexed and their text is found; method, budget, reader and so on come from each request.
     readers: the addresses a request may choose from. state: the job queue, cached images and, unless `uploads` is set,
-    uploaded videos.
+    uploaded videos; of a store that can't be written, a temporary directory until the server stops.
     """
 
     folder: Path | None = None
@@ -44,7 +47,7 @@ class ServerConfig:
                 "set one with --token TEXT, or generate one with --token auto"
             )
         object.__setattr__(self, "folder", None if self.folder is None else self.folder.resolve())
-        object.__setattr__(self, "state", Store(self.pipeline.store).root.absolute() / ".serve")
+        object.__setattr__(self, "state", _state_folder(Store(self.pipeline.store).root.absolute()))
         if self.folder is not None and _is_listed_in(self.uploads_folder.resolve(), self.folder):
             raise OptionError(
                 f"the uploads directory {self.uploads_folder} is inside {self.folder}, among the videos; "
@@ -60,6 +63,21 @@ class ServerConfig:
         """Names accepted in the Host header. IP addresses are always accepted: DNS rebinding needs a name."""
         own = socket.gethostname().lower()
         return frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in self.allowed_hosts)})
+
+
+def _state_folder(root: Path) -> Path:
+    state = root / ".serve"
+    existing = next((folder for folder in (state, root) if folder.is_dir()), None)
+    if existing is None:
+        return state
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return state
+    except OSError as error:
+        log_unwritable(root, error)
+    temporary = Path(tempfile.mkdtemp(prefix="framesift-serve-"))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary
 
 
 def is_loopback(host: str) -> bool:

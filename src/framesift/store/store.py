@@ -178,7 +178,7 @@ class Store:
         payload = json.dumps([asdict(event) for event in events], ensure_ascii=False).encode()
         manifest = {"video": {"path": absolute_source(path)}, "made_by": name, "events": len(events)}
         manifest |= {"warnings": list(warnings)}
-        self._save(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
+        self._save_if_writable(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
         """Load the vectors of these texts, in this order; None if they are not stored."""
@@ -188,7 +188,7 @@ class Store:
     def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
         folder = self._texts_folder(encoder, encoder_fingerprint, texts)
         manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
-        self._save(folder, "texts", _pack(vectors=vectors.astype(np.float32)), manifest)
+        self._save_if_writable(folder, "texts", _pack(vectors=vectors.astype(np.float32)), manifest)
 
     def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
         if not (folder / MANIFEST).exists():
@@ -207,6 +207,13 @@ class Store:
             return None
         _touch(folder / MANIFEST)
         return value
+
+    def _save_if_writable(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
+        """Save as `_save` does. A store that can't be written is logged once: the result can be used all the same."""
+        try:
+            self._save(folder, kind, payload, manifest)
+        except FramesiftError as error:
+            log_unwritable(self.root, error.__cause__ or error)
 
     def _save(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
         """Write payload and manifest atomically; an entry that another process wrote first stays if it is current."""
@@ -264,6 +271,8 @@ class Store:
         if self.root.resolve() not in entry.folder.resolve().parents:
             raise StoreError(f"{entry.folder} is outside the store {self.root} and was not removed")
         shutil.rmtree(entry.folder, ignore_errors=True)
+        if entry.folder.exists():
+            raise FramesiftError(f"{entry.folder} can't be removed; check the permissions of the store")
         if not any(entry.folder.parent.iterdir()):
             entry.folder.parent.rmdir()
 
@@ -346,6 +355,17 @@ def _touch(path: Path) -> None:
         os.utime(path, (time.time(), time.time()))
     except OSError:  # a read-only store is still readable
         log.debug("can't update the access time of %s", path)
+
+
+_unwritable: set[Path] = set()  # the stores that were logged
+
+
+def log_unwritable(root: Path, error: BaseException) -> None:
+    """Log, once per process, that the store can't be written and results are not stored."""
+    if root not in _unwritable:
+        _unwritable.add(root)
+        reason = getattr(error, "strerror", None) or error
+        log.warning("the store %s can't be written (%s): results are used but not stored", root, reason)
 
 
 @contextmanager
