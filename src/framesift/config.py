@@ -4,6 +4,7 @@ Flags of the command line, JSON fields and YAML keys are derived from it or chec
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from framesift._utils.json import load_json
-from framesift._utils.records import read_value, shown
+from framesift._utils.records import MAX_DEPTH, read_value, shown
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
@@ -225,6 +226,11 @@ def _parse_yaml(text: str) -> Any:
         import yaml
     except ImportError:
         raise MissingExtra("YAML settings need PyYAML: pip install 'framesift[bench]'") from None
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:  # PyYAML's time grows with the square of the depth
+            raise ValueError("it is nested too deeply")
     try:
         return yaml.safe_load(text)
     except RecursionError:

@@ -183,6 +183,8 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
     """NAME=VALUE texts, or a mapping, as a mapping."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
+    if not isinstance(value, list | tuple | None):
+        raise OptionError(f"{name} is {shown(value)}; expected NAME=VALUE")
     pairs = {}
     for text in value or ():
         key, equals, item = str(text).partition("=")
