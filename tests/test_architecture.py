@@ -27,7 +27,7 @@ LAYERS = (
     ("batch",),
     ("bench",),
     ("server", "mcp", "corpus"),
-    ("cli",),
+    ("cli", "__main__"),
 )
 LAYER_OF = {area: level for level, areas in enumerate(LAYERS) for area in areas}
 IMPORTED_BY_SELECTION = {"selection", "types", "errors", "_utils"}

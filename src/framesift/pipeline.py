@@ -23,7 +23,7 @@ from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import OptionError
 from framesift.progress import as_progress
-from framesift.readers.base import OnError, ask_many
+from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import Method, get_selector
@@ -252,6 +252,8 @@ class Pipeline:
     def ask(self, video: PreparedVideo, questions: Question | str | Sequence[Question | str]) -> Answer | list[Answer]:
         """Select, exhibit and read: the reader's answer to a question, or to each of several."""
         asked = [questions] if isinstance(questions, Question | str) else list(questions)
+        if self.config.reader is not None:
+            check_reader(self.config.reader, **self.config.reader_options)
         selections = self.select(video, asked)
         exhibits = (self.exhibit(video, selection) for selection in selections)
         answers = list(self.read(zip(exhibits, asked, strict=True)))

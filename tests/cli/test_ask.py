@@ -1,10 +1,12 @@
 """`framesift ask` as a new user types it, with a real server on this machine and without any."""
 
 import json
+import sys
 
 import pytest
 
 from framesift.cli import main
+from framesift.readers import base
 from helpers.clips import make_clip
 from helpers.strict_server import StrictServer
 
@@ -99,3 +101,34 @@ def test_failure_is_one_sentence(ask, reader, words, code, expected, capsys):
     assert ask("-q", "Cold?", "-o", "yes", "-o", "no", *words, reader=reader) == code
     sentence = capsys.readouterr().err.splitlines()[-1]
     assert sentence.startswith("framesift: ") and expected in sentence
+
+
+def test_reader_is_checked_before_the_video_is_indexed(prepared, server, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
+    server.key = "right"
+    monkeypatch.setenv("FRAMESIFT_API_KEY", "wrong")
+    (tmp_path / "model").mkdir()
+    cases = {
+        "http://127.0.0.1:9/v1": "can't be reached",
+        "http://127.0.0.1:9": "expected an address like http://host:8000/v1",
+        server.url: "FRAMESIFT_API_KEY",
+        f"local:{tmp_path / 'model'}": "expected a checkpoint",
+        f"local:{tmp_path / 'missing'}": "there is no local reader",
+        "oracle": "there is no reader 'oracle'",
+    }
+    command = ["ask", str(prepared / "clip.mp4"), "-q", "Cold?", "--out", str(tmp_path / "x")]
+    for reader, expected in cases.items():
+        assert main([*command, "--reader", reader]) in (1, 2)
+        message = capsys.readouterr().err
+        assert expected in message and message.count("\n") == 1, reader
+    assert main([*command, "--reader", "similarity", "--reader-set", "encoder=none-such"]) == 2
+    monkeypatch.setitem(sys.modules, "openai", None)
+    base._cache.clear()
+    assert main([*command, "--reader", server.url]) == 2
+    assert "pip install 'framesift[openai]'" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists() and not (tmp_path / "x").exists()
+
+
+def test_question_is_checked_before_the_reader(prepared, capsys):
+    assert main(["ask", str(prepared / "clip.mp4"), "--reader", "http://127.0.0.1:9/v1"]) == 2
+    assert "there is no question" in capsys.readouterr().err

@@ -1,11 +1,14 @@
 """The command line: what it prints, what it keeps, and its exit codes."""
 
 import json
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 import framesift as fs
-from framesift.cli import main
+from framesift.cli import build_parser, main
 from framesift.video import sample_video as demo
 from helpers.clips import make_clip
 
@@ -154,3 +157,53 @@ def test_video_without_text_reports_the_sources_searched(clip, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["events"] == []
     assert any("no subtitle file" in note for note in report["notes"])
+
+
+def test_package_runs_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "framesift", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"framesift {fs.__version__}\n"
+
+
+def test_completion_script_completes_commands_flags_and_choices(capsys, tmp_path):
+    pytest.importorskip("shtab", reason="pip install 'framesift[completion]'")
+    bash = shutil.which("bash") or pytest.skip("this system has no bash")
+    with pytest.raises(SystemExit) as exit_:
+        main(["--print-completion", "bash"])
+    assert exit_.value.code == 0
+    script = tmp_path / "completion.bash"
+    script.write_text(capsys.readouterr().out)
+    complete = 'source "$1"; shift; function=$(complete -p framesift | sed "s/.*-F \\([^ ]*\\).*/\\1/"); '
+    complete += 'COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); $function framesift "${@: -1}"; echo "${COMPREPLY[@]}"'
+    for words, expected in {
+        ("framesift", "se"): "select selectors serve",
+        ("framesift", "select", "--me"): "--method",
+        ("framesift", "select", "--overlay", ""): "aligned blank shuffled none",
+    }.items():
+        done = subprocess.run([bash, "-c", complete, "", str(script), *words], capture_output=True, text=True)
+        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_completion_without_its_package_names_the_command(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    with pytest.raises(SystemExit) as exit_:
+        main(["--print-completion", "zsh"])
+    assert exit_.value.code == 2
+    assert "pip install 'framesift[completion]'" in capsys.readouterr().err
+
+
+def test_pull_of_an_unknown_model_lists_encoders_and_readers(capsys):
+    assert main(["pull", "nosuch"]) == 2
+    message = capsys.readouterr().err
+    assert "siglip2" in message and "qwen2.5-vl-7b" in message and "owner/model" in message
+
+
+def test_size_with_an_unknown_unit_is_quoted_as_typed(capsys):
+    for flag, text in [("--max-size", "1GBB"), ("--max-size", "nanGB"), ("--older-than", "30x"), ("--max-size", "-1G")]:
+        with pytest.raises(SystemExit):
+            main(["library", "--prune", f"{flag}={text}"])
+        assert f"{text!r} is not a number with a unit" in capsys.readouterr().err
+
+
+def test_sizes_and_ages_are_read_in_any_case():
+    args = build_parser().parse_args(["library", "--prune", "--max-size", "1.5gb", "--older-than", "2W"])
+    assert (args.max_size, args.older_than) == (1.5e9, 14 * 86400)

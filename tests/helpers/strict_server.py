@@ -12,6 +12,7 @@ from PIL import Image
 BODY_KEYS = {"model", "messages", "max_tokens", "temperature"}
 # The openai package waits as long as the server says before a retry.
 RETRY_AT_ONCE = {"retry-after-ms": "10"}
+UNAUTHORISED = (401, {"error": {"message": "Unauthorized", "type": "Unauthorized", "code": 401}})
 
 
 class StrictServer(ThreadingHTTPServer):
@@ -83,6 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(404, {"detail": "Not Found"})
         if self.server.models is None:
             return self._send(404, {"detail": "Not Found"})
+        if not self._is_authorised():
+            return self._send(*UNAUTHORISED)
         cards = [
             {"id": name, "object": "model", "created": 0, "owned_by": self.server.owner} for name in self.server.models
         ]
@@ -105,13 +108,16 @@ class _Handler(BaseHTTPRequestHandler):
             server.at_once -= 1
         return self._send(status, reply, headers)
 
+    def _is_authorised(self):
+        return self.server.key is None or self.headers.get("Authorization") == f"Bearer {self.server.key}"
+
     def _problem(self, body):
         """Why a strict server would refuse this request, as (status, body), or None."""
         server = self.server
         if self.path != "/v1/chat/completions":
             return 404, {"detail": "Not Found"}
-        if server.key and self.headers.get("Authorization") != f"Bearer {server.key}":
-            return 401, {"error": {"message": "Unauthorized", "type": "Unauthorized", "code": 401}}
+        if not self._is_authorised():
+            return UNAUTHORISED
         if self.headers["Content-Type"] != "application/json":
             return bad("content type")
         data = json.loads(body)

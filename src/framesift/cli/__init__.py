@@ -43,10 +43,12 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     from framesift.cli import ask, bench, corpus, library, select, serve
+    from framesift.cli.completion import add_completion
     from framesift.cli.settings import RunCommand
 
     parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
+    add_completion(parser)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:

@@ -28,17 +28,18 @@ def add_commands(add: AddCommand) -> None:
 
 def _ask(args: argparse.Namespace) -> int:
     from framesift.pipeline import Pipeline
-    from framesift.readers.base import get_reader
+    from framesift.readers.base import check_reader
 
     config = config_from(args)
     if config.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
-    get_reader(config.reader, **config.reader_options)  # a wrong address or option fails before the video is indexed
     pipeline = Pipeline(config)
+    exhibits = make_exhibits(args, pipeline)
+    check_reader(config.reader, **config.reader_options)  # before the video is indexed, which may take long
     waiting: deque[SavedExhibit] = deque()
 
     def pairs() -> Iterator["tuple[Exhibit, Question | str | None]"]:
-        for exhibit in make_exhibits(args, pipeline):
+        for exhibit in exhibits:
             waiting.append(exhibit)
             yield exhibit.exhibit, exhibit.asked.question
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 import time
 from dataclasses import asdict
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.text import clock, counted, duration_text, printable
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, UnknownName
 
 if TYPE_CHECKING:
     from framesift.pipeline import Pipeline
@@ -47,17 +48,16 @@ def _age(text: str) -> float:
 
 
 def _size(text: str) -> float:
-    return _quantity(text.upper().removesuffix("B"), {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}, "500MB, 5GB")
+    units = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+    return _quantity(text, units | {f"{unit}B": size for unit, size in units.items()}, "500MB, 5GB")
 
 
 def _quantity(text: str, units: dict[str, float], examples: str) -> float:
-    try:
-        value = float(text[:-1]) * units[text[-1:]]
-    except (KeyError, ValueError):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number with a unit; expected for example {examples}"
-        ) from None
-    return value
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", text)
+    by_unit = {unit.lower(): size for unit, size in units.items()}
+    if match is None or match[2].lower() not in by_unit:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number with a unit; expected for example {examples}")
+    return float(match[1]) * by_unit[match[2].lower()]
 
 
 def _index(args: argparse.Namespace) -> int:
@@ -184,9 +184,14 @@ def _library(args: argparse.Namespace) -> int:
 
 def _pull(args: argparse.Namespace) -> int:
     from framesift.encoders.registry import pull
+    from framesift.readers.address import LOCAL
     from framesift.readers.local import CHECKPOINTS
 
-    folder = pull(CHECKPOINTS.get(args.model, args.model))
+    name = args.model.removeprefix(LOCAL)  # as --reader takes it
+    try:
+        folder = pull(CHECKPOINTS.get(name, name))
+    except UnknownName as error:
+        raise UnknownName(f"{error}, {', '.join(CHECKPOINTS)}, or a hub name like owner/model") from None
     if args.json:
         print_json({"model": args.model, "folder": str(folder)})
     else:

@@ -109,13 +109,19 @@ def _select(args: argparse.Namespace) -> int:
 
 
 def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[SavedExhibit]:
-    """The exhibit of each question, printed and written before the next is made."""
+    """The exhibit of each question, printed and written before the next is made; the arguments are checked at once."""
     from framesift.rendering.export_formats import check_formats
 
     asked = questions_from(args)
     check_formats(args.format)
     out = _out_folder(args)
     _check_out(args, out)
+    return _make_each(args, pipeline, asked, out)
+
+
+def _make_each(
+    args: argparse.Namespace, pipeline: "Pipeline", asked: list[QuestionRow], out: Path
+) -> Iterator[SavedExhibit]:
     video = prepare(args, pipeline)
     selections = pipeline.select(video, [row.question for row in asked])
     lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None

@@ -33,7 +33,8 @@ _cache_lock = Lock()
 class Reader(Protocol):
     """Looks at an exhibit and answers a question.
 
-    Optional attributes: `name`, and `concurrency`, the number of questions it accepts at once (default 1).
+    Optional: `name`; `concurrency`, the number of questions it accepts at once (default 1); and `check()`, which raises
+    a ReaderError if the reader can't be used, before frames are selected for it.
     """
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
@@ -109,6 +110,13 @@ def get_reader(reader: "str | Reader", **options: object) -> Reader:
             _check_options(reader, factory, options, positional=len(arguments))
             _cache[key] = factory(*arguments, **options)
         return _cache[key]
+
+
+def check_reader(reader: "str | Reader", **options: object) -> None:
+    """Raise the error that an answer would meet for sure: a bad address or option, a missing package, no server."""
+    check = getattr(get_reader(reader, **options), "check", None)
+    if callable(check):
+        check()
 
 
 def readers() -> dict[str, str]:

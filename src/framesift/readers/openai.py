@@ -34,6 +34,7 @@ OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
+CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
 CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
 
 _FILTER = CredentialFilter()
@@ -94,6 +95,10 @@ class OpenAIReader:
 
     def __repr__(self) -> str:
         return f"OpenAIReader({self.name!r})"
+
+    def check(self) -> None:
+        """Check that the server can be reached, accepts the key, and has a model to ask."""
+        self._resolve_model(retries=0)
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
@@ -224,22 +229,24 @@ class OpenAIReader:
             max_retries=self.retries,
         )
 
-    def _resolve_model(self) -> None:
+    def _resolve_model(self, *, retries: int | None = None) -> None:
         """List the server's models once, and choose its only one if none is named."""
         with self._lock:
             if self._models is None:
-                self._models = self._list_models()
+                self._models = self._list_models(self.retries if retries is None else retries)
             if not self.model:
                 if len(self._models) != 1:
                     raise ReaderError(failures.no_model_named(self._server, sorted(self._models)))
                 self.model = next(iter(self._models))
                 log.info("%s has one model, %s", self._server, self.model)
 
-    def _list_models(self) -> dict[str, str]:
+    def _list_models(self, retries: int) -> dict[str, str]:
         """The server's models and their owners; empty for servers without such a list."""
         openai = require("openai", EXTRA)
         try:
-            return {model.id: str(getattr(model, "owned_by", "")) for model in self._client.models.list()}
+            timeout = openai.Timeout(self.timeout_s, connect=min(self.timeout_s, CONNECT_TIMEOUT_S))
+            client = self._client.with_options(timeout=timeout, max_retries=retries)
+            return {model.id: str(getattr(model, "owned_by", "")) for model in client.models.list()}
         except openai.APIConnectionError:
             raise ReaderError(failures.unreachable(self._server)) from None
         except openai.APIStatusError as error:

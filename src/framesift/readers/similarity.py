@@ -10,7 +10,7 @@ import numpy as np
 
 from framesift._utils.text import clock
 from framesift.encoders.base import Encoder, encode_long_texts
-from framesift.encoders.registry import get_encoder
+from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import OptionError
 from framesift.readers.address import SIMILARITY
 from framesift.readers.prompts import check_text_mode, event_texts
@@ -41,6 +41,11 @@ class SimilarityReader:
         self._best = best
         self._encoder_name = encoder
         self._vectors: dict[tuple[object, ...], Array] = {}
+
+    def check(self) -> None:
+        """Check that the given encoder can be used; the default one has made the index."""
+        if self._encoder_name:
+            identify(self._encoder_name)
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()

@@ -54,22 +54,22 @@ def resolve_option(answer: object, options: Sequence[str], location: str) -> int
     return positions.pop()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Question:
-    """A question's stem and, where there are any, its answer options."""
+    """A question's stem and its answer options, if it has any: any iterable, stored as a tuple."""
 
     text: str
     options: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if isinstance(self.options, str):
-            raise InputError(f"options is the text {shown(self.options)}; expected a list of options")
+    def __init__(self, text: str, options: Iterable[str] = ()) -> None:
+        if isinstance(options, str):
+            raise InputError(f"options is the text {shown(options)}; expected a list of options")
         try:
-            options = list(self.options)
+            given = list(options)
         except TypeError:
-            raise InputError(f"options is {shown(self.options)}; expected a list of options") from None
-        read_value(str, self.text, "the question")
-        object.__setattr__(self, "options", read_value(tuple[str, ...], options, "options"))
+            raise InputError(f"options is {shown(options)}; expected a list of options") from None
+        object.__setattr__(self, "text", read_value(str, text, "the question"))
+        object.__setattr__(self, "options", read_value(tuple[str, ...], given, "options"))
         if not self.text.strip():
             raise InputError("the question is empty; expected a text")
 
