@@ -25,6 +25,9 @@ class _ManifestVideo:
 @dataclass(frozen=True)
 class _ManifestSampling:
     warnings: tuple[str | FilePath, ...] = ()  # may name files
+    fps: float | str | None = None
+    fps_used: float | None = None
+    mode: str = ""
 
 
 @dataclass(frozen=True)
