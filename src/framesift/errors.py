@@ -33,5 +33,9 @@ class StoreError(FramesiftError):
     """A file of the store is unusable."""
 
 
+class OutputError(FramesiftError):
+    """A disk is full or fails, so that output can't be written."""
+
+
 class ReaderError(FramesiftError):
     """A reader is unreachable, rejects the request, or returns no usable answer."""

@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
 from multiprocessing import get_context
@@ -7,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.batch.results import Result, new_run, read_results
-from framesift.errors import InputError
+from framesift.batch.results import Result, ResultWriter, new_run, read_results
+from framesift.errors import InputError, OutputError
 from helpers.result_rows import RUN, keep, keep_many, row
 
 
@@ -81,6 +83,24 @@ def test_run_resumes_after_a_truncated_line(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     keep(tmp_path, row("b"), run=new_run())
     assert [one.item_id for one in read_results(tmp_path).rows] == ["a", "b"]
+
+
+def test_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
+    def fill_up(handle, line, write=os.write):
+        if len(line) < 100:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(handle, line[: len(line) // 2])
+
+    with ResultWriter(tmp_path / "some", RUN) as writer:
+        writer.add(row("q0"))
+        before = writer.path.read_bytes()
+        monkeypatch.setattr(os, "write", fill_up)
+        with pytest.raises(OutputError, match="No space left"):
+            writer.add(row("q1"))
+        assert writer.path.read_bytes() == before
+        with pytest.raises(OutputError, match="No space left"):
+            ResultWriter(tmp_path / "none", RUN)
+    assert list((tmp_path / "none").iterdir()) == []
 
 
 def test_last_row_of_a_job_counts(tmp_path):

@@ -3,6 +3,7 @@ import csv
 import pytest
 from PIL import Image
 
+from framesift._utils.output_folder import LIST
 from framesift.batch.results import Results
 from framesift.bench import plots
 from framesift.bench.items import Dataset
@@ -106,6 +107,31 @@ def test_category_gains_are_paired():
 def test_settings_with_different_prompts_are_not_compared():
     made = make_tables(results(answers(), answers("uniform", prompt="bare")))
     assert not [table for table in made if table.name.startswith("pairs")]
+
+
+def test_second_report_replaces_the_first_and_nothing_else(tmp_path):
+    folder = tmp_path / "report"
+    first = write_report(results(answers(n=4), answers("uniform", n=4)), folder, with_plots=False)
+    (folder / "tables" / "mine.csv").write_text("1")
+    second = write_report(results(answers(n=4)), folder, with_plots=False)
+    assert len(second.files) < len(first.files)
+    left = {path for path in folder.rglob("*") if path.is_file()}
+    assert left == {*second.files, folder / "tables" / "mine.csv", folder / LIST}
+
+
+def test_report_of_an_earlier_version_is_replaced(tmp_path):
+    made = write_report(results(answers(n=4)), tmp_path / "report", with_plots=False)
+    (tmp_path / "report" / LIST).unlink()
+    made.files[1].write_text("old")
+    write_report(results(answers(n=4)), tmp_path / "report", with_plots=False)
+    assert made.files[1].read_text() != "old"
+
+
+def test_report_does_not_replace_the_files_of_others(tmp_path):
+    (tmp_path / "report.md").write_text("# My report\n")
+    with pytest.raises(InputError, match="report.md was not written by framesift"):
+        write_report(results(answers(n=4)), tmp_path, with_plots=False)
+    assert [path.name for path in tmp_path.rglob("*")] == ["report.md"]
 
 
 def test_no_result_is_an_error(tmp_path):

@@ -43,7 +43,19 @@ def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, t
     assert f"Report: {tmp_path / 'framesift-demo' / 'report.html'}" in out
     assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
     assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
+    (tmp_path / "framesift-demo" / "note.txt").write_text("dear")
     assert main(["demo", "--budget", "8"]) == 0  # a second run is not an error
+    assert (tmp_path / "framesift-demo" / "note.txt").read_text() == "dear"
+
+
+def test_demo_replaces_nothing_but_a_demo_and_says_so_first(tmp_path, capsys):
+    (tmp_path / "letter.txt").write_text("dear")
+    (tmp_path / "exhibit").mkdir()
+    (tmp_path / "exhibit" / "report.html").write_text("of another video")
+    for out in (tmp_path / "letter.txt", tmp_path / "exhibit", tmp_path):
+        assert main(["demo", "--out", str(out)]) == 2
+        assert "already exists; choose another name" in capsys.readouterr().err.splitlines()[0]
+    assert {path.name for path in tmp_path.rglob("*")} == {"letter.txt", "exhibit", "report.html"}
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from framesift._utils.output_folder import LIST
 from framesift.cli import main
 from helpers.clips import make_clip
 
@@ -17,12 +18,13 @@ UNUSED = {"torch", "transformers", "huggingface_hub", "efficientnet_lite_pytorch
 UNUSED |= {"uvicorn", "ray", "pyarrow", "pandas", "scipy", "sklearn", "matplotlib", "skimage", "openai", "onnxruntime"}
 LIST_MODULES = """
 import json, sys
+from framesift._utils.output_folder import LIST
 from framesift.cli import main
 code = main(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
     json.dump([code, sorted(sys.modules)], file)
 """
-EXHIBIT = {"frames", "report.html", "selection.json", "sheet.jpg"}
+EXHIBIT = {LIST, "frames", "report.html", "selection.json", "sheet.jpg"}
 
 
 @pytest.fixture(scope="module")

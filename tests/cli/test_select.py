@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 import framesift as fs
+from framesift._utils.output_folder import LIST
 from framesift.cli import main
 from helpers.clips import make_clip
 
@@ -47,7 +48,7 @@ def test_select_prints_a_table_and_writes_an_exhibit(select, place, capsys):
     assert "2 from" in err and "clip.srt" in err
     folder = place / "clip-evidence"
     assert f"Report: {folder / 'report.html'}" in out
-    assert {path.name for path in folder.iterdir()} == {"frames", "report.html", "selection.json", "sheet.jpg"}
+    assert {path.name for path in folder.iterdir()} == {LIST, "frames", "report.html", "selection.json", "sheet.jpg"}
 
 
 def test_terminal_is_not_steered_by_subtitles(select, capsys):
@@ -105,6 +106,7 @@ def test_many_questions_make_an_exhibit_each_and_one_list(select, place):
         csv.writer(file).writerows([["id", "question", "A", "B"], ["7", "Cold?", "yes", "no"], ["8", "Who?", "", ""]])
     assert select("--questions", "q.csv", "--out", "all", "--format", "frame_idx", "--format", "jsonl") == 0
     assert sorted(path.name for path in (place / "all").iterdir()) == [
+        LIST,
         "001-7",
         "002-8",
         "exhibits.json",
@@ -113,6 +115,19 @@ def test_many_questions_make_an_exhibit_each_and_one_list(select, place):
     rows = json.loads((place / "all" / "frame_idx.json").read_text())
     assert [row["id"] for row in rows] == ["7", "8"] and all(len(row["frame_idx"]) == 4 for row in rows)
     assert (place / "all" / "002-8" / "frames.jsonl").exists()
+
+
+def test_force_with_many_questions_keeps_the_files_of_others(select, place):
+    (place / "q.txt").write_text("Cold?\nWho?\n")
+    words = ["--questions", "q.txt", "--out", "all", "--force"]
+    assert select(*words) == 0
+    for name in ("all/note.txt", "all/001-cold/note.txt"):
+        (place / name).write_text("dear")
+    (place / "q.txt").write_text("Cold?\n")
+    assert select(*words, "--format", "frame_idx") == 0
+    assert [(place / name).read_text() for name in ("all/note.txt", "all/001-cold/note.txt")] == ["dear", "dear"]
+    assert len(json.loads((place / "all" / "exhibits.json").read_text())) == 1
+    assert (place / "all" / "002-who" / "report.html").exists()  # an exhibit of its own, not of this run
 
 
 def test_zip_and_formats(select, place):

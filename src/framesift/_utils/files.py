@@ -4,6 +4,7 @@ They are written under a temporary name in the same folder and then renamed. A p
 temporary name behind: `is_temporary` recognises it.
 """
 
+import errno
 import os
 import secrets
 import shutil
@@ -12,8 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from framesift.errors import FramesiftError, InputError, OutputError
+
 _PREFIX = ".tmp-"
 _LONGEST_SUFFIX = 16
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class FileIdentity(NamedTuple):
@@ -42,7 +46,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it when the block succeeds and removed when it fails."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _temporary_name(target)
+    temporary = temporary_name(target)
     try:
         yield temporary
         temporary.replace(target)
@@ -58,7 +62,7 @@ def atomic_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Ite
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary, previous = _temporary_name(target), _temporary_name(target)
+    temporary, previous = temporary_name(target), temporary_name(target)
     temporary.mkdir()
     try:
         yield temporary
@@ -92,6 +96,23 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
     return Path(path)
 
 
-def _temporary_name(target: Path) -> Path:
+def link_or_copy(source: Path, target: Path) -> None:
+    """Hard-link the file where the file system allows it, else copy it."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def output_error(path: str | os.PathLike[str], error: OSError, remedy: str = "") -> FramesiftError:
+    """The error to raise when `path` can't be written."""
+    text = f"{os.fspath(path)} can't be written ({error.strerror or error})"
+    if error.errno in _DISK_ERRORS:
+        return OutputError(f"{text}; {remedy or 'free some space or choose another directory'}")
+    return InputError(f"{text}; {remedy or 'choose another directory'}")
+
+
+def temporary_name(target: Path) -> Path:
+    """A free name in the folder of `target` that `is_temporary` recognises."""
     # The suffix stays, as writers choose the format by it; the rest of the name could exceed what file systems allow.
     return target.with_name(f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}{target.suffix[:_LONGEST_SUFFIX]}")

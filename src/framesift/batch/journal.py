@@ -8,6 +8,7 @@ Each line is appended in one write; a truncated line is skipped. The first file 
 attempts that never ended, so a video that takes a whole machine down is not tried for ever.
 """
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from framesift._utils.files import atomic_path
+from framesift._utils.files import atomic_path, output_error
 from framesift._utils.json import load_json
 from framesift._utils.optional import require
 from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSettings
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import InputError
 from framesift.store.manifests import MANIFEST, is_current
 
 FOLDER = "corpus"  # inside the store
@@ -72,14 +73,12 @@ class JsonLines:
             handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             try:
                 if os.write(handle, line) != len(line):
-                    raise OSError("the disk is full")
+                    raise OSError(errno.ENOSPC, "the disk is full")
             finally:
                 os.close(handle)
         except OSError as error:
-            raise FramesiftError(
-                f"{self.path} can't be written ({error.strerror or error}); free some space and run the command again: "
-                "finished work is saved"
-            ) from error
+            remedy = "free some space and run the command again: finished work is saved"
+            raise output_error(self.path, error, remedy) from error
 
 
 class FinishedVideos:
@@ -171,9 +170,7 @@ def write_manifest(path: Path, rows: Iterable[ManifestRow]) -> None:
         with atomic_path(path) as temporary:
             parquet.write_table(arrow.table(columns), temporary)
     except OSError as error:
-        raise FramesiftError(
-            f"{path} can't be written ({error.strerror or error}); free some space and run the command again"
-        ) from error
+        raise output_error(path, error, "free some space and run the command again") from error
 
 
 def manifest_row(video: VideoEntry, settings: IndexSettings) -> ManifestRow:

@@ -15,10 +15,12 @@ import secrets
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from framesift._utils.files import output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
@@ -179,8 +181,13 @@ class ResultWriter:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
         except OSError as error:
-            raise FramesiftError(f"results can't be written to {folder} ({error.strerror or error})") from error
-        self._write(run.to_dict())
+            raise output_error(folder, error) from error
+        try:
+            self._write(run.to_dict())
+        except FramesiftError:
+            self.close()
+            self.path.unlink()
+            raise
 
     def add(self, row: Result) -> Result:
         """Write a row with this run's id and the current time; returns it as written."""
@@ -208,11 +215,15 @@ class ResultWriter:
     def _write(self, value: Mapping[str, Any]) -> None:
         # A reply, and the name of a video, may hold what is not Unicode.
         line = memoryview((readable(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n").encode())
+        size = os.fstat(self._file).st_size
         try:
             while line:  # a nearly full disk may take a part of it
                 line = line[os.write(self._file, line) :]
         except OSError as error:
-            raise FramesiftError(f"{self.path} can't be written ({error.strerror or error})") from error
+            with suppress(OSError):
+                os.ftruncate(self._file, size)
+            remedy = "free some space and run the command again: finished rows are saved"
+            raise output_error(self.path, error, remedy) from error
 
 
 def new_run(**values: Any) -> Run:

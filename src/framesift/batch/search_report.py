@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from framesift._utils.files import write_text
+from framesift._utils.files import output_error, write_text
 from framesift._utils.text import printable
 from framesift.batch.search import Hit
 from framesift.errors import FramesiftError
@@ -30,7 +30,7 @@ def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -
     try:
         return write_text(path, page)
     except OSError as error:
-        raise FramesiftError(f"{os.fspath(path)} can't be written ({error.strerror or error})") from error
+        raise output_error(path, error) from error
 
 
 def _hit_values(hit: Hit) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framesift._utils.files import write_text
+from framesift._utils.output_folder import output_folder
 from framesift._utils.text import counted
 from framesift.batch.results import Result, Results
 from framesift.bench import layouts, plots
@@ -21,6 +22,7 @@ from framesift.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PAGE, HEADING = "report.md", "# Results\n"
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # Fields that must be equal for two rows to be compared, besides those of the comparison.
 _CONDITIONS = (
@@ -58,7 +60,7 @@ def write_report(
     defaults: Mapping[str, Mapping[str, object]] | None = None,
     with_plots: bool = True,
 ) -> BenchReport:
-    """Write every table and plot that these results allow.
+    """Write every table and plot that these results allow; files of an earlier report are replaced, others stay.
 
     datasets: with annotated moments, for evidence scores. baseline: the method that categories are compared with.
     defaults: each method's options, for the sensitivity plot.
@@ -66,13 +68,25 @@ def write_report(
     if not results.rows:
         raise InputError("there is no result to report; run a benchmark first, or give its directory")
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{target} is a file; expected a directory for the report, choose another name")
     tables = [*make_tables(results), *evidence_tables(results, datasets)]
-    files = [path for table in tables for path in _save_table(table, target)]
-    plot_files = _save_plots(results, target, baseline, defaults or {}) if with_plots else []
     notes = [f"{counted(results.unreadable, 'line')} of the results could not be read"] if results.unreadable else []
-    text = _page(tables, [path for path in plot_files if path.suffix == ".svg"], notes)
-    return BenchReport(target, (write_text(target / "report.md", text), *files, *plot_files), tuple(tables))
+    with output_folder(target, known=lambda names: names if _is_report(target) else ()) as new:
+        files = [path for table in tables for path in _save_table(table, new)]
+        plot_files = _save_plots(results, new, baseline, defaults or {}) if with_plots else []
+        text = _page(tables, [path for path in plot_files if path.suffix == ".svg"], notes)
+        written = [write_text(new / PAGE, text), *files, *plot_files]
+    return BenchReport(target, tuple(target / path.relative_to(new) for path in written), tuple(tables))
+
+
+def _is_report(folder: Path) -> bool:
+    """Whether report.md was written by a version that did not list its files."""
+    try:
+        with (folder / PAGE).open("rb") as file:
+            return file.read(len(HEADING)) == HEADING.encode()
+    except OSError:
+        return False
 
 
 def make_tables(results: Results) -> list[ResultTable]:
@@ -199,7 +213,7 @@ def _save_table(table: ResultTable, target: Path) -> list[Path]:
 
 
 def _page(tables: Sequence[ResultTable], plot_files: Sequence[Path], notes: Sequence[str]) -> str:
-    parts = ["# Results\n", *(f"{note}\n" for note in notes)]
+    parts = [HEADING, *(f"{note}\n" for note in notes)]
     parts += [table.to_markdown() for table in tables]
     parts += [f"![{path.stem}](plots/{path.name})\n" for path in plot_files]
     return "\n".join(parts)

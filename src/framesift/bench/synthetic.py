@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFilter
 
-from framesift._utils.files import atomic_path, write_text
-from framesift.progress import Progress
+from framesift._utils.files import atomic_path, output_error, write_text
+from framesift.progress import Progress, ignore_progress
 from framesift.video.sample_video import camera, photographs
 
 VERSION = 4
@@ -148,8 +148,14 @@ def make_synthetic(
     progress: Progress | None = None,
 ) -> Path:
     """Generate the data set in `folder` if missing; its JSONL file. Only the video encoder may differ by machine."""
+    try:
+        return _write_dataset(folder, videos, seconds, progress or ignore_progress)
+    except OSError as error:
+        raise output_error(folder, error) from error
+
+
+def _write_dataset(folder: Path, videos: int, seconds: int, progress: Progress) -> Path:
     path = folder / f"{NAME}.jsonl"
-    folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for number in range(videos):
         script = write_script(number, seconds)
@@ -157,8 +163,7 @@ def make_synthetic(
         if not video.exists():
             with atomic_path(video) as temporary:
                 _encode_video(temporary, script, number)
-        if progress is not None:
-            progress("making video", number + 1, videos)
+        progress("making video", number + 1, videos)
         subtitles = [{"start_s": a, "end_s": b, "text": text} for a, b, text in script.lines]
         rows += [{"video": video.name, "subtitles": subtitles, **row} for row in script.questions]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -12,8 +12,8 @@ from typing import NoReturn
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
-from framesift.cli.output import prepare_streams
-from framesift.errors import FramesiftError, ReaderError
+from framesift.cli.output import prepare_streams, take_output_failure
+from framesift.errors import FramesiftError, OutputError, ReaderError
 from framesift.readers.address import scrub
 
 
@@ -25,13 +25,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     try:
         code: int = args.run(args)
-        return code
     except FramesiftError as error:
         print(f"framesift: {printable(scrub(str(error)))}", file=sys.stderr)
-        return 1 if isinstance(error, ReaderError) else 2
+        code = 1 if isinstance(error, ReaderError | OutputError) else 2
     except KeyboardInterrupt:
         print("framesift: stopped; what was done so far is kept", file=sys.stderr)
-        return 1
+        code = 1
+    failure = take_output_failure()
+    if failure is not None:
+        print(f"framesift: the output can't be written ({failure.strerror or failure})", file=sys.stderr)
+    return code or int(failure is not None)
 
 
 class Parser(argparse.ArgumentParser):

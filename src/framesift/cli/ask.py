@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
+from framesift._utils.output_folder import add_file
 from framesift._utils.text import printable
 from framesift.cli.output import print_json
 from framesift.cli.select import SavedExhibit, add_exhibit_options, add_question, make_exhibits
@@ -55,11 +55,12 @@ def _ask(args: argparse.Namespace) -> int:
 def _print_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: "Answer") -> dict[str, Any]:
     """Print an answer, write it beside its report, and return what `--json` prints of it."""
     from framesift.readers.answers import answer_lines
+    from framesift.rendering.export import ANSWER, known_files
 
     folder = None if args.zip or not exhibit.saved else Path(exhibit.saved["saved"])
     report = "" if folder is None else (folder / "report.html").as_uri()
     if folder is not None:
-        write_text(folder / "answer.json", dump_json(answer.to_dict()))
+        add_file(folder, ANSWER, dump_json(answer.to_dict()), known=known_files)
     if not args.json:
         question = exhibit.asked.question
         # Of many questions, several are in flight at a time: an answer names the one it belongs to.

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
 
 class PipeOutput(io.FileIO):
-    """A standard stream that discards what is written after its reader has closed it, as `head` does."""
+    """A standard stream that discards what is written after its reader has closed it, as `head` does.
+
+    error: of a stream that can't be written for another reason, such as a full disk; it is discarded from there on.
+    """
+
+    error: OSError | None = None
 
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
             return super().write(data) or 0
-        except BrokenPipeError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.error = error
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())
             os.close(null)
@@ -42,6 +49,16 @@ def prepare_streams() -> None:
             setattr(sys, name, text)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
+
+
+def take_output_failure() -> OSError | None:
+    """Write what is buffered, and return why the output is incomplete; None if it is not, or on a second call."""
+    sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    if not isinstance(raw, PipeOutput):
+        return None
+    failure, raw.error = raw.error, None
+    return failure
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,6 @@ import argparse
 import itertools
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -12,8 +11,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
+from framesift._utils.output_folder import add_file, output_folder
 from framesift._utils.text import clock, counted, printable
 from framesift.cli.output import ProgressBar, print_json, print_warnings
 from framesift.cli.settings import (
@@ -46,6 +45,7 @@ def add_commands(add: AddCommand) -> None:
     demo.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
     demo.add_argument("--budget", type=int, default=16, help="how many frames (default: 16)")
     demo.add_argument("--out", metavar="DIR", default=DEMO_FOLDER, help=f"folder to write (default: {DEMO_FOLDER})")
+    demo.add_argument("--force", action="store_true", help="replace an exhibit of another video that is there")
 
     select = add("select", _select, "pick the frames of a video that answer a question, and say why")
     add_question(select)
@@ -77,7 +77,9 @@ def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
     add_method_options(command)
     add_config_file(command)
     command.add_argument("--out", metavar="DIR", help="folder to write (default: VIDEO-evidence, a free name)")
-    command.add_argument("--force", action="store_true", help="replace an exhibit that is there")
+    command.add_argument(
+        "--force", action="store_true", help="replace the files of an exhibit that is there; others stay"
+    )
     command.add_argument("--zip", action="store_true", help="write DIR.zip in place of a folder")
     command.add_argument("--with-video", action="store_true", help="put the video beside the report, which plays it")
 
@@ -223,15 +225,16 @@ class _QuestionLists:
         self.rows: dict[str, list[dict[str, Any]]] = {"exhibits": []}
         self.rows |= {name: [] for name in NUMBER_FORMATS if name in formats}
 
-    def add(self, exhibit: "Exhibit", row: QuestionRow, folder: Path) -> None:
+    def add(self, exhibit: "Exhibit", row: QuestionRow, saved_in: Path) -> None:
         from framesift.rendering.export_formats import numbers_row
 
         times = exhibit.selection.times_s
-        self.rows["exhibits"].append({"question": row.question.text, "folder": folder.name, "times_s": times})
+        self.rows["exhibits"].append({"question": row.question.text, "folder": saved_in.name, "times_s": times})
         for name in self.rows.keys() - {"exhibits"}:
             self.rows[name].append(numbers_row(exhibit, row.row, name))
-        for name, rows in self.rows.items():
-            write_text(self.out / f"{name}.json", dump_json(rows))
+        with output_folder(self.out, known=lambda names: names, keep=True) as folder:
+            for name, rows in self.rows.items():
+                (folder / f"{name}.json").write_text(dump_json(rows), encoding="utf-8")
 
 
 def _folder_name(number: int, row: QuestionRow) -> str:
@@ -288,12 +291,14 @@ def _compare(args: argparse.Namespace) -> int:
 
 def _demo(args: argparse.Namespace) -> int:
     """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
+    from framesift.rendering.export import check_free, known_files
     from framesift.selection.registry import check_budget, get_selector
     from framesift.store.store import default_store
-    from framesift.video.sample_video import QUESTION, sample_video
+    from framesift.video.sample_video import FILE_NAME, QUESTION, sample_video
 
     check_budget(args.budget)
     get_selector(args.method)
+    check_free(args.out, force=args.force or Path(args.out, FILE_NAME).is_file())
     if not args.json:
         print("The sample video is made once and stored; so is its index.", file=sys.stderr)
     with ProgressBar(show=not args.json) as bar:
@@ -305,7 +310,8 @@ def _demo(args: argparse.Namespace) -> int:
         print(f"$ framesift {shlex.join(command)}\n")
     code: int = args.main([*command, "--json"] if args.json else command)
     if code == 0:  # the folder then holds the video with its subtitles, ready for further commands
-        shutil.copy(video.with_suffix(".srt"), args.out)
+        subtitles = video.with_suffix(".srt")
+        add_file(args.out, subtitles.name, subtitles.read_text(encoding="utf-8"), known=known_files)
     return code
 
 

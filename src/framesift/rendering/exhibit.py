@@ -37,9 +37,9 @@ class Exhibit(RenderedSelection):
     ) -> Path:
         """Write frames/, selection.json, sheet.jpg and report.html, and return the directory or the zip file.
 
-        force: replace an existing exhibit. with_video: put the video beside the report, which then plays it.
-        formats: further files, of `export_formats.FORMATS`; row: the question's own row in its dataset, whose fields
-        those files keep. The directory appears under its name only when complete.
+        force: replace the files of an existing exhibit; others in its directory stay. with_video: put the video beside
+        the report, which then plays it. formats: further files, of `export_formats.FORMATS`; row: the question's own
+        row in its dataset, whose fields those files keep. All files appear when complete, or none.
         """
         from framesift.rendering.export import save
 

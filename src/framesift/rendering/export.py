@@ -2,17 +2,28 @@
 
 import contextlib
 import os
-import shutil
-import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence, Set
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from framesift._utils.files import atomic_folder, atomic_path
+from framesift._utils.files import link_or_copy
 from framesift._utils.json import dump_json
+from framesift._utils.output_folder import (
+    LIST,
+    files_in,
+    has_output,
+    is_unused,
+    known_names,
+    output_folder,
+    read_list,
+    staging_folder,
+    write_list,
+)
 from framesift._utils.text import readable
 from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
@@ -26,7 +37,11 @@ from framesift.rendering.thumbnails import ReportImages, collect_images, jpeg
 
 FRAME_QUALITY = 92
 SHEET_QUALITY = 88
-REPORT, SELECTION = "report.html", "selection.json"
+REPORT, SELECTION, SHEET, ANSWER = "report.html", "selection.json", "sheet.jpg", "answer.json"
+COMPARED = "selection-*.json"
+# Files of versions that did not list them: see `file_name` for those of the frames.
+_FRAME = f"frames/{'[0-9]' * 4}_{'-'.join(['[0-9][0-9]'] * 3)}.{'[0-9]' * 3}_*.jpg"
+KNOWN = (REPORT, SELECTION, SHEET, ANSWER, _FRAME, *(file for file, _ in FORMATS.values()))
 
 
 def save(
@@ -51,14 +66,14 @@ def save(
         images = collect_images(exhibit, on_frame=write_frame, progress=progress)
         text = dump_json(exhibit.to_dict())
         (directory / SELECTION).write_text(text, encoding="utf-8")
-        (directory / "sheet.jpg").write_bytes(jpeg(_contact_sheet(exhibit, images), quality=SHEET_QUALITY))
+        (directory / SHEET).write_bytes(jpeg(_contact_sheet(exhibit, images), quality=SHEET_QUALITY))
         view = view_of([exhibit], [images], json_text=text)
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         for name in names:
             file, text_of = FORMATS[name]
             (directory / file).write_text(text_of(exhibit, row), encoding="utf-8")
         if with_video:
-            _link(exhibit.video, directory / exhibit.video.name)
+            link_or_copy(exhibit.video.resolve(), directory / exhibit.video.name)
     return _target(folder, as_zip=as_zip)
 
 
@@ -88,45 +103,44 @@ def save_comparison(
         view = view_of(exhibits, images, json_text=dump_json(selections))
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         if with_video:
-            _link(exhibits[0].video, directory / exhibits[0].video.name)
+            link_or_copy(exhibits[0].video.resolve(), directory / exhibits[0].video.name)
     return _target(folder, as_zip=as_zip)
 
 
 @contextlib.contextmanager
 def new_directory(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) -> Iterator[Path]:
-    """A temporary directory that gets the requested name when the block succeeds and is removed when it fails."""
+    """A temporary directory whose files get under the requested name when the block succeeds, else it is removed."""
     target = _target(folder, as_zip=as_zip)
     check_free(folder, force=force, as_zip=as_zip)
-    with contextlib.ExitStack() as cleanup:
-        try:
-            if not as_zip:
-                directory = cleanup.enter_context(atomic_folder(target, replace=True))
-            else:
-                archive = cleanup.enter_context(atomic_path(target))
-                unpacked = cleanup.enter_context(tempfile.TemporaryDirectory(prefix=".tmp-", dir=target.parent))
-                directory = Path(unpacked, target.name.removesuffix(".zip"))
-                directory.mkdir()
-        except OSError as error:
-            raise InputError(
-                f"{target} can't be written ({error.strerror or error}); choose another directory"
-            ) from None
+    if not as_zip:
+        with output_folder(target, known=known_files) as directory:
+            yield directory
+        return
+    with staging_folder(target, target.parent) as stage:
+        directory = stage / target.name.removesuffix(".zip")
+        directory.mkdir()
         yield directory
-        if as_zip:
-            _zip(directory, archive)
+        write_list(directory)
+        _zip(directory, stage / "archive").replace(target)
 
 
 def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = False, marker: str = REPORT) -> None:
-    """Reject a name that is in use. With force, a directory may be replaced if it contains the file `marker`."""
+    """Reject a name that is in use. With force, an exhibit may be replaced: a directory with the file `marker`."""
     target = _target(folder, as_zip=as_zip)
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+    if not target.exists() or (target.is_dir() and is_unused(target)):
         return
     if not force:
         raise InputError(f"{target} already exists; choose another name, or replace it with --force (force=True)")
-    if target.is_dir() and not as_zip and not (target / marker).is_file():
-        raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
     if target.is_dir() == as_zip:
         expected, actual = ("file", "directory") if as_zip else ("directory", "file")
         raise InputError(f"{target} is a {actual}; expected a {expected} to replace, choose another name")
+    if not (_is_own_zip(target) if as_zip else has_output(target, marker)):
+        raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
+
+
+def known_files(names: Set[str]) -> list[str]:
+    """Patterns of the files of an exhibit, and of a comparison with the same methods."""
+    return [*KNOWN, *known_names(name for name in names if fnmatchcase(name, COMPARED))]
 
 
 def _target(folder: str | os.PathLike[str], *, as_zip: bool) -> Path:
@@ -135,19 +149,27 @@ def _target(folder: str | os.PathLike[str], *, as_zip: bool) -> Path:
     return path if not as_zip or path.suffix == ".zip" else path.with_name(f"{path.name}.zip")
 
 
-def _zip(directory: Path, archive: Path) -> None:
+def _zip(directory: Path, archive: Path) -> Path:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for file in sorted(directory.rglob("*")):
-            if file.is_file():
-                zipped.write(file, readable(str(Path(directory.name) / file.relative_to(directory))))
+        for name in sorted(files_in(directory)):
+            zipped.write(directory / name, readable(f"{directory.name}/{name}"))
+    return archive
 
 
-def _link(source: Path, target: Path) -> None:
-    """Hard-link the file where the file system allows it, else copy it."""
+def _is_own_zip(path: Path) -> bool:
+    """Whether every file of a zip file was written with the exhibit in it."""
     try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
+        with zipfile.ZipFile(path) as zipped:
+            root = zipped.namelist()[0].split("/")[0] + "/"
+            names = {name.removeprefix(root) for name in zipped.namelist()}
+            listed = read_list(zipped.read(root + LIST)) if LIST in names else None
+    except (OSError, LookupError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error):
+        return False
+    if listed is None:
+        others = {name for name in names if not any(fnmatchcase(name, pattern) for pattern in (*KNOWN, COMPARED))}
+    else:
+        others = names - {readable(name) for name in listed}
+    return REPORT in names and others <= {LIST}
 
 
 def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Image:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from framesift._utils.files import atomic_path, write_text
+from framesift._utils.files import atomic_path, output_error, write_text
 from framesift._utils.text import clock
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
@@ -22,6 +22,7 @@ from framesift.types import Event, Question
 
 WIDTH, HEIGHT, FPS = 640, 360, 10
 VERSION = 2  # part of the file name: increased whenever the content changes
+FILE_NAME = f"sample-{VERSION}.mp4"
 
 QUESTION = Question(
     "What stands on the launch pad, and why was the start put off?",
@@ -68,11 +69,14 @@ def sample_events() -> list[Event]:
 
 def sample_video(folder: Path, *, progress: Progress = ignore_progress) -> Path:
     """The path of the sample video in `folder`; rendered on the first call."""
-    path = folder / f"sample-{VERSION}.mp4"
+    path = folder / FILE_NAME
     if not path.exists():
-        with atomic_path(path) as temporary:
-            _write(temporary, progress)
-            write_text(path.with_suffix(".srt"), _as_srt(sample_events()))
+        try:
+            with atomic_path(path) as temporary:
+                _write(temporary, progress)
+                write_text(path.with_suffix(".srt"), _as_srt(sample_events()))
+        except OSError as error:
+            raise output_error(path, error, "free some space or set another store") from error
     return path
 
 

@@ -1,0 +1,109 @@
+"""Commands on a full disk: one sentence, exit code 1, and every file as before."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from framesift.cli import main
+from framesift.video import sample_video as demo
+from helpers.clips import make_clip
+from helpers.full_disk import contents
+from helpers.result_rows import answers, keep
+
+resource = pytest.importorskip("resource", reason="limits the size of files, as POSIX systems can")
+pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """An indexed clip with subtitles; its store is in the environment, with what the commands below keep there."""
+    folder = tmp_path_factory.mktemp("indexed")
+    make_clip(folder / "clip.mp4", seconds=6)
+    (folder / "clip.srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nThe coffee is cold\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FRAMESIFT_STORE", str(folder / "store" / "indexes"))
+        assert main(["select", str(folder / "clip.mp4"), "-q", "Cold?", "--encoder", "offline", "--no-exhibit"]) == 0
+        assert main(["corpus", "search", "coffee", "--encoder", "offline"]) == 0
+        yield folder / "clip.mp4"
+
+
+@contextmanager
+def largest_file(size):
+    """Let writing fail in every file beyond this size, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+
+
+def check_full_disk(folder, capsys, *words, sizes=(0, 700, 3000)):
+    before = contents(folder)
+    for size in sizes:
+        capsys.readouterr()
+        with largest_file(size):
+            code = main([str(word) for word in words])
+        *others, sentence = capsys.readouterr().err.splitlines()
+        assert (code, sentence[:11]) == (1, "framesift: ") and "can't be written (File too large)" in sentence
+        assert not [line for line in others if line.startswith(("framesift: ", "Traceback"))]
+        assert contents(folder) == before
+
+
+@pytest.mark.parametrize("command", ["select --with-video", "select --zip --format openai", "compare", "compare --zip"])
+def test_exhibits(clip, tmp_path, capsys, command):
+    name, *more = command.split()
+    words = [name, str(clip), "-q", "Cold?", "--budget", "2", "--encoder", "offline", *more]
+    check_full_disk(tmp_path, capsys, *words, "--out", tmp_path / "x" / "out")
+    assert main([*words, "--out", str(tmp_path / "out")]) == 0
+    check_full_disk(tmp_path, capsys, *words, "--out", tmp_path / "out", "--force")
+
+
+def test_answers_and_lists(clip, tmp_path, capsys):
+    (tmp_path / "q.txt").write_text("Cold?\n")
+    words = [clip, "--questions", tmp_path / "q.txt", "--budget", "2", "--encoder", "offline", "--out", tmp_path / "x"]
+    check_full_disk(tmp_path, capsys, "select", *words)
+    check_full_disk(tmp_path, capsys, "ask", *words, "--reader", "similarity")
+
+
+@pytest.mark.slow
+def test_demo(clip, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, "SCENES", demo.SCENES[:1])
+    monkeypatch.chdir(tmp_path)
+    check_full_disk(tmp_path, capsys, "demo", "--budget", "2")
+    assert main(["demo", "--budget", "2"]) == 0
+    (tmp_path / "framesift-demo" / "note.txt").write_text("dear")
+    check_full_disk(tmp_path, capsys, "demo", "--budget", "2")
+
+
+def test_bench_report(tmp_path, capsys):
+    keep(tmp_path / "results", *answers(n=4), *answers("uniform", n=4))
+    words = ["bench", "report", tmp_path / "results", "--out", tmp_path / "report"]
+    check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
+    assert main([*map(str, words), "--no-plots"]) == 0
+    (tmp_path / "report" / "note.txt").write_text("dear")
+    check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
+
+
+def test_search_report(clip, tmp_path, capsys):
+    words = ["corpus", "search", "coffee", "--encoder", "offline", "--report", tmp_path / "hits.html"]
+    check_full_disk(tmp_path, capsys, *words)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_to_a_full_disk(clip, tmp_path):
+    select = ["select", clip, "-q", "Cold?", "--budget", "2", "--encoder", "offline", "--out", tmp_path / "x"]
+    for words in (["selectors"], ["selectors", "--json"], select):
+        with open("/dev/full", "w") as full:
+            command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        sentence = done.stderr.splitlines()[-1]
+        assert sentence == "framesift: the output can't be written (No space left on device)"
+        assert done.returncode == 1 and "Error" not in done.stderr
+    assert (tmp_path / "x" / "report.html").exists()
