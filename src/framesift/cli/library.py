@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.text import clock, counted, duration_text, printable
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.errors import FramesiftError, UnknownName
+from framesift.errors import FramesiftError, OptionError, UnknownName
 
 if TYPE_CHECKING:
     from framesift.pipeline import Pipeline
+    from framesift.store.store import Store
 
 
 def add_commands(add: AddCommand) -> None:
@@ -31,6 +32,12 @@ def add_commands(add: AddCommand) -> None:
     library.add_argument(
         "--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video"
     )
+    library.add_argument(
+        "--check",
+        action="store_true",
+        help="verify every entry, against its video where that exists; exit code 1 if any fails",
+    )
+    library.add_argument("--yes", action="store_true", help="with --check: remove what fails, without asking")
     library.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: unused for so long, as in 30d")
     library.add_argument("--max-size", type=_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB")
     add_settings(library, "store")
@@ -163,8 +170,13 @@ def _library(args: argparse.Namespace) -> int:
 
     store = Store(config_from(args).store)
     if (args.older_than or args.max_size) and not args.prune:
-        print("framesift: --older-than and --max-size go with --prune", file=sys.stderr)
-        return 2
+        raise OptionError("--older-than and --max-size go with --prune")
+    if args.yes and not args.check:
+        raise OptionError("--yes goes with --check")
+    if args.check:
+        if args.prune:
+            raise OptionError("both --check and --prune were given; expected one or the other")
+        return _check_library(store, remove_unasked=args.yes, as_json=args.json)
     removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []
     rows = [describe(entry) for entry in store.entries()]
     if args.json:
@@ -180,6 +192,37 @@ def _library(args: argparse.Namespace) -> int:
     print_video_warnings((row["video"], warning) for row in rows for warning in row["warnings"])
     print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
     return 0
+
+
+def _check_library(store: "Store", *, remove_unasked: bool, as_json: bool) -> int:
+    """Print the entries that fail, and remove them if the user agrees; 1 if there are any."""
+    from framesift.store.checking import find_faults
+
+    with ProgressBar(show=not as_json, unit=" entries") as bar:
+        checked, faults = find_faults(store, bar)
+    if not as_json:
+        for fault in faults:
+            name = fault.entry.video_path or fault.entry.folder
+            print(f"{printable(str(name))}: {printable(fault.reason)} ({printable(str(fault.entry.folder))})")
+        print(f"{counted(checked, 'entry', 'entries')} checked in {store.root}, {len(faults)} failed")
+    is_removing = bool(faults) and (remove_unasked or (not as_json and _confirm_removal(len(faults))))
+    if is_removing:
+        for fault in faults:
+            store.remove(fault.entry)
+    if as_json:
+        failed = [fault.to_dict() | {"removed": is_removing} for fault in faults]
+        print_json({"store": str(store.root), "checked": checked, "failed": failed})
+    elif faults:
+        print("removed; they are computed again when they are needed" if is_removing else "nothing was removed")
+    return 1 if faults else 0
+
+
+def _confirm_removal(count: int) -> bool:
+    if not sys.stdin or not sys.stdin.isatty():
+        print("remove them with --yes", file=sys.stderr)
+        return False
+    print(f"remove {counted(count, 'entry', 'entries')}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _pull(args: argparse.Namespace) -> int:

@@ -99,7 +99,7 @@ class StoredCandidates:
 
     @classmethod
     def unpack(cls, payload: bytes) -> "StoredCandidates":
-        tensors = _unpack(payload)
+        tensors = unpack_arrays(payload)
         if tensors["rules"].tolist() != [SAMPLING_RULES]:
             raise StoreError("the candidates were chosen by other rules")
         return cls(*(tensors[name] for name in _TYPES))
@@ -151,7 +151,7 @@ class Store:
         if not is_current(folder):
             log.info("%s was made by other sampling rules and is built again", folder)
             return None
-        return self._load(folder, "index", lambda data, manifest: _index_from(data, manifest, path))
+        return self._load(folder, "index", lambda data, manifest: index_from(data, manifest, path))
 
     def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
         """Write the finished index and remove its parts. An index that another process wrote first stays."""
@@ -183,7 +183,7 @@ class Store:
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
         """Load the vectors of these texts, in this order; None if they are not stored."""
         folder = self._texts_folder(encoder, encoder_fingerprint, texts)
-        return self._load(folder, "texts", lambda data, _: _unpack(data)["vectors"])
+        return self._load(folder, "texts", lambda data, _: unpack_arrays(data)["vectors"])
 
     def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
         folder = self._texts_folder(encoder, encoder_fingerprint, texts)
@@ -195,10 +195,7 @@ class Store:
             return None
         try:
             manifest = read_manifest(folder)
-            payload = (folder / PAYLOADS[kind]).read_bytes()
-            if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
-                raise StoreError("the checksum does not match")
-            value = read(payload, manifest)
+            value = read(read_payload(folder, kind, manifest), manifest)
         except FileNotFoundError:  # another process is replacing or pruning it
             return None
         except (StoreError, KeyError, TypeError, ValueError, OSError) as error:
@@ -290,7 +287,16 @@ def absolute_source(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
 
 
-def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
+def read_payload(folder: Path, kind: str, manifest: dict[str, Any]) -> bytes:
+    """The content of an entry; StoreError if it is not the one that was written."""
+    payload = (folder / PAYLOADS[kind]).read_bytes()
+    if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
+        raise StoreError("the checksum does not match")
+    return payload
+
+
+def index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
+    """The index of an entry's payload and manifest; an error of their types if they are damaged."""
     candidates = StoredCandidates.unpack(payload)
     # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
     frames = unit_rows(candidates.frames, "frames").astype(np.float32)
@@ -317,7 +323,7 @@ def _pack(**arrays: Array) -> bytes:
     return save(arrays)
 
 
-def _unpack(payload: bytes) -> dict[str, Array]:
+def unpack_arrays(payload: bytes) -> dict[str, Array]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
