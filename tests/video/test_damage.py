@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from framesift.video.frames import fetch, probe, sample
+from framesift.video.timeline import read_timeline
 from helpers.clips import Clip, decode_all, keep_parts
 
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "50"}
@@ -151,3 +152,37 @@ def test_fetched_frames_of_a_damaged_file_are_those_sampled(tmp_path):
     overwrite(path, at + size // 3, np.random.default_rng(1).bytes(size // 2))
     times = [time for time, _ in sample(path, 1.0)]
     assert [time for time, _ in fetch(path, times)] == times
+
+
+@pytest.mark.parametrize("name", ["lossy.mkv", "lossy.mp4"])
+def test_frames_after_a_missing_reference_are_damaged(tmp_path, name):
+    path = Clip(ticks=range(200), options=X264).write(tmp_path / f"whole-{name}")
+    intact = [image for _, image in decode_all(path)]
+    without_packets(path, tmp_path / name, range(60, 64))
+    run = sample(tmp_path / name, 25.0)
+    wrong = {
+        time for time, image in run if np.abs(image.astype(int) - intact[round(time * 25)].astype(int)).mean() > 0.5
+    }
+    assert wrong and wrong <= set(run.damaged_s)
+    assert all(2.0 < time < 4.0 for time in run.damaged_s), run.damaged_s
+
+
+def test_missing_frames_that_no_other_references_are_no_damage(tmp_path):
+    path = Clip(ticks=range(100), options=X264 | {"bf": "2", "x264-params": "b-pyramid=0"}).write(
+        tmp_path / "whole.mp4"
+    )
+    unreferenced = [k for k, kind in enumerate(read_timeline(path).is_needed) if not kind]
+    without_packets(path, tmp_path / "lossy.mp4", unreferenced[10:14])
+    run = sample(tmp_path / "lossy.mp4", 25.0)
+    assert len(list(run)) == 96
+    assert run.damaged_s == []
+
+
+def without_packets(path, target, dropped):
+    """Copy a video without some of its packets."""
+    with av.open(str(path)) as source, av.open(str(target), "w") as copy:
+        stream = copy.add_stream_from_template(source.streams.video[0])
+        for number, packet in enumerate(p for p in source.demux(video=0) if p.size):
+            if number not in dropped:
+                packet.stream = stream
+                copy.mux(packet)

@@ -6,6 +6,8 @@ Only H.264 and HEVC headers are parsed; anything uncertain counts as a reference
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from framesift.video.h264 import ReferenceCounter
+
 # Codecs whose keyframes reset the decoder: later frames in presentation order need nothing before them.
 CLOSED_AT_KEYFRAMES = frozenset({"vp8", "vp9", "av1", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "prores", "dnxhd"})
 
@@ -16,6 +18,8 @@ _ZEROS = bytes(32)
 
 _H264_SLICE_TYPES = range(1, 6)
 _H264_IDR = 5
+_H264_PARAMETERS = range(7, 9)
+_MOST_PARAMETER_BYTES = 1024
 _HEVC_FRAME_TYPES = range(32)
 _HEVC_UNREFERENCED = frozenset(range(0, 16, 2))  # the _N types: not referenced within their temporal layer
 _HEVC_RANDOM_ACCESS = range(16, 22)  # BLA, IDR and CRA
@@ -27,7 +31,7 @@ class PacketKind(NamedTuple):
 
     is_reference: other frames may need it. is_random_access: a keyframe at which decoding can start. resets_decoder:
     one after which the decoder drops its earlier references. is_intra: a keyframe that needs no other frame. layer:
-    HEVC's temporal layer.
+    HEVC's temporal layer. is_after_loss: reference frames are missing before it (H.264).
     """
 
     is_reference: bool = True
@@ -35,6 +39,7 @@ class PacketKind(NamedTuple):
     resets_decoder: bool = False
     is_intra: bool = False
     layer: int = 0
+    is_after_loss: bool = False
 
 
 class PacketParser:
@@ -46,6 +51,10 @@ class PacketParser:
         offset = {"h264": 4, "hevc": 21}.get(codec)
         # avcC and hvcC start with 1 and hold the size of the length prefix; Annex B streams have start codes instead.
         self._prefix = (setup[offset] & 3) + 1 if offset is not None and len(setup) > offset and setup[0] == 1 else 0
+        self._references = ReferenceCounter()
+        if codec == "h264":
+            for unit in _parameter_units(setup) if self._prefix else setup.split(b"\0\0\1"):
+                self._references.add_parameters(unit)
 
     def is_damaged(self, data: memoryview) -> bool:
         """Whether the bytes can't come from an encoder: a run of zeros within a frame, or units that do not fit it.
@@ -84,20 +93,29 @@ class PacketParser:
     def _h264(self, data: memoryview, is_key: bool) -> PacketKind:
         is_reference, intra = False, True
         kinds = set()
+        first_slice = b""
         for start in self._units(data):
             unit = data[start]
             kind = unit & 31
+            if kind in _H264_PARAMETERS:
+                self._references.add_parameters(data[start : start + _MOST_PARAMETER_BYTES].tobytes())
             if kind not in _H264_SLICE_TYPES:
                 continue
             kinds.add(kind)
+            first_slice = first_slice or data[start : start + 16].tobytes()
             is_reference |= unit & 0x60 != 0
             # A keyframe made of P slices starts a gradual refresh: not yet complete, so decoding can't start there.
             if is_key and kind != _H264_IDR:
                 intra &= _h264_slice_type(data[start + 1 : start + 12]) in {2, 4}
         # Containers may not mark an IDR frame.
         is_random_access = bool(kinds) and intra if is_key else kinds == {_H264_IDR}
+        is_after_loss = bool(first_slice) and self._references.is_after_loss(first_slice, resets=_H264_IDR in kinds)
         return PacketKind(
-            is_reference or not kinds, is_random_access, is_random_access and kinds == {_H264_IDR}, is_random_access
+            is_reference or not kinds,
+            is_random_access,
+            is_random_access and kinds == {_H264_IDR},
+            is_random_access,
+            is_after_loss=is_after_loss,
         )
 
     def _hevc(self, data: memoryview) -> PacketKind:
@@ -127,6 +145,18 @@ class PacketParser:
         while 0 <= at < size - 3:
             yield at + 3
             at = text.find(b"\0\0\1", at + 3)
+
+
+def _parameter_units(setup: bytes) -> Iterator[bytes]:
+    """Yield the parameter units of an avcC record: the sequence parameters, then the picture parameters."""
+    at = 5
+    for mask in (31, 255):
+        count = setup[at] & mask if at < len(setup) else 0
+        at += 1
+        for _ in range(count):
+            length = int.from_bytes(setup[at : at + 2], "big")
+            yield setup[at + 2 : at + 2 + length]
+            at += 2 + length
 
 
 def _h264_slice_type(head: memoryview) -> int:

@@ -285,6 +285,7 @@ class _PacketScan:
             lost = np.zeros(count, dtype=bool)
             lost[marked[~fresh[marked + 2]] + 1] = True
             broken, needed = lost | self._damaged, needed | lost
+        broken |= self._after_loss(ticks, fresh)
         return Timeline(
             tick=self._video.tick,
             origin=container_start(self._video, int(ticks[shown[0]])),
@@ -304,6 +305,16 @@ class _PacketScan:
             jumps=jumps,
             shifts=shifts,
         )
+
+    def _after_loss(self, ticks: Array, fresh: Array) -> Array:
+        """(P,) bool: frames before which reference frames are missing, or those shown before such a keyframe."""
+        lost = np.array([kind.is_after_loss for kind in self._kinds])
+        # After a keyframe nothing is missing but the references of the frames that are shown before it.
+        starts = np.flatnonzero(fresh)
+        for start in np.flatnonzero(lost & fresh).tolist():
+            stop = starts[np.searchsorted(starts, start, "right")] if start < starts[-1] else len(lost)
+            lost[start + 1 : stop] |= ticks[start + 1 : stop] < ticks[start]
+        return lost & ~fresh
 
     def _decoding_times(self) -> list[int]:
         """Presentation times for a stream without them: its decoding times in ascending order."""
