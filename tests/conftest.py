@@ -1,15 +1,22 @@
-"""Leaves out tests that need sample files where there are none, and says so in one line; shared fixtures."""
+"""Leaves out tests that need sample files where there are none, and says so in one line; shared fixtures.
+
+No test depends on time: Hypothesis has no deadline, which a busy machine would exceed.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 
 LEFT_OUT = "no sample data"
+
+hypothesis.settings.register_profile("framesift", deadline=None)
+hypothesis.settings.load_profile("framesift")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

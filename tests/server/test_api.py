@@ -48,7 +48,8 @@ def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, 
     assert fs.Selection.from_dict(record) == fs.Selection.from_dict(printed)
     index = fs.index(clip, "offline", store=store)
     question = fs.Question(QUESTION["question"], QUESTION["options"])
-    assert fs.select(index, question, events=fs.find_events(clip), budget=6) == fs.Selection.from_dict(record)
+    selection = fs.select(index, question, events=fs.find_events(clip, store=store), budget=6, store=store)
+    assert selection == fs.Selection.from_dict(record)
 
 
 def test_warnings_of_the_video_are_in_every_record_without_its_directory(tmp_path):
