@@ -1,6 +1,7 @@
 """Selectors, encoders and readers of other packages: one that is broken costs its own name alone."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,9 +116,15 @@ def test_doctor_names_every_plugin_with_its_reason(capsys, tmp_path):
 
 @pytest.mark.usefixtures("broken")
 def test_broken_plugin_by_name_is_one_sentence_on_the_command_line(capsys, tmp_path):
-    (tmp_path / "video.mp4").touch()
-    for flag in ("--method", "--encoder"):
-        assert main(["select", str(tmp_path / "video.mp4"), "-q", "Who?", flag, "exits"]) == 2
+    video = str(tmp_path / "video.mp4")
+    Path(video).touch()
+    commands = (
+        ["select", video, "-q", "Who?", "--method", "exits"],
+        ["index", video, "--encoder", "exits"],
+        ["ask", video, "-q", "Who?", "--reader", "exits"],
+    )
+    for command in commands:
+        assert main(command) == 2
         message = capsys.readouterr().err
         assert "'exits' of bad-package can't be loaded (SystemExit: 3)" in message and message.count("\n") == 1
 
@@ -194,3 +201,22 @@ def test_error_inside_a_selector_of_another_package_names_it(packages):
     )
     with pytest.raises(PluginError, match=r"'fragile' of fragile failed \(IndexError: list index out of range\)"):
         fs.select_frames(evidence(), budget=2, method="fragile")
+
+
+def test_error_inside_an_encoder_of_another_package_names_it(packages):
+    source = """
+class Fragile:
+    name, dim, batch_size = "fragile", 2, 3
+    def __init__(self, device): ...
+    def encode_images(self, images): return [["a", "b"]] * len(images)
+    def encode_texts(self, texts): return None if texts[0] == "none" else [][1]
+"""
+    packages.install("fragile", "[framesift.encoders]\nfragile = fragile:Fragile", fragile=source)
+    encoder = get_encoder("fragile")
+    assert encoder.batch_size == 3 and not hasattr(encoder, "split_text")
+    with pytest.raises(PluginError, match=r"'fragile' of fragile returned <U1 of shape \(1, 2\); expected numbers"):
+        encoder.encode_images([0])
+    with pytest.raises(PluginError, match=r"'fragile' of fragile returned object of shape \(\)"):
+        encoder.encode_texts(["none"])
+    with pytest.raises(PluginError, match=r"'fragile' of fragile failed \(IndexError"):
+        encoder.encode_texts(["other"])

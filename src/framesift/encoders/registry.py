@@ -7,7 +7,6 @@ of its docstring is printed by `framesift doctor`.
 The libraries of the models are imported only when an encoder is loaded.
 """
 
-import inspect
 import logging
 import re
 from collections.abc import Callable, Iterable
@@ -16,13 +15,11 @@ from pathlib import Path
 from threading import Lock
 
 from framesift._utils.optional import is_installed
-from framesift._utils.plugins import Plugin, find_plugins, reason
+from framesift._utils.plugins import Plugin, find_plugins
 from framesift.encoders import minilm, offline, siglip
 from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of
-from framesift.errors import FramesiftError, InputError, OptionError, PluginError, UnknownName
-
-KIND = "encoder"  # entry points of the group framesift.encoders
-MEMBERS = ("name", "dim", "encode_images", "encode_texts")
+from framesift.encoders.plugins import KIND, describe, load
+from framesift.errors import InputError, OptionError, UnknownName
 
 log = logging.getLogger(__name__)
 
@@ -38,14 +35,14 @@ def encoders() -> dict[str, EncoderInfo]:
     infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
     infos[offline.NAME] = offline.describe()
     for name, plugin in _from_other_packages().items():
-        infos[name] = _describe_plugin(plugin)
+        infos[name] = describe(plugin)
     return infos
 
 
 def plugins() -> list[Plugin]:
     """The encoders that other packages register, each with its problem if it can't be used."""
     found = find_plugins(KIND, _own_names())
-    return [plugin if plugin.problem else replace(plugin, problem=_describe_plugin(plugin).why_not) for plugin in found]
+    return [plugin if plugin.problem else replace(plugin, problem=describe(plugin).why_not) for plugin in found]
 
 
 def choose_encoder() -> tuple[str, str]:
@@ -125,7 +122,7 @@ def _loader(name: str) -> Callable[..., Encoder]:
         return lambda device: siglip.load(name, device=device)
     others = _from_other_packages()
     if name in others:
-        return lambda device: _load_plugin(others[name], device)
+        return lambda device: load(others[name], device)
     if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
         return lambda device: siglip.load(name, device=device)
     names = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
@@ -142,38 +139,6 @@ def _from_other_packages() -> dict[str, Plugin]:
     own = _own_names()
     found = [plugin for plugin in find_plugins(KIND, own) if plugin.name not in own]
     return {plugin.name: plugin for plugin in reversed(found)}  # of equal names the first
-
-
-def _describe_plugin(plugin: Plugin) -> EncoderInfo:
-    origin = f"from {plugin.package}"
-    try:
-        summary = (inspect.getdoc(_factory(plugin)) or origin).splitlines()[0]
-    except FramesiftError as error:
-        return EncoderInfo(plugin.name, origin, "", available=False, why_not=str(error))
-    return EncoderInfo(plugin.name, summary, "", available=True)
-
-
-def _factory(plugin: Plugin) -> Callable[..., Encoder]:
-    factory: Callable[..., Encoder] = plugin.load()
-    if not callable(factory):
-        raise PluginError(
-            f"{plugin.title} is of type {type(factory).__name__}; expected a class or function that takes device="
-        )
-    return factory
-
-
-def _load_plugin(plugin: Plugin, device: str) -> Encoder:
-    factory = _factory(plugin)
-    try:
-        encoder = factory(device=device)
-    except (KeyboardInterrupt, FramesiftError):
-        raise
-    except BaseException as error:
-        raise PluginError(f"{plugin.title} can't be created ({reason(error)})") from error
-    missing = [member for member in MEMBERS if not hasattr(encoder, member)]
-    if missing:
-        raise PluginError(f"{plugin.title} has no {missing[0]}; expected the members {_listing(MEMBERS)}")
-    return encoder
 
 
 def _listing(names: Iterable[str]) -> str:
