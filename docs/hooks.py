@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 
-from framesift.cli import build_parser
+from framesift.cli.parser import build_parser
 from framesift.config import PipelineConfig
 
 COLUMNS = 100

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import framesift as fs
-from framesift.cli import build_parser
+from framesift.cli.parser import build_parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

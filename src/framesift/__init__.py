@@ -4,13 +4,14 @@ Names load when first used, so `import framesift` is quick and pulls in nothing 
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from framesift._utils.version import __version__
 
+TYPE_CHECKING = False  # to import `typing` would take longer than all the rest of this module
 if TYPE_CHECKING:
+    from typing import Any
+
     from framesift import corpus
     from framesift.config import PipelineConfig
     from framesift.errors import (
@@ -156,7 +157,7 @@ class _Package(ModuleType):
     the module in the function's place.
     """
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: "Any") -> None:
         if not (name == "readers" and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
@@ -164,9 +165,11 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME:
         raise AttributeError(f"module 'framesift' has no attribute {name!r}")
+    from importlib import import_module
+
     home = import_module(f"framesift.{_HOME[name]}")
     value = home if _HOME[name] == name else getattr(home, name)
     globals()[name] = value

@@ -177,7 +177,7 @@ def test_ctrl_c_saves_finished_work_and_writes_the_manifest(plugin_folder, tmp_p
     _read_until(driver, "done")
     driver.send_signal(signal.SIGINT)
     _, errors = driver.communicate(timeout=20)
-    assert driver.returncode == 1 and "what was done so far is kept" in errors
+    assert driver.returncode == 130 and "what was done so far is kept" in errors
     assert sorted({row["status"] for row in parquet.read_table(manifest).to_pylist()}) == ["indexed", "waiting"]
 
 

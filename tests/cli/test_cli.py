@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import framesift as fs
-from framesift.cli import build_parser, main
+from framesift.cli import main
+from framesift.cli.parser import build_parser
 from framesift.video import sample_video as demo
 from helpers.clips import make_clip
 

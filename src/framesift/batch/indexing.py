@@ -27,6 +27,7 @@ from framesift.batch.listing import VideoEntry, list_videos
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.registry import identify
 from framesift.errors import InputError
+from framesift.readers.address import public_url, scrub
 from framesift.store.store import Store
 from framesift.video.frames import Fps, Mode
 
@@ -115,14 +116,15 @@ class IndexRun:
         self.rows: dict[str, ManifestRow] = {video.path: manifest_row(video, settings) for video in videos}
         self._tries: dict[str, int] = {}
         self._running: set[str] = set()
+        self._videos = videos
         entries = read_journal(self._journal)
         for video in videos:
-            self._restore(video, entries.get(video.path, JournalEntry()), skip_failed=skip_failed)
+            self._restore(video, entries.get(public_url(video.path), JournalEntry()), skip_failed=skip_failed)
 
     @property
     def pending(self) -> list[Task]:
-        waiting = (row for row in self.rows.values() if row["status"] == "waiting")
-        return [Task(row["path"], {"subtitles": row["subtitles"]}) for row in waiting]
+        waiting = (video for video in self._videos if self.rows[video.path]["status"] == "waiting")
+        return [Task(video.path, {"subtitles": video.subtitles}) for video in waiting]
 
     def execute(self, executor: Executor) -> Iterator[TaskEvent]:
         """Run the pending tasks; each event is written to the journal before it is yielded."""
@@ -134,7 +136,7 @@ class IndexRun:
     def close(self) -> None:
         """Record that the running attempts were stopped on purpose: they do not count."""
         for path in sorted(self._running):
-            self._journal.append({"event": "stopped", "path": path})
+            self._journal.append({"event": "stopped", "path": public_url(path)})
         self._running.clear()
 
     def _restore(self, video: VideoEntry, before: JournalEntry, *, skip_failed: bool) -> None:
@@ -146,32 +148,37 @@ class IndexRun:
         elif before.error and skip_failed:
             row |= {"status": "failed", "error": before.error, "tries": 0}
         elif before.tries >= self.limits.tries:
-            error = f"{video.path}: the run ended {before.tries} times while this video was being indexed"
+            error = f"{row['path']}: the run ended {before.tries} times while this video was being indexed"
             row |= {"status": "failed", "error": error, "tries": before.tries}
-            self._journal.append({"event": "failed", "path": video.path, "error": error})
+            self._journal.append({"event": "failed", "path": row["path"], "error": error})
         elif before.tries:
             self._tries[video.path] = before.tries
 
     def _record(self, event: TaskEvent) -> None:
-        path = event.task.name
+        path, error = event.task.name, scrub(event.error)
         if event.kind == "moved":
             return
         if event.kind == "started":
             self._running.add(path)
         else:
             self._running.discard(path)
-        line: Mapping[str, Any] = {"event": event.kind, "path": path, "try": event.tries, "worker": event.worker}
+        line: Mapping[str, Any] = {
+            "event": event.kind,
+            "path": public_url(path),
+            "try": event.tries,
+            "worker": event.worker,
+        }
         if event.is_end:
             row = self.rows[path]
             row |= {"seconds": round(event.seconds, 3), "tries": event.tries}
             row |= {name: value for name, value in event.row.items() if name in row}
             if event.kind == "failed":
-                row |= {"status": "failed", "error": event.error}
+                row |= {"status": "failed", "error": error}
             else:
                 self._finished.add({**row, "stamp": event.row["stamp"]})
             line = {**line, **{name: row[name] for name in ("status", "seconds", "error")}}
-        elif event.error:
-            line = {**line, "error": event.error}
+        elif error:
+            line = {**line, "error": error}
         self._journal.append(line)
 
 
@@ -181,5 +188,5 @@ def _default_manifest(source: VideoSources, settings: IndexSettings) -> Path:
     paths = [os.path.abspath(name) if "://" not in os.fspath(name) else os.fspath(name) for name in names]
     identity = json.dumps([paths, asdict(replace(settings, device="", events=True))])
     digest = hashlib.blake2b(identity.encode(), digest_size=4).hexdigest()
-    stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(names[0]).stem).strip("_")[:40] if names else ""
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(public_url(os.fspath(names[0]))).stem).strip("_")[:40] if names else ""
     return Path(settings.store) / FOLDER / f"manifest-{stem or 'videos'}-{digest}.parquet"

@@ -10,6 +10,7 @@ from typing import Any
 from framesift._utils.records import FilePath, read_field
 from framesift.batch.listing import PATH_COLUMNS, column_of, resolve, subtitles_of
 from framesift.errors import InputError
+from framesift.readers.address import public_url
 from framesift.store.events import AUTO
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.text.subtitles import read_report
@@ -38,7 +39,8 @@ class RunItem:
 
     @property
     def video_id(self) -> str:
-        return str(self.facts.get("video_id", self.video))
+        """The name of the video in rows; of a URL, without credentials."""
+        return public_url(str(self.facts.get("video_id", self.video)))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""

@@ -24,6 +24,7 @@ from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSettings
 from framesift.errors import InputError
+from framesift.readers.address import public_url
 from framesift.store.manifests import MANIFEST, is_current
 
 FOLDER = "corpus"  # inside the store
@@ -92,15 +93,15 @@ class FinishedVideos:
         for line in self._lines:
             with suppress(InputError):
                 row = _read_row(line, str(self._lines.path))
-                self._rows[row["path"]] = row
+                self._rows[public_url(row["path"])] = row  # rows of version 0.1 have the URL with its credentials
 
     def find(self, video: VideoEntry) -> ManifestRow | None:
         """The row of this video, if the file is unchanged and its index exists.
 
         Rows of earlier versions have no warnings; their videos are opened once more.
         """
-        row = self._rows.get(video.path)
-        if row is None or row["subtitles"] != video.subtitles or "warnings" not in row:
+        row = self._rows.get(public_url(video.path))
+        if row is None or public_url(row["subtitles"]) != public_url(video.subtitles) or "warnings" not in row:
             return None
         if file_stamp(video.path) != row["stamp"]:
             return None
@@ -138,21 +139,22 @@ class _JournalLine:
 
 
 def read_journal(lines: JsonLines) -> dict[str, JournalEntry]:
-    """The entry of each video path in the journal."""
+    """The entry of each video in the journal, by its path or its URL without credentials."""
     entries: dict[str, JournalEntry] = {}
     for line in lines:
         try:
             row = read_record(_JournalLine, line, str(lines.path))
         except InputError:
             continue
-        before = entries.get(row.path, JournalEntry())
+        path = public_url(row.path)
+        before = entries.get(path, JournalEntry())
         if row.event == "started":
-            entries[row.path] = before._replace(tries=before.tries + 1)
+            entries[path] = before._replace(tries=before.tries + 1)
         elif row.event in ("retried", "stopped"):
             # This attempt ended: only the death of the driver leaves one open.
-            entries[row.path] = before._replace(tries=max(0, before.tries - 1))
+            entries[path] = before._replace(tries=max(0, before.tries - 1))
         else:
-            entries[row.path] = JournalEntry(0, row.error or "")
+            entries[path] = JournalEntry(0, row.error or "")
     return entries
 
 
@@ -177,8 +179,8 @@ def manifest_row(video: VideoEntry, settings: IndexSettings) -> ManifestRow:
     """The row of a video that waits to be indexed, with every column."""
     row: ManifestRow = dict.fromkeys(COLUMNS)
     return row | {
-        "path": video.path,
-        "subtitles": video.subtitles,
+        "path": public_url(video.path),
+        "subtitles": public_url(video.subtitles),
         "encoder": settings.encoder,
         "status": "waiting",
         "warnings": [],

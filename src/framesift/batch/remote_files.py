@@ -12,6 +12,7 @@ from framesift._utils.optional import require
 from framesift.batch.listing import is_url
 from framesift.errors import FramesiftError, InputError
 from framesift.progress import Progress
+from framesift.readers.address import scrub
 
 CHUNK_BYTES = 4 * 2**20
 # Left free beside the copy: indexes are usually written to the same disk.
@@ -68,4 +69,4 @@ def local_copy(url: str, progress: Progress, folder: str | None = None) -> Itera
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return scrub((str(error).splitlines() or [type(error).__name__])[0])[:200]

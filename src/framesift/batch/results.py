@@ -25,7 +25,7 @@ from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError, UnknownName
-from framesift.readers.address import parse_address, public_address, public_options, scrub
+from framesift.readers.address import hide_secrets, parse_address, public_address, public_options, public_url, scrub
 from framesift.selection.registry import get_selector
 
 RESULT_SCHEMA = "framesift.result/2"
@@ -192,11 +192,10 @@ class ResultWriter:
     def add(self, row: Result) -> Result:
         """Write a row with this run's id and the current time; returns it as written."""
         written = replace(
-            row,
+            _public_row(row),
             run=self.run.id,
             annotation=row.annotation or self.run.annotation,
             finished_s=time.time(),
-            error=scrub(row.error),
         )
         self._write(written.to_dict())
         return written
@@ -283,7 +282,7 @@ def _record(line: bytes, location: str) -> Result | Run:
     if schema not in (RESULT_SCHEMA, RESULT_SCHEMA_1):
         raise InputError(f"{location} has the schema {shown(schema)}; expected {RESULT_SCHEMA} or {RUN_SCHEMA}")
     row = read_record(Result, value, location)
-    return row if schema == RESULT_SCHEMA else _convert(row)
+    return _public_row(row if schema == RESULT_SCHEMA else _convert(row))
 
 
 def _convert(row: Result) -> Result:
@@ -304,7 +303,6 @@ def _convert(row: Result) -> Result:
         options=own_options(row.method, row.options, row.seed),
         parsed=row.parsed and row.choice is not None,
         seconds=seconds,
-        error=scrub(row.error),
     )
 
 
@@ -320,7 +318,19 @@ def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str,
 
 def _public(run: Run) -> Run:
     readers = {public_address(name): _public_options(options) for name, options in run.readers.items()}
-    return replace(run, command=scrub(run.command), readers=readers)
+    missing, notes = (tuple(map(scrub, texts)) for texts in (run.missing, run.notes))
+    return replace(run, command=scrub(run.command), readers=readers, missing=missing, notes=notes)
+
+
+def _public_row(row: Result) -> Result:
+    return replace(
+        row,
+        reader=public_address(row.reader),
+        video_id=public_url(row.video_id),
+        reply=hide_secrets(row.reply),
+        warnings=tuple(map(scrub, row.warnings)),
+        error=scrub(row.error),
+    )
 
 
 def _public_options(options: Any) -> Any:

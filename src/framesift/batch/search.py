@@ -15,6 +15,7 @@ from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import InputError, OptionError, StoreError
+from framesift.readers.address import public_url
 from framesift.store.manifests import SAMPLING_RULES, manifest_warnings, read_manifest
 from framesift.store.store import (
     INDEX,
@@ -148,7 +149,7 @@ class _Corpus:
         for manifest in self._manifests(hit.fingerprint, self._prefix, "events-"):
             path = path or str(manifest.get("video", {}).get("path", ""))
             warnings |= dict.fromkeys(manifest_warnings(manifest))
-        return replace(hit, video=path or hit.fingerprint, warnings=tuple(warnings))
+        return replace(hit, video=public_url(path) or hit.fingerprint, warnings=tuple(warnings))
 
     def _duration_s(self, video: str) -> float:
         durations = (manifest.get("video", {}).get("duration_s") for manifest in self._manifests(video, self._prefix))

@@ -107,7 +107,7 @@ class QuestionSettings:
         for choice in self.choices:
             for reader in self.readers:
                 row = Result(
-                    **{"video_id": item.video, **facts, **self.identity},
+                    **{**facts, "video_id": item.video_id, **self.identity},
                     item_id=item.id,
                     method=choice.method,
                     budget=choice.budget,

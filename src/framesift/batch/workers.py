@@ -25,7 +25,7 @@ from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
-from framesift.readers.address import scrub
+from framesift.readers.address import public_url, scrub
 from framesift.readers.base import Reader, ask, get_reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
@@ -71,7 +71,8 @@ class IndexWorker:
             built = True
             progress(stage, done, expected)
 
-        video_index = self.pipeline.index(file.path, source=path if is_url(path) else None, progress=on_progress)
+        source = public_url(path) if is_url(path) else None
+        video_index = self.pipeline.index(file.path, source=source, progress=on_progress)
         warnings = list(video_index.warnings)
         if self.settings.events:
             warnings += self._store_events(file, task, video_index, progress)
@@ -105,7 +106,9 @@ class IndexWorker:
         if stored is not None and stored != list(found.events):
             shutil.rmtree(self.store.root / file.fingerprint / f"events-{EVENTS}", ignore_errors=True)
         if found.events:
-            self.store.save_events(file.fingerprint, EVENTS, found.events, task.name, warnings=found.warnings)
+            self.store.save_events(
+                file.fingerprint, EVENTS, found.events, public_url(task.name), warnings=found.warnings
+            )
             self.pipeline.encode_events(video_index, found.events, progress=progress)
         return found.warnings
 
@@ -195,7 +198,7 @@ class QuestionWorker:
         items = list({job.item.id: job.item for job in jobs}.values())
         try:
             video = self._prepare(pipeline, file, items[0], files, progress)
-            self._warnings += [f"{items[0].video}: {warning}" for warning in video.warnings]
+            self._warnings += [f"{items[0].video_id}: {warning}" for warning in video.warnings]
             started = time.perf_counter()
             queries = pipeline.encode_questions(video.index, [item.question for item in items])
             score_s = (time.perf_counter() - started) / len(items)
@@ -217,7 +220,7 @@ class QuestionWorker:
     def _prepare(
         self, pipeline: Pipeline, file: Path, item: RunItem, files: ExitStack, progress: Progress
     ) -> PreparedVideo:
-        source = item.video if is_url(item.video) else None
+        source = item.video_id if is_url(item.video) else None
         if text_source(self.config) != "subtitles":
             return pipeline.prepare(file, subtitles=NONE, source=source, progress=progress)
         if item.events is None and item.subtitles in (AUTO, NONE):
@@ -306,13 +309,13 @@ class QuestionWorker:
         with self._lock:
             self._reader_failures += 1
             if self._reader_failures >= MAX_READER_FAILURES:
-                reason = scrub(describe_error(error))
+                reason = describe_error(error)
                 raise RunAborted(f"{MAX_READER_FAILURES} questions in a row got no answer, the last: {reason}")
 
 
 def describe_error(error: BaseException) -> str:
-    """An error in one line; one of another library starts with its type."""
-    text = " ".join(str(error).split())
+    """An error in one line, without credentials; one of another library starts with its type."""
+    text = scrub(" ".join(str(error).split()))
     if isinstance(error, FramesiftError):
         return text
     log.debug("unexpected error", exc_info=error)

@@ -256,7 +256,7 @@ def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -
 def _named(text: str) -> tuple[str, str]:
     """NAME=address; an address of its own may hold "=" behind its "/" or ":"."""
     name, equals, address = text.partition("=")
-    return (name.strip(), address.strip()) if equals and not set(name) & set(":/") else ("", text)
+    return (name.strip(), address.strip()) if equals and not set(name) & set(":/@?") else ("", text)
 
 
 def _whole(text: str, name: str) -> int:

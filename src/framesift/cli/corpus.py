@@ -48,6 +48,7 @@ def add_commands(add: AddCommand) -> None:
     add_engine(index)
     add_limits(index)
     add_settings(index, *INDEX_SETTINGS)
+    index.set_defaults(keeps_work=True)
 
     select = add_one("select", _select, "select frames for every question of a file, each on the video it names")
     _add_questions(select)

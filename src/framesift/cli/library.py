@@ -13,6 +13,7 @@ from framesift._utils.text import clock, counted, duration_text, printable
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError, OptionError, UnknownName
+from framesift.readers.address import public_url
 
 if TYPE_CHECKING:
     from framesift.pipeline import Pipeline
@@ -23,6 +24,7 @@ def add_commands(add: AddCommand) -> None:
     index = add("index", _index, "decode and encode videos once, so that every later command is quick")
     index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
     add_settings(index, *INDEX_SETTINGS)
+    index.set_defaults(keeps_work=True)
 
     events = add("events", _events, "show the timestamped text of a video, and where it came from")
     events.add_argument("video", metavar="VIDEO")
@@ -179,6 +181,7 @@ def _library(args: argparse.Namespace) -> int:
         return _check_library(store, remove_unasked=args.yes, as_json=args.json)
     removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []
     rows = [describe(entry) for entry in store.entries()]
+    rows = [row | {"video": public_url(row["video"])} for row in rows]
     if args.json:
         print_json({"store": str(store.root), "indexes": rows, "removed": removed})
         return 0

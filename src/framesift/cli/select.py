@@ -308,7 +308,7 @@ def _demo(args: argparse.Namespace) -> int:
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
     if not args.json:
         print(f"$ framesift {shlex.join(command)}\n")
-    code: int = args.main([*command, "--json"] if args.json else command)
+    code: int = args.run_command([*command, "--json"] if args.json else command)
     if code == 0:  # the folder then holds the video with its subtitles, ready for further commands
         subtitles = video.with_suffix(".srt")
         add_file(args.out, subtitles.name, subtitles.read_text(encoding="utf-8"), known=known_files)

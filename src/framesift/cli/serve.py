@@ -1,7 +1,6 @@
 """`framesift serve`: the web page and its HTTP API."""
 
 import argparse
-import contextlib
 import os
 import re
 import secrets
@@ -16,6 +15,7 @@ from urllib.parse import quote
 from framesift._utils.text import readable
 from framesift.cli.output import print_json
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
+from framesift.cli.signals import Terminated
 from framesift.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
@@ -83,8 +83,12 @@ def _run(args: argparse.Namespace, config: "ServerConfig", listener: socket.sock
     if args.open:
         # The socket is already listening, so the browser's first request waits instead of failing.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         server.run(sockets=[listener])
+    except Terminated:
+        raise
+    except KeyboardInterrupt:  # the way to stop it, so not a failure
+        pass
     if any(thread.name.startswith("framesift-") for thread in threading.enumerate()):
         # A daemon thread inside a native library would abort the interpreter's normal exit.
         sys.stdout.flush()

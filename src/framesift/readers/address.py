@@ -1,9 +1,13 @@
-"""Reader addresses without user, password and query: the only form that is stored, logged or printed.
+"""Credentials in addresses, and their removal from everything that is stored, logged or printed.
 
 An address is "scheme://user:password@host:port/path?query#model". The model stays. A name that is not an address, such
-as "similarity" or "local:MODEL", stays as it is.
+as "similarity" or "local:MODEL", stays as it is. `scrub` is for sentences: errors, log lines, command lines.
+`hide_secrets` is for content, such as a model's reply: it removes only credentials that this process uses.
 """
 
+import base64
+import html
+import json
 import logging
 import re
 from collections.abc import Iterable, Mapping
@@ -15,14 +19,26 @@ LOCAL = "local:"
 SIMILARITY = "similarity"
 HIDDEN = "…"
 SHORTEST_SECRET = 3  # characters; shorter ones would be replaced inside ordinary words
+SHORTEST_REGISTERED = 6  # the same for texts of any origin
 
 _SCHEME = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?/+")
 _HTTP = re.compile(r"\s*https?://(?!/)", re.I)
 _AT = re.compile(r"@|%40", re.I)
 _QUERY = re.compile(r"\?|%3f", re.I)
 _TAIL = re.compile(r"\?|%3f|#", re.I)
+_PLAIN_TAIL = re.compile(r"[?#]")  # in the name of a file, %3F is a part of the name
 _PORT = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([0-9]*))?")
-_SECRET_OPTION = re.compile(r"(?:^|_)(?:key|token|password|secret)$", re.I)
+_SECRET_OPTION = re.compile(r"(?:^|[_-])(?:key|token|password|secret)$", re.I)
+# Parameters of signed URLs; the others may be what identifies a video.
+_SECRET_PARAMETER = re.compile(
+    r"key$|token$|secret|passw|pwd$|sig$|signature|auth|credential|policy$|^expires$|^x-(?:amz|goog|ms|oss|cos)-"
+    r"|^(?:awsaccesskeyid|googleaccessid|pass|code|jwt|sas|se|sp|spr|sr|st|sv)$",
+    re.I,
+)
+_AUTHORIZATION = re.compile(r"\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/=-]{6,}", re.I)
+_NAMED_SECRET = re.compile(
+    r"""\b((?:\w{1,40}[_-])?(?:api[_-]?key|token|password|secret)["']?\s?[=:]\s?["']?)[^\s"',;&]{6,}""", re.I
+)
 # Before a comma that separates two addresses, each possibly with NAME= in front.
 _NEXT_ADDRESS = r",(?:[^,\s/:=]*=)?[A-Za-z][A-Za-z0-9+.-]*://"
 _SEPARATOR = re.compile(rf"(?={_NEXT_ADDRESS})")
@@ -31,6 +47,8 @@ _ADDRESS_IN_TEXT = re.compile(
     r"|[^\s\"'<>`/\\@,=:]{2,}:(?!/)[^\s@\\]+@[^\s\"'<>`]*"
 )
 _PUNCTUATION = ".,;:!?)]}"
+
+_registered: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -44,13 +62,22 @@ class Address:
     password: str = field(repr=False)
     query: Mapping[str, str] = field(repr=False)
 
+    @property
+    def login(self) -> str:
+        """User and password as HTTP sends them; empty if there are none."""
+        pair = f"{self.user}:{self.password}"
+        return "" if pair == ":" else base64.b64encode(pair.encode("utf-8", "surrogateescape")).decode("ascii")
+
+    def register(self) -> None:
+        """Register this address's secrets: `hide_secrets` and `scrub` then remove them from any text."""
+        values = [value for name, value in self.query.items() if name.lower() not in ("api-version", "version")]
+        register_secrets(self.password or self.user, self.login, *values)
+
     def redact(self, text: str, *more: str) -> str:
         """Remove this address's secrets, and any others given, from a text such as a server's error message."""
-        secrets = [self.user, self.password, *self.query.values(), *more]
+        secrets = [self.user, self.password, self.login, *self.query.values(), *more]
         spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
-        for secret in sorted(spellings, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
-        return scrub(text)
+        return scrub(_replace(text, spellings))
 
 
 def parse_address(address: str) -> Address | None:
@@ -93,7 +120,8 @@ def public_address(address: str) -> str:
     start = scheme.end() if scheme else 0
     path, tail = _split(address[start:], _TAIL)
     _, host, folder = _parts(path, is_url=bool(_HTTP.match(address)))
-    if _AT.search(tail) and not folder:  # a "?" or "#" inside a password that is not percent-encoded
+    # A "?" or "#" inside a password that is not percent-encoded.
+    if _AT.search(tail) and (not folder or not _PORT.fullmatch(host)):
         return address[:start] + HIDDEN
     if not _PORT.fullmatch(host):
         host = f"{host.partition(':')[0]}:{HIDDEN}"
@@ -101,19 +129,61 @@ def public_address(address: str) -> str:
     return address[:start] + host + folder + (f"#{model}" if "#" in tail else "")
 
 
+def public_url(url: str) -> str:
+    """The URL of a video without user, password and the parameters of a signature; a path comes back unchanged.
+
+    The other parameters stay, because they may be what identifies the video.
+    """
+    scheme = _SCHEME.match(url)
+    if scheme is None or "://" not in scheme[0]:
+        return url
+    path, tail = _split(url[scheme.end() :], _PLAIN_TAIL)
+    _, host, folder = _parts(path, is_url=True)
+    if not folder or not _PORT.fullmatch(host):
+        return public_address(url)
+    query, hash_sign, fragment = tail.removeprefix("?").partition("#")
+    kept = "&".join(pair for pair in query.split("&") if pair and not _is_secret_pair(pair))
+    return f"{scheme[0]}{host}{folder}{'?' * bool(kept)}{kept}{hash_sign}{fragment}"
+
+
 def public_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """A reader's options as they may be stored: no addresses with credentials, no value of a key or password."""
     return {name: HIDDEN if _SECRET_OPTION.search(name) else _scrubbed(value) for name, value in options.items()}
 
 
+def register_secrets(*values: str) -> None:
+    """Have these values removed from every text from now on; short ones, which could be ordinary words, are ignored."""
+    for value in values:
+        if len(value) >= SHORTEST_REGISTERED:
+            _registered.update(_spellings(value))
+
+
+def hide_secrets(text: str) -> str:
+    """Remove the registered secrets from a text, whatever is around them."""
+    return _replace(text, _registered)
+
+
 def scrub(text: str) -> str:
-    """Replace every address in a text by its public form."""
-    return _ADDRESS_IN_TEXT.sub(_publish, text)
+    """Remove all credentials from a sentence: registered secrets, and those of addresses, headers and assignments."""
+    text = _ADDRESS_IN_TEXT.sub(_publish, hide_secrets(text))
+    text = _AUTHORIZATION.sub(rf"\1\2{HIDDEN}", text)
+    return _NAMED_SECRET.sub(rf"\1{HIDDEN}", text)
 
 
 def scrub_arguments(arguments: Iterable[str]) -> list[str]:
-    """Replace every address in a command line's arguments by its public form."""
-    return ["".join(_scrub_argument(part) for part in _SEPARATOR.split(argument)) for argument in arguments]
+    """Remove all credentials from a command line's arguments, also the value behind a flag such as --api-key."""
+    public: list[str] = []
+    is_secret = False
+    for argument in arguments:
+        flag, equals, _ = argument.partition("=")
+        if is_secret and not argument.startswith("-"):
+            public.append(HIDDEN)
+        elif equals and _is_secret_flag(flag):
+            public.append(f"{flag}={HIDDEN}")
+        else:
+            public.append("".join(_scrub_argument(part) for part in _SEPARATOR.split(argument)))
+        is_secret = not equals and _is_secret_flag(flag)
+    return public
 
 
 class CredentialFilter(logging.Filter):
@@ -122,6 +192,13 @@ class CredentialFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = scrub(record.getMessage()), ()
         return True
+
+
+class CredentialFormatter(logging.Formatter):
+    """Removes credentials from every line that is logged, tracebacks included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return scrub(super().format(record))
 
 
 def _split(text: str, pattern: re.Pattern[str]) -> tuple[str, str]:
@@ -153,10 +230,34 @@ def _scrub_argument(argument: str) -> str:
     return argument[: scheme.start()] + public_address(argument[scheme.start() :])
 
 
+def _is_secret_flag(flag: str) -> bool:
+    return flag.startswith("--") and bool(_SECRET_OPTION.search(flag))
+
+
+def _is_secret_pair(pair: str) -> bool:
+    name, _, value = pair.partition("=")
+    return bool(_SECRET_PARAMETER.search(unquote(name))) or hide_secrets(value) != value
+
+
 def _scrubbed(value: Any) -> Any:
-    return scrub(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, Mapping):
+        return public_options(value)
+    return [_scrubbed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _replace(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be part of another
+        text = text.replace(secret, HIDDEN)
+    return text
 
 
 def _spellings(secret: str) -> set[str]:
-    written = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), unquote(secret), unquote_plus(secret)}
+    """A secret as it may stand in a URL, in JSON or in HTML."""
+    written = {secret, unquote(secret), unquote_plus(secret), json.dumps(secret)[1:-1], html.escape(secret)}
+    # Arguments may hold bytes that are not UTF-8.
+    written |= {quote(secret, safe=safe, errors="replace") for safe in ("/", "")} | {
+        quote_plus(secret, errors="replace")
+    }
     return {spelling for spelling in written if len(spelling) >= SHORTEST_SECRET}

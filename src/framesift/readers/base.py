@@ -7,8 +7,9 @@ the reader's options and returns an object with `answer(exhibit, question, text_
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
+from concurrent.futures import Future, wait
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from framesift._utils.plugins import reason
@@ -130,19 +131,45 @@ def readers() -> dict[str, str]:
 
 
 def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT], width: int) -> Iterator[OutputT]:
-    """Apply a function in `width` threads and yield the results in order; `inputs` is consumed only slightly ahead."""
-    with ThreadPoolExecutor(width, thread_name_prefix="framesift-ask") as pool:
-        pending: deque[Future[OutputT]] = deque()
-        try:
-            for value in inputs:
-                pending.append(pool.submit(function, value))
-                if len(pending) >= 2 * width:
-                    yield pending.popleft().result()
-            while pending:
+    """Apply a function in `width` threads and yield the results in order; `inputs` is consumed only slightly ahead.
+
+    After an error, the running calls are waited for; after Ctrl-C they are not, because a server may be silent.
+    """
+    tasks: SimpleQueue[tuple[Future[OutputT], InputT] | None] = SimpleQueue()
+    pending: deque[Future[OutputT]] = deque()
+    threads = 0
+
+    def work() -> None:
+        while (task := tasks.get()) is not None:
+            future, value = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function(value))
+                except BaseException as error:  # raised again where the result is used
+                    future.set_exception(error)
+
+    try:
+        for value in inputs:
+            if threads < width:
+                threads += 1
+                # Not a ThreadPoolExecutor: the interpreter waits for its threads before it exits.
+                Thread(target=work, name=f"framesift-ask-{threads}", daemon=True).start()
+            pending.append(Future())
+            tasks.put((pending[-1], value))
+            if len(pending) >= 2 * width:
                 yield pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
+        while pending:
+            yield pending.popleft().result()
+    except Exception:
+        for future in pending:
+            future.cancel()
+        wait(pending)
+        raise
+    finally:
+        for future in pending:
+            future.cancel()
+        for _ in range(threads):
+            tasks.put(None)
 
 
 def _answer(model: Reader, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:

@@ -113,5 +113,10 @@ def truncated(limit: int) -> str:
 
 def quote_message(message: str) -> str:
     """The server's message on one line, shortened, without the images it sends back."""
-    text = " ".join(_DATA_URL.sub("(image)", message).split())
+    text = " ".join(remove_images(message).split())
     return text if len(text) <= MESSAGE_CHARACTERS else text[: MESSAGE_CHARACTERS - 1] + "…"
+
+
+def remove_images(message: str) -> str:
+    """The message without the images it sends back."""
+    return _DATA_URL.sub("(image)", message)

@@ -7,6 +7,7 @@ import base64
 import io
 import logging
 import os
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.optional import require
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
-from framesift.readers.address import CredentialFilter, parse_address, public_address
+from framesift.readers.address import CredentialFilter, hide_secrets, parse_address, public_address, register_secrets
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.prompts import Prompt, compose
 from framesift.types import Answer, Question
@@ -37,7 +38,10 @@ FREE_TOKENS = 512
 CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
 CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
 
+MESSAGE_CHARACTERS = 4000  # of a server's error that are searched for its reason
+
 _FILTER = CredentialFilter()
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 log = logging.getLogger(__name__)
 
 
@@ -88,10 +92,17 @@ class OpenAIReader:
         if not self.key_variable:
             is_openai = parts.server == OPENAI_SERVER and KEY_VARIABLE not in os.environ
             self.key_variable = OPENAI_KEY_VARIABLE if is_openai else KEY_VARIABLE
+        # The value may be the key itself, so that it is not quoted.
+        if self.key_variable not in os.environ and not _VARIABLE.fullmatch(self.key_variable):
+            raise OptionError(
+                "key_variable is not the name of an environment variable; expected a name such as "
+                f"{KEY_VARIABLE}, and the key as the value of that variable"
+            )
+        parts.register()
 
     @property
     def name(self) -> str:
-        return f"{self._server}#{self.model}"
+        return hide_secrets(f"{self._server}#{self.model}")
 
     def __repr__(self) -> str:
         return f"OpenAIReader({self.name!r})"
@@ -107,7 +118,7 @@ class OpenAIReader:
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         reply = self._send(prompt, limit)
         choice = reply.choices[0]
-        text = choice.message.content or ""
+        text = hide_secrets(choice.message.content or "")
         if self.log_replies:
             log.info("%s: prompt: %s", self.name, prompt.text)
             log.info("%s: reply: %s", self.name, text)
@@ -130,7 +141,7 @@ class OpenAIReader:
         """Return the model's reply to a text-only prompt."""
         self._resolve_model()
         reply = self._send(Prompt((), (), text, ""), self.max_tokens or FREE_TOKENS)
-        return reply.choices[0].message.content or ""
+        return hide_secrets(reply.choices[0].message.content or "")
 
     def _send(self, prompt: Prompt, limit: int) -> Any:
         """Send a request, and again without each parameter that this server rejects."""
@@ -167,7 +178,14 @@ class OpenAIReader:
         return ReaderError(failures.explain_refusal(status, message, self._request_info(prompt), models))
 
     def _redact(self, message: str) -> str:
-        return self._parts.redact(message, os.environ.get(self.key_variable, ""))
+        """A server's error without credentials and images; the rest of a very long one is dropped."""
+        return self._parts.redact(failures.remove_images(message)[:MESSAGE_CHARACTERS], self._key)
+
+    @property
+    def _key(self) -> str:
+        key = os.environ.get(self.key_variable, "")
+        register_secrets(key)
+        return key
 
     def _settings(self, limit: int) -> dict[str, Any]:
         """The token limit under the name this server accepts, and the temperature if it may be set."""
@@ -216,14 +234,13 @@ class OpenAIReader:
             library.setLevel(max(library.level, logging.INFO))
         for name in CLIENT_LOGGERS:
             logging.getLogger(name).addFilter(_FILTER)
-        key = os.environ.get(self.key_variable, "")
-        login = f"{self._parts.user}:{self._parts.password}"
+        login = self._parts.login
         return openai.OpenAI(
             base_url=self._parts.url,
             # The package requires a key, and self-hosted servers often have none.
-            api_key=key or "none",
+            api_key=self._key or "none",
             # Not in the URL, which the libraries log and put into their errors.
-            default_headers=None if login == ":" else {"Authorization": f"Basic {_base64(login.encode())}"},
+            default_headers={"Authorization": f"Basic {login}"} if login else None,
             default_query=dict(self._parts.query),
             timeout=self.timeout_s,
             max_retries=self.retries,

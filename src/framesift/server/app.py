@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
+from framesift.readers.address import scrub
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
 from framesift.server.catalog import NotReady
@@ -74,7 +75,7 @@ def create_app(config: ServerConfig) -> FastAPI:
 
 async def _handle_framesift_error(_: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
-    return JSONResponse({"detail": _capitalised(str(error))}, status)
+    return JSONResponse({"detail": _capitalised(scrub(str(error)))}, status)
 
 
 async def _handle_validation_error(_: Request, error: Exception) -> Response:

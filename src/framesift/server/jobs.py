@@ -17,6 +17,7 @@ from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value
 from framesift.errors import FramesiftError, InputError
 from framesift.progress import Progress
+from framesift.readers.address import scrub
 from framesift.server.files import write_json
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -187,7 +188,7 @@ class JobQueue:
         except JobStopped:
             outcome = {"state": "cancelled"}
         except FramesiftError as error:
-            outcome = {"state": "failed", "error": str(error)}
+            outcome = {"state": "failed", "error": scrub(str(error))}
         except Exception as error:  # one video must not stop the queue
             log.exception("%s could not be indexed", job.name)
             outcome = {

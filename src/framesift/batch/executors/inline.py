@@ -11,6 +11,7 @@ from framesift.batch.executors.worker import create_worker
 from framesift.errors import FramesiftError
 
 WORKER = "inline"
+STOP_S = 1.0  # for the worker to stop at its next progress; while it waits for a silent server there is none
 
 
 class InlineExecutor(Executor):
@@ -74,4 +75,4 @@ def _run_task(worker: Worker, task: Task) -> Iterator[TaskEvent]:
                 return
     finally:
         cancelled.set()
-        thread.join()
+        thread.join(STOP_S)

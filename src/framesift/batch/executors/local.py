@@ -17,6 +17,7 @@ from typing import Any
 from framesift._utils.memory import free_memory
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.errors import FramesiftError
+from framesift.readers.address import scrub
 
 START_S = 120.0  # the longest a worker may take to start
 MAX_FAILED_STARTS = 3  # in a row: the cause is then not a video
@@ -211,7 +212,7 @@ class _Process:
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - 4096))
         lines = [line for line in self._stderr.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        return f" ({lines[-1].strip()[:STDERR_TAIL_CHARS]})" if lines else ""
+        return f" ({scrub(lines[-1].strip())[:STDERR_TAIL_CHARS]})" if lines else ""
 
     def _send(self, value: Mapping[str, Any]) -> None:
         pipe = self._process.stdin

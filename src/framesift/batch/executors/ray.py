@@ -18,6 +18,7 @@ from framesift._utils.optional import require
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.batch.executors.local import WorkerPool
 from framesift.errors import FramesiftError
+from framesift.readers.address import scrub
 
 # Rows arrive block by block; more blocks than this slow the driver down on very long lists.
 MAX_BLOCKS = 20_000
@@ -44,7 +45,7 @@ class RayExecutor(Executor):
         try:
             yield from self._run_rounds(ray, spec, tasks, limits, tries or {})
         except ray.exceptions.RayError as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            reason = scrub((str(error).splitlines() or [type(error).__name__])[0])[:200]
             raise FramesiftError(
                 f"the run on Ray was interrupted ({reason}); finished work is saved: run the command again"
             ) from error

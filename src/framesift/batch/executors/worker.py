@@ -17,6 +17,7 @@ from typing import Any
 
 from framesift.batch.executors.base import RunAborted, Task, Worker, WorkerSpec
 from framesift.errors import FramesiftError
+from framesift.readers.address import scrub
 
 # Worker name → "module:class". Names, not classes, because a worker is created in another process.
 WORKERS = {
@@ -45,9 +46,9 @@ def main() -> None:
         for line in sys.stdin:
             _run_task(worker, Task(**json.loads(line)), send)
     except RunAborted as error:
-        send(fatal=str(error), aborted=True)
+        send(fatal=scrub(str(error)), aborted=True)
     except FramesiftError as error:
-        send(fatal=str(error))
+        send(fatal=scrub(str(error)))
     except BrokenPipeError:  # the parent has exited; finished work is saved
         os._exit(1)
 
@@ -72,10 +73,10 @@ def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:
     except RunAborted:
         raise
     except FramesiftError as error:
-        send(error=str(error))
+        send(error=scrub(str(error)))
     except (OSError, ValueError, RuntimeError, MemoryError) as error:
         # An error of a library, such as torch when GPU memory is exhausted, costs this task's attempt only.
-        send(error=f"{task.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        send(error=f"{task.name}: {type(error).__name__}: {scrub(' '.join(str(error).split()))[:300]}")
 
 
 def _exit_with_parent(parent: int) -> None:
