@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_
 from framesift._utils.plugins import reason
 from framesift.errors import FramesiftError, InputError, OptionError, ReaderError, UnknownName
 from framesift.readers import plugins
-from framesift.readers.address import LOCAL, SIMILARITY, public_address
+from framesift.readers.address import LOCAL, SIMILARITY, public_address, scrub
 from framesift.readers.prompts import check_text_mode
 from framesift.types import Answer, Question
 
@@ -89,7 +89,7 @@ def ask_many(
         except FramesiftError as error:
             if on_error == "raise":
                 raise
-            return Answer("", parsed=False, text_mode=text_mode, note=str(error))
+            return Answer("", parsed=False, text_mode=text_mode, note=scrub(str(error)))
 
     return map_in_order(answer_one, pairs, width)
 
