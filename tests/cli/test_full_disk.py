@@ -1,5 +1,6 @@
 """Commands on a full disk: one sentence, exit code 1, and every file as before."""
 
+import json
 import os
 import signal
 import subprocess
@@ -94,6 +95,15 @@ def test_bench_report(tmp_path, capsys):
 def test_search_report(clip, tmp_path, capsys):
     words = ["corpus", "search", "coffee", "--encoder", "offline", "--report", tmp_path / "hits.html"]
     check_full_disk(tmp_path, capsys, *words)
+
+
+def test_results(clip, tmp_path, capsys):
+    """A run ends with the first row that can't be written."""
+    (tmp_path / "results").mkdir()
+    rows = [{"id": str(k), "question": "Cold?", "video": str(clip), "options": ["yes", "no"]} for k in range(3)]
+    (tmp_path / "q.json").write_text(json.dumps(rows))
+    words = ["--questions", tmp_path / "q.json", "--results", tmp_path / "results", "--encoder", "offline"]
+    check_full_disk(tmp_path, capsys, "corpus", "ask", *words, "--reader", "similarity", "--workers", "1", sizes=(0,))
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

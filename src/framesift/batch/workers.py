@@ -5,7 +5,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import IndexSettings, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
 from framesift.config import PipelineConfig
 from framesift.encoders.registry import identify
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, OutputError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.readers.address import public_url, scrub
@@ -140,7 +140,8 @@ class QuestionWorker:
             _check_weights(self.config.encoder, str(self.settings.run["encoder_fingerprint"]))
         self._reader_objects = readers or {}
         self._slots = {reader.name: threading.Semaphore(reader.width) for reader in self.settings.readers}
-        self._writer = ResultWriter(self.settings.results, Run(**self.settings.run))
+        with _end_run_on_full_disk():
+            self._writer = ResultWriter(self.settings.results, Run(**self.settings.run))
         # A worker that was killed has written the rows it finished.
         self._finished = read_results(self.settings.results).done
         self._lock = threading.Lock()
@@ -274,7 +275,7 @@ class QuestionWorker:
             row = _row_with_frames(job.row, frames)
             if frames.exhibit is not None and job.reader.name:
                 row = self._read(row, job, frames.exhibit)
-            with self._lock:
+            with self._lock, _end_run_on_full_disk():
                 rows.append(self._writer.add(row))
                 self._finished |= set() if row.error else {row.key}
         return rows
@@ -337,6 +338,15 @@ def _failed(jobs: Sequence[RowJob], error: Exception) -> Iterator[tuple[Selected
         by_item.setdefault(job.item.id, []).append(job)
     for own in by_item.values():
         yield SelectedFrames(own[0].item, error=describe_error(error)), own
+
+
+@contextmanager
+def _end_run_on_full_disk() -> Iterator[None]:
+    """Stop all tasks when a row can't be written: their answers would be lost too."""
+    try:
+        yield
+    except OutputError as error:
+        raise RunAborted(str(error)) from error
 
 
 def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
