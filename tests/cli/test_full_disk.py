@@ -109,7 +109,7 @@ def test_results(clip, tmp_path, capsys):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_output_to_a_full_disk(clip, tmp_path):
     select = ["select", clip, "-q", "Cold?", "--budget", "2", "--encoder", "offline", "--out", tmp_path / "x"]
-    for words in (["selectors"], ["selectors", "--json"], select):
+    for words in (["--help"], ["selectors", "--json"], select):
         with open("/dev/full", "w") as full:
             command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)

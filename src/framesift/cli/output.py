@@ -51,14 +51,15 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
 
 
-def take_output_failure() -> OSError | None:
-    """Write what is buffered, and return why the output is incomplete; None if it is not, or on a second call."""
+def check_output(code: int) -> int:
+    """Write what is buffered and return the exit code; if the output can't be written, say so and make 0 a 1."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    if not isinstance(raw, PipeOutput):
-        return None
-    failure, raw.error = raw.error, None
-    return failure
+    if not isinstance(raw, PipeOutput) or raw.error is None:
+        return code
+    print(f"framesift: the output can't be written ({raw.error.strerror or raw.error})", file=sys.stderr)
+    raw.error = None
+    return code or 1
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,7 @@ from typing import NoReturn
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
-from framesift.cli.output import prepare_streams, take_output_failure
+from framesift.cli.output import check_output, prepare_streams
 from framesift.cli.signals import raise_on_signals
 from framesift.errors import FramesiftError, OutputError, ReaderError
 from framesift.readers.address import CredentialFormatter, scrub, scrub_arguments
@@ -35,10 +35,7 @@ def run_command(argv: Sequence[str]) -> int:
         kept = "; what was done so far is kept" if _keeps_work(args) else ""
         print(f"framesift: stopped{kept}", file=sys.stderr)
         raise
-    failure = take_output_failure()
-    if failure is not None:
-        print(f"framesift: the output can't be written ({failure.strerror or failure})", file=sys.stderr)
-    return code or int(failure is not None)
+    return check_output(code)
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,6 +48,9 @@ class Parser(argparse.ArgumentParser):
             if word != public:
                 message = message.replace(word, public)
         super().error(scrub(message))
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        super().exit(check_output(status), message)
 
 
 def build_parser() -> argparse.ArgumentParser:
