@@ -1,23 +1,37 @@
 """Credentials in a reader's address reach the server and nothing else: no file, no output, no log."""
 
 import base64
+import html
 import json
 import logging
+import sys
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framesift import corpus
+from framesift.batch.journal import JournalEntry, JsonLines, read_journal
 from framesift.batch.results import read_results
 from framesift.cli import main
 from framesift.errors import FramesiftError
-from framesift.readers.address import public_address, public_options, scrub, scrub_arguments
+from framesift.readers import address as credentials
+from framesift.readers.address import (
+    hide_secrets,
+    public_address,
+    public_options,
+    public_url,
+    scrub,
+    scrub_arguments,
+)
 from framesift.readers.base import get_reader
 from framesift.readers.openai import OpenAIReader
 from helpers.batch_videos import install_encoder, make_video
 from helpers.strict_server import StrictServer
 
 USER, PASSWORD, KEY = "mallory-user", "hunter2-password", "swordfish-key"
+ENVIRONMENT_KEY = "sk-environment-0123456789"
 SECRETS = (USER, PASSWORD, KEY)
 QUESTION = {"id": "q", "video": "v.mp4", "question": "Red?", "options": ["yes", "no"], "answer": "B"}
 MALFORMED = (
@@ -30,6 +44,12 @@ MALFORMED = (
     f"http://{USER}:12/{PASSWORD}@host/v1",
     f"http://{USER}:12#{PASSWORD}@host/v1",
     f"http://{USER}:12?{PASSWORD}@host/v1",
+    f"http://{USER}:1/2?{PASSWORD}@host/v1",
+    f"http://{USER}:1@2:{PASSWORD}@host:99999/v1",
+    f"http://{USER}:%zz{PASSWORD}@host:port/v1",
+    f"htps://{USER}:{PASSWORD}@host/v1",
+    f"//{USER}:{PASSWORD}@host/v1",
+    f"http//{USER}:{PASSWORD}@host/v1",
     f"http://{USER}%3A{PASSWORD}%40host/v1%3Fkey={KEY}",
     f"http://{USER}:{PASSWORD}@/v1",
     f"local:http://{USER}:{PASSWORD}@host/v1?key={KEY}",
@@ -129,6 +149,148 @@ def test_server_shows_and_writes_no_credentials(site, server, secret_address, as
         unknown = running.post(f"/api/videos/{video}/ask", json=request | {"reader": secret_address + "-2"})
         assert unknown.status_code == 400
     assert_secret(choices.text, answer.text, refusal.text, unknown.text)
+
+
+@pytest.fixture
+def echoing(site, server, monkeypatch, capfd, caplog):
+    """Run commands against a server that repeats key and query in its errors, then in its answers."""
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    monkeypatch.setenv("FRAMESIFT_API_KEY", ENVIRONMENT_KEY)
+    caplog.set_level(logging.DEBUG)
+    address = f"{server.url}?token={KEY}#reader-7b"
+
+    def check(arguments):
+        for status in (400, 200):
+            server.echo = status
+            assert main([*arguments, address]) == int(status == 400)
+        assert (f"Bearer {ENVIRONMENT_KEY}", f"token={KEY}") in server.credentials
+        files = {str(path.relative_to(site)): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        shown = {"output": "".join(capfd.readouterr()).encode(), "log": caplog.text.encode()}
+        for name, data in (files | shown).items():
+            for secret in (KEY, ENVIRONMENT_KEY):
+                assert secret.encode() not in data, f"{secret} is in {name}"
+        return b"".join([*files.values(), *shown.values()]).decode("utf-8", "replace")
+
+    return check
+
+
+def test_ask_hides_a_key_that_the_server_repeats(echoing):
+    flags = ["--encoder", "test-encoder", "--budget", "2", "--json", "--out", "x", "--force", "--reader"]
+    assert "because Bearer …" in echoing(["ask", "v.mp4", "-q", "Red?", *flags])
+
+
+def test_bench_hides_a_key_that_the_server_repeats(echoing):
+    flags = ["--budgets", "2", "--methods", "uniform", "--encoder", "test-encoder", "--out", "results", "--readers"]
+    assert "because Bearer …" in echoing(["bench", "q.jsonl", *flags])
+
+
+def test_corpus_ask_hides_a_key_that_the_server_repeats(echoing):
+    flags = ["--results", "results", "--encoder", "test-encoder", "--budget", "2", "--workers", "1", "--json"]
+    assert "because Bearer …" in echoing(["corpus", "ask", "--questions", "q.jsonl", *flags, "--reader"])
+
+
+def test_server_hides_a_key_that_the_reader_repeats(site, server, monkeypatch):
+    pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
+    pytest.importorskip("torch", reason="pip install 'framesift[offline]'")
+    from helpers.running_server import run_server
+
+    monkeypatch.setenv("FRAMESIFT_API_KEY", ENVIRONMENT_KEY)
+    with run_server(site, site / "state", readers=(f"{server.url}?token={KEY}#reader-7b",)) as running:
+        video = running.index("v.mp4")
+        request = {"question": "Red?", "budget": 2, "reader": running.get("/api/choices").json()["readers"][0]}
+        for status in (200, 400):
+            server.echo = status
+            reply = running.post(f"/api/videos/{video}/ask", json=request).text
+            assert "because" in reply and KEY not in reply and ENVIRONMENT_KEY not in reply
+
+
+def test_no_command_repeats_the_credentials_of_a_malformed_address(site, capfd):
+    for address in MALFORMED:
+        for arguments in (
+            ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", address],
+            ["bench", "q.jsonl", "--methods", "uniform", "--encoder", "test-encoder", "--readers", address],
+            ["corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--workers", "1", "--reader", address],
+            ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--namer", address],
+        ):
+            assert main(arguments) == 2, arguments
+            output = "".join(capfd.readouterr())
+            assert output and not any(secret in output for secret in SECRETS), (arguments, output)
+    assert not (site / "r").exists()
+
+
+def test_key_in_place_of_a_variable_is_not_repeated(site, capfd):
+    arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", "http://127.0.0.1:9/v1#m"]
+    assert main([*arguments, "--key-variable", KEY]) == 2
+    with pytest.raises(SystemExit):
+        main([*arguments, "--api-key", KEY])
+    with pytest.raises(SystemExit):
+        main([*arguments, f"--api-token={KEY}"])
+    assert KEY not in "".join(capfd.readouterr())
+
+
+def test_unexpected_error_is_printed_without_credentials(site, capfd, monkeypatch):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    assert main(["selectors"]) == 0
+    sys.excepthook(OSError, OSError(f"http://{USER}:{PASSWORD}@host/?key={KEY}: Bearer {KEY}"), None)
+    assert not any(secret in "".join(capfd.readouterr()) for secret in SECRETS)
+
+
+def test_corpus_stores_no_credentials_of_video_urls(site, tmp_path_factory, capfd):
+    fsspec = pytest.importorskip("fsspec", reason="pip install 'framesift[corpus]'")
+    pytest.importorskip("pyarrow", reason="pip install 'framesift[corpus]'")
+    place = f"{USER}:{PASSWORD}@bucket"
+    url = f"memory://{place}/v.mp4?id=7&X-Amz-Signature={KEY}"
+    fsspec.filesystem("memory").pipe(f"/{place}/v.mp4?id=7&X-Amz-Signature={KEY}", (site / "v.mp4").read_bytes())
+    options = {"engine": "inline", "encoder": "test-encoder", "store": site / "store"}
+    (runs,) = {corpus.index([url, url.replace("v.mp4", "none.mp4")], **options).manifest for _ in range(2)}
+    rows = corpus.index([url], **options).rows
+    assert [(row["path"], row["status"]) for row in rows] == [("memory://bucket/v.mp4?id=7", "kept")]
+    questions = tmp_path_factory.mktemp("input") / "q.jsonl"
+    questions.write_text(json.dumps(QUESTION | {"video": url}) + "\n" + json.dumps(QUESTION | {"video": url + "2"}))
+    assert corpus.select(questions, results=site / "results", method="uniform", budget=2, **options).failed == 0
+    assert {row.video_id for row in read_results(site / "results").rows} == {"memory://bucket/v.mp4?id=7"}
+    import pyarrow.parquet as parquet
+
+    table = parquet.read_table(runs).to_pylist()
+    files = {path.name: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    files |= {"manifest": str(table).encode(), "output": "".join(capfd.readouterr()).encode()}
+    for name, data in files.items():
+        assert not any(secret.encode() in data or secret in name for secret in SECRETS), name
+
+
+def test_rows_of_urls_with_credentials_are_resumed(tmp_path):
+    full, public = f"https://{USER}:{PASSWORD}@host/v.mp4?sig={KEY}", "https://host/v.mp4"
+    lines = JsonLines(tmp_path / "journal.jsonl")
+    for path in (full, public):
+        lines.append({"event": "started", "path": path})
+    assert read_journal(lines) == {public: JournalEntry(tries=2)}
+
+
+def test_url_of_a_video_keeps_what_identifies_it():
+    for url, expected in (
+        ("https://u:p@host:80/a%3F.mp4?v=1&token=x&Expires=3#t=4", "https://host:80/a%3F.mp4?v=1#t=4"),
+        ("https://host/a@b.mp4?v=me@x", "https://host/a@b.mp4?v=me@x"),
+        ("s3://bucket/a@b.mp4", "s3://bucket/a@b.mp4"),
+        ("s3://KEY:SEC/RET@bucket/a.mp4", "s3://bucket/a.mp4"),
+        ("/videos/a:b@c?key=d.mp4", "/videos/a:b@c?key=d.mp4"),
+        (f"http://{USER}:12?{PASSWORD}@host/v1", "http://…"),
+    ):
+        assert public_url(url) == expected
+
+
+@given(secret=st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF), min_size=6), around=st.text(max_size=9))
+def test_registered_secret_is_removed_in_every_spelling(secret, around):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(credentials, "_registered", set())
+        credentials.register_secrets(secret)
+        for spelling in (secret, quote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1], html.escape(secret)):
+            text = around.replace(secret, "") + spelling
+            assert secret not in hide_secrets(text) and spelling not in scrub(text)
+
+
+def test_short_value_is_not_registered():
+    credentials.register_secrets("yes")
+    assert hide_secrets("yes, yes") == "yes, yes"
 
 
 def test_stopped_server_is_reported_without_credentials(site, capfd):

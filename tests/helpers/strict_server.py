@@ -30,6 +30,7 @@ class StrictServer(ThreadingHTTPServer):
         self.requests: list[dict[str, Any]] = []
         self.at_once, self.most_at_once = 0, 0
         self.credentials: list[tuple[str | None, str]] = []  # (Authorization header, query) of every request
+        self.echo = 0  # status of replies that repeat the credentials of their request; 0: none do
         self.hold: threading.Barrier | threading.Event | None = None  # a barrier or event that requests wait for
         self.lock = threading.Lock()
 
@@ -97,6 +98,10 @@ class _Handler(BaseHTTPRequestHandler):
         if problem:
             return self._send(*problem)
         server = self.server
+        if server.echo:
+            words = f"B, because {self.headers.get('Authorization')} and {server.credentials[-1][1]}"
+            error = {"error": {"message": words, "type": "BadRequestError"}}
+            return self._send(server.echo, completion(words) if server.echo == 200 else error, RETRY_AT_ONCE)
         with server.lock:
             server.requests.append(json.loads(body))
             server.at_once += 1

@@ -90,7 +90,7 @@ def parse_address(address: str) -> Address | None:
     port = _PORT.fullmatch(host)
     if "/" in userinfo or not port or not port[1]:
         return None
-    if tail[:1] == "%" or userinfo[-1:] not in ("", "@") or (_AT.search(tail) and not folder):
+    if tail[:1] == "%" or userinfo[-1:] not in ("", "@") or _is_part_of_password(tail, host, folder):
         return None
     if port[2] and not 0 < int(port[2]) < 2**16:
         return None
@@ -120,8 +120,7 @@ def public_address(address: str) -> str:
     start = scheme.end() if scheme else 0
     path, tail = _split(address[start:], _TAIL)
     _, host, folder = _parts(path, is_url=bool(_HTTP.match(address)))
-    # A "?" or "#" inside a password that is not percent-encoded.
-    if _AT.search(tail) and (not folder or not _PORT.fullmatch(host)):
+    if _is_part_of_password(tail, host, folder):
         return address[:start] + HIDDEN
     if not _PORT.fullmatch(host):
         host = f"{host.partition(':')[0]}:{HIDDEN}"
@@ -218,6 +217,12 @@ def _parts(path: str, *, is_url: bool) -> tuple[str, str, str]:
     return path[:end], host, slash + folder
 
 
+def _is_part_of_password(tail: str, host: str, folder: str) -> bool:
+    """Whether what seems to be query and model follows a "?" or "#" in a password that is not percent-encoded."""
+    is_split = bool(_AT.search(tail)) and (not folder or not _PORT.fullmatch(host))
+    return is_split or any("=" not in pair and _AT.search(pair) for pair in tail.partition("#")[0].split("&"))
+
+
 def _publish(match: re.Match[str]) -> str:
     address = match[0].rstrip(_PUNCTUATION)
     return public_address(address) + match[0][len(address) :]
@@ -235,8 +240,9 @@ def _is_secret_flag(flag: str) -> bool:
 
 
 def _is_secret_pair(pair: str) -> bool:
-    name, _, value = pair.partition("=")
-    return bool(_SECRET_PARAMETER.search(unquote(name))) or hide_secrets(value) != value
+    name, equals, value = pair.partition("=")
+    is_named = bool(_SECRET_PARAMETER.search(unquote(name)))
+    return is_named or (not equals and bool(_AT.search(pair))) or hide_secrets(value) != value
 
 
 def _scrubbed(value: Any) -> Any:

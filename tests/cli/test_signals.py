@@ -1,0 +1,137 @@
+"""Ctrl-C and SIGTERM: exit codes 130 and 143, one sentence, no traceback, no waiting for a silent server."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from framesift.cli import main
+from framesift.pipeline import Pipeline
+from helpers.batch_videos import framesift, install_encoder, make_video
+from helpers.strict_server import StrictServer
+
+TIMEOUT_S = 120
+QUESTION = {"id": "q", "video": "v.mp4", "question": "Red?", "options": ["yes", "no"], "answer": "B"}
+STOPPED, KEPT = "framesift: stopped", "framesift: stopped; what was done so far is kept"
+ASK = ("ask", "v.mp4", "-q", "Red?", "--budget", "2", "--encoder", "test-encoder", "--out", "x", "--reader")
+ASK_MANY = ("ask", "v.mp4", "--questions", "q.jsonl", *ASK[4:])
+BENCH = ("bench", "q.jsonl", "--budgets", "2", "--methods", "uniform", "--encoder", "test-encoder", "--out", "r")
+CORPUS = ("corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--encoder", "test-encoder", "--budget", "2")
+# Sends the signal when the module of this number is imported, counted from the start of the command.
+SIGNAL_AT_IMPORT = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from framesift.cli import main
+class Counter:
+    left = int(sys.argv.pop(1))
+    def find_spec(self, *_):
+        Counter.left -= 1
+        if Counter.left == 0:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Counter())
+sys.exit(main())
+"""
+NEW_MODULES = "import sys; before = set(sys.modules); import framesift.cli; print(*set(sys.modules) - before)"
+
+
+class Silence:
+    """What a request waits for that gets no reply while the test runs."""
+
+    def __init__(self):
+        self.reached, self.over = threading.Event(), threading.Event()
+
+    def wait(self, timeout):
+        self.reached.set()
+        self.over.wait(TIMEOUT_S)
+
+
+@pytest.fixture
+def silent():
+    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
+    with StrictServer() as server:
+        server.hold = Silence()
+        yield server
+        server.hold.over.set()
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
+    make_video(tmp_path / "v.mp4")
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION) + "\n")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def plugin_folder(tmp_path_factory):
+    return install_encoder(tmp_path_factory.mktemp("plugin"))
+
+
+def stop(server, number, *arguments, cwd, path):
+    """Start a command, send it a signal while its reader is silent, and return its exit code and errors."""
+    process = framesift(*arguments, path=path, cwd=cwd)
+    try:
+        assert server.hold.reached.wait(TIMEOUT_S), process.communicate(timeout=1)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=TIMEOUT_S / 2)
+    finally:
+        process.kill()
+    assert server.at_once == 1, "the command waited for the reply"
+    assert "Traceback" not in errors
+    return process.returncode, errors.splitlines()[-1]
+
+
+def test_ctrl_c_ends_ask_while_the_server_is_silent(silent, site, plugin_folder):
+    assert stop(silent, signal.SIGINT, *ASK, silent.url, cwd=site, path=plugin_folder) == (130, STOPPED)
+
+
+def test_ctrl_c_ends_ask_with_several_questions(silent, site, plugin_folder):
+    assert stop(silent, signal.SIGINT, *ASK_MANY, silent.url, cwd=site, path=plugin_folder) == (130, KEPT)
+
+
+def test_ctrl_c_ends_bench_while_the_server_is_silent(silent, site, plugin_folder):
+    assert stop(silent, signal.SIGINT, *BENCH, "--readers", silent.url, cwd=site, path=plugin_folder) == (130, KEPT)
+
+
+def test_ctrl_c_ends_corpus_ask_while_the_server_is_silent(silent, site, plugin_folder):
+    flags = ("--workers", "1", "--reader", silent.url)
+    assert stop(silent, signal.SIGINT, *CORPUS, *flags, cwd=site, path=plugin_folder) == (130, KEPT)
+
+
+def test_sigterm_ends_a_command_with_143_and_leaves_whole_files(silent, site, plugin_folder):
+    assert stop(silent, signal.SIGTERM, *ASK, silent.url, cwd=site, path=plugin_folder) == (143, STOPPED)
+    assert json.loads((site / "x" / "selection.json").read_text()) and not list(site.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("number", [1, 3, 10, 40, 120, 200, 300])
+def test_ctrl_c_during_imports_prints_no_traceback(number, site):
+    command = [sys.executable, "-c", SIGNAL_AT_IMPORT, str(number), "select", "v.mp4", "-q", "Red?", "--no-exhibit"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=site, timeout=TIMEOUT_S, check=False)
+    assert (result.returncode, result.stderr) == (130, STOPPED + "\n")
+
+
+def test_entry_point_imports_next_to_nothing():
+    listed = subprocess.run([sys.executable, "-c", NEW_MODULES], capture_output=True, text=True, check=True).stdout
+    assert not {"argparse", "importlib.metadata", "numpy", "typing"} & set(listed.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["index", "v.mp4"], KEPT),
+        (["select", "v.mp4", "--questions", "q.jsonl"], KEPT),
+        (["select", "v.mp4", "--questions", "q.jsonl", "--no-exhibit"], STOPPED),
+        (["select", "v.mp4", "-q", "Red?"], STOPPED),
+    ],
+)
+def test_work_is_said_to_be_kept_only_where_it_is(arguments, sentence, site, monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(site)
+    monkeypatch.setattr(Pipeline, "index", interrupt)
+    assert main(arguments) == 130
+    assert capsys.readouterr().err == sentence + "\n"
