@@ -24,7 +24,7 @@ from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import OptionError
 from framesift.progress import as_progress
 from framesift.readers.base import OnError, ask_many, check_reader
-from framesift.rendering.exhibit import Exhibit, events_for
+from framesift.rendering.exhibit import Exhibit, events_for, leave_out_undecodable
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import Method, get_selector
 from framesift.selection.skipping import BlankFrames
@@ -222,6 +222,7 @@ class Pipeline:
     def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
         """The selection's real frames, with the events' text rendered on them."""
         config = self.config
+        selection = leave_out_undecodable(video.path, selection)
         numbers = tuple(frame_numbers(video.path, selection.times_s))
         return Exhibit(
             video.path, video.info, selection, numbers, config.overlay, config.seed, config.size, config.scales

@@ -81,7 +81,7 @@ def test_shuffling_moves_texts_only_among_frames_that_have_one(texts, seed):
 def test_another_overlay_does_not_decode_again(video, selection, monkeypatch):
     shown = fs.exhibit(video, selection)
     list(shown.pictures())
-    monkeypatch.setattr(rendered_selection, "fetch", lambda *a, **k: pytest.fail("decoded again"))
+    monkeypatch.setattr(rendered_selection, "fetch_available", lambda *a, **k: pytest.fail("decoded again"))
     assert len(list(shown.with_overlay("blank").pictures())) == len(selection)
 
 

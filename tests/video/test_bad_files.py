@@ -241,3 +241,14 @@ def test_any_damage_raises_input_error_only(healthy, data):
     except InputError:
         return
     assert times == sorted(set(times))
+
+
+def test_packets_end_where_pyav_fails_to_flush_a_later_stream():
+    from framesift.video.container import read_packets
+
+    class Container:
+        def demux(self, stream):
+            yield from ("first", "last")
+            raise IndexError
+
+    assert list(read_packets(Container(), None)) == ["first", "last"]

@@ -135,6 +135,8 @@ def _make_each(
             _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
         saved = {} if args.no_exhibit else _save(args, row, make(), folder)
+        if saved and not args.json:
+            print_warnings(text for text in make().selection.warnings if text not in selection.warnings)
         if lists is not None:
             lists.add(make(), row, folder)
         yield SavedExhibit(row, make, saved)

@@ -11,10 +11,10 @@ from PIL import Image
 
 from framesift._utils.text import clock, counted
 from framesift._utils.version import __version__
-from framesift.errors import OptionError
+from framesift.errors import InputError, OptionError
 from framesift.store.fingerprint import fingerprint
 from framesift.types import Question, Selection, Slot, VideoInfo
-from framesift.video.frames import fetch
+from framesift.video.frames import fetch_available
 
 Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
@@ -95,13 +95,21 @@ class RenderedSelection:
         return render(picture, self.frames[place].text)
 
     def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
-        """Yield the decoded images at these candidate times, ascending, each once, without overlay."""
+        """Yield the decoded images at these candidate times, ascending, each once, without overlay.
+
+        A frame that can't be decoded is an InputError if it is selected, else it is skipped.
+        """
         times_s = sorted(set(times_s))
         if all(time_s in self._decoded for time_s in times_s):
             yield from ((time_s, self._decoded[time_s]) for time_s in times_s)
             return
         cached_bytes = sum(3 * image.width * image.height for image in self._decoded.values())
-        for time_s, (_, array) in zip(times_s, fetch(self.video, times_s, short_side=self.size), strict=True):
+        fetched = fetch_available(self.video, times_s, short_side=self.size)
+        for time_s, (_, array) in zip(times_s, fetched, strict=True):
+            if array is None:
+                if time_s in self.selection.times_s:
+                    raise InputError(f"{self.video} can't be decoded at {clock(time_s)}; the file is damaged there")
+                continue
             image = Image.fromarray(array)
             cached_bytes += array.nbytes
             if cached_bytes <= CACHE_BYTES:

@@ -20,7 +20,7 @@ from framesift._utils.files import write_bytes
 from framesift.errors import FramesiftError, InputError
 from framesift.server.files import LibraryVideo
 from framesift.video.colour import FrameConverter
-from framesift.video.container import open_video
+from framesift.video.container import open_video, read_packets
 from framesift.video.decoding import decode_packet
 from framesift.video.frames import fetch
 
@@ -205,7 +205,7 @@ def _decode_keyframe(path: Path, time_s: float) -> Image.Image:
             log.info("%s is not seekable; its first frame is its thumbnail", path)
         converter = FrameConverter(video.stream.sample_aspect_ratio, MAX_SIDE)
         try:
-            for packet in video.container.demux(video.stream):
+            for packet in read_packets(video.container, video.stream):
                 for frame in decode_packet(video, packet):
                     return Image.fromarray(converter.convert(frame))
         except (av.error.FFmpegError, ValueError):

@@ -28,7 +28,7 @@ from framesift.text.subtitles.languages import language_code, scripts
 from framesift.text.subtitles.repairs import to_events
 from framesift.types import Event
 from framesift.types.vectors import Array
-from framesift.video.container import MICROSECOND, check_file, discard_other_streams, open_container
+from framesift.video.container import MICROSECOND, check_file, discard_other_streams, open_container, read_packets
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ def _displays(container: av.container.InputContainer, stream: SubtitleStream, ze
     if not isinstance(decoder, SubtitleCodecContext):
         return
     palette = _PgsPalette() if decoder.name == "pgssub" else None
-    for packet in container.demux(stream):
+    for packet in read_packets(container, stream):
         if packet.pts is None or packet.time_base is None or not packet.size:
             continue
         if palette is not None:

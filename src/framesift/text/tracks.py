@@ -25,7 +25,7 @@ from framesift.text.subtitles.repairs import to_events
 from framesift.text.subtitles.substation import packet_lines
 from framesift.text.subtitles.webvtt import webvtt_lines
 from framesift.types import Event
-from framesift.video.container import MICROSECOND, discard_other_streams, open_container
+from framesift.video.container import MICROSECOND, discard_other_streams, open_container, read_packets
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ def _is_partial(stream: SubtitleStream) -> bool:
 def _read_cues(container: av.container.InputContainer, stream: SubtitleStream) -> Iterator[Cue]:
     clean = _CLEANERS[_codec(stream)]
     zero = (container.start_time or 0) * MICROSECOND
-    for packet in container.demux(stream):
+    for packet in read_packets(container, stream):
         if packet.pts is None or packet.time_base is None:
             continue
         data = bytes(packet)

@@ -19,7 +19,14 @@ from av.stream import Disposition
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.clock import ClockShifts
-from framesift.video.container import DISCONTINUOUS, MICROSECOND, StrPath, discard_other_streams, open_container
+from framesift.video.container import (
+    DISCONTINUOUS,
+    MICROSECOND,
+    StrPath,
+    discard_other_streams,
+    open_container,
+    read_packets,
+)
 from framesift.video.timeline import read_timeline
 
 RATE = 16_000  # samples per second: what the speech engines were trained on
@@ -86,7 +93,7 @@ class AudioTrack:
         next_s: float | None = None  # expected start of the next frame
         out_s = 0.0  # start of the next resampled samples
         damaged = 0
-        for packet in self.container.demux(self.stream):
+        for packet in read_packets(self.container, self.stream):
             try:
                 frames = packet.decode()
             except av.error.FFmpegError:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import av
 import av.container
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     VideoPacket = av.Packet[av.VideoStream]
 else:
     VideoPacket = av.Packet  # not subscriptable at runtime
+
+ChosenStream = TypeVar("ChosenStream", bound=Stream)
 
 MICROSECOND = Fraction(1, 1_000_000)  # the unit of a container's start time and duration
 
@@ -96,6 +98,14 @@ def discard_other_streams(container: av.container.InputContainer, stream: Stream
     for other in container.streams:
         if other.index != stream.index:
             other.discard = Discard.all
+
+
+def read_packets(container: av.container.InputContainer, stream: ChosenStream) -> "Iterator[av.Packet[ChosenStream]]":
+    """Yield the packets of a stream to the end of the file."""
+    try:
+        yield from cast("Iterator[av.Packet[ChosenStream]]", container.demux(stream))
+    except IndexError:  # at the end PyAV fails to flush streams that begin inside the file, as in broadcast recordings
+        return
 
 
 @contextmanager

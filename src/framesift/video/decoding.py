@@ -17,7 +17,7 @@ import numpy as np
 
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.container import OpenedVideo, VideoPacket
+from framesift.video.container import OpenedVideo, VideoPacket, read_packets
 from framesift.video.timeline import Timeline, packet_ranges
 
 # Gaps of more packets than this are skipped by seeking, shorter ones by reading on.
@@ -216,7 +216,7 @@ def _packets_to_send(
 def _numbered(video: OpenedVideo, start: int) -> Iterator[tuple[int, VideoPacket]]:
     """Yield the stored packets, counted from `start`; a truncated file ends early."""
     try:
-        for packet in video.container.demux(video.stream):
+        for packet in read_packets(video.container, video.stream):
             if packet.size:
                 yield start, packet
                 start += 1

@@ -123,7 +123,7 @@ def _read_ends(video: OpenedVideo) -> tuple[float | None, float]:
                     longest_s = max(longest_s, end_s)
                     if packet.stream.type == "audio":
                         audio_s = max(audio_s or 0.0, end_s)
-        except (av.error.FFmpegError, ValueError):
+        except (av.error.FFmpegError, ValueError, IndexError):
             pass
     return audio_s, longest_s
 

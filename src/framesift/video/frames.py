@@ -6,6 +6,7 @@ The packets are scanned first, which is cheap, so that only the wanted frames an
 import itertools
 import logging
 import math
+import os
 from collections.abc import Generator, Iterator, Sequence
 from fractions import Fraction
 from types import TracebackType
@@ -21,7 +22,7 @@ from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.clock import LONGEST_GAP_S
 from framesift.video.colour import FrameConverter, read_orientation, square_pixel_size
-from framesift.video.container import OpenedVideo, StrPath, check_file, open_video
+from framesift.video.container import OpenedVideo, StrPath, check_file, open_video, read_packets
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet, decode_wanted
 from framesift.video.diagnostics import container_warnings, decoding_warnings
 from framesift.video.timeline import Timeline, container_start, finest_rate, on_grid, read_timeline, usual_step
@@ -131,8 +132,16 @@ class Sampling:
 def fetch(path: StrPath, times_s: Sequence[float], *, short_side: int | None = None) -> Iterator[tuple[float, Array]]:
     """Fetch the frames at exactly these times, by ascending time, without duplicates, in one pass.
 
-    A time that is not a frame's presentation time raises InputError with the nearest one.
+    A time that is not a frame's presentation time raises InputError with the nearest one, as does a frame that can't
+    be decoded.
     """
+    return _all_required(os.fspath(path), fetch_available(path, times_s, short_side=short_side))
+
+
+def fetch_available(
+    path: StrPath, times_s: Sequence[float], *, short_side: int | None = None
+) -> Iterator[tuple[float, Array | None]]:
+    """Fetch frames as `fetch` does, with None in place of one that can't be decoded."""
     _check_options("exact", short_side, None)
     timeline = read_timeline(path)
     positions = sorted({timeline.find(float(time_s)) for time_s in times_s})
@@ -196,14 +205,33 @@ def _sampled(
         raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
 
 
-def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tuple[float, Array]]:
+def _all_required(path: str, fetched: Iterator[tuple[float, Array | None]]) -> Iterator[tuple[float, Array]]:
+    for time_s, image in fetched:
+        if image is None:
+            raise InputError(f"{path!r}: the frame at {time_s:.3f} s can't be decoded; the file is damaged there")
+        yield time_s, image
+
+
+def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tuple[float, Array | None]]:
     with open_video(path) as video:
         converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
-        for result in decode_wanted(video, plan):
-            time_s = plan.timeline.time_s(result.wanted)
-            if result.packet != result.wanted or result.frame is None:
-                raise InputError(f"{path!r}: the frame at {time_s:.3f} s can't be decoded; the file is damaged there")
-            yield time_s, converter.convert(result.frame)
+        decoded = decode_wanted(video, plan)
+        result = next(decoded, None)
+        for wanted in plan.wanted:
+            frame: av.VideoFrame | None = None
+            if result is not None and result.wanted == wanted:
+                frame = result.frame if result.packet == wanted else None
+                result = next(decoded, None)
+            if frame is None:
+                frame = _decode_alone(path, plan.timeline, wanted)
+            yield plan.timeline.time_s(wanted), None if frame is None else converter.convert(frame)
+
+
+def _decode_alone(path: str, timeline: Timeline, wanted: int) -> av.VideoFrame | None:
+    """Decode one frame by itself: other wanted frames may have been decoded in its place. None if it can't be."""
+    with open_video(path) as video:
+        results = decode_wanted(video, DecodePlan(timeline, [wanted]))
+        return next((result.frame for result in results if result.packet == wanted), None)
 
 
 def _describe(video: OpenedVideo, bounds: tuple[Fraction, int]) -> VideoInfo:
@@ -245,7 +273,7 @@ def _subtitle_track(stream: SubtitleStream) -> SubtitleTrack:
 
 def _first_frame(video: OpenedVideo) -> av.VideoFrame | None:
     try:
-        packets = itertools.islice(video.container.demux(video.stream), _PROBED_PACKETS)
+        packets = itertools.islice(read_packets(video.container, video.stream), _PROBED_PACKETS)
         return next((frame for packet in packets for frame in decode_packet(video, packet)), None)
     except (av.error.FFmpegError, ValueError):
         return None
@@ -260,7 +288,7 @@ def _quick_bounds(video: OpenedVideo) -> tuple[Fraction, int] | None:
         video.container.seek(int(_FAR_S / video.tick), stream=video.stream)
         ends = [
             packet.pts + (packet.duration or usual_step(video))
-            for packet in video.container.demux(video.stream)
+            for packet in read_packets(video.container, video.stream)
             if packet.size and packet.pts is not None and not packet.is_discard
         ]
     except (av.error.FFmpegError, ValueError):

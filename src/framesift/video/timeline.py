@@ -21,7 +21,16 @@ from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.bitstream import PacketKind, PacketParser
 from framesift.video.clock import ClockShifts, Jump, repair
-from framesift.video.container import EXPECTED, MICROSECOND, OpenedVideo, StrPath, VideoPacket, check_file, open_video
+from framesift.video.container import (
+    EXPECTED,
+    MICROSECOND,
+    OpenedVideo,
+    StrPath,
+    VideoPacket,
+    check_file,
+    open_video,
+    read_packets,
+)
 
 # If more packets than this share have no presentation time, none of the times are used.
 MAX_UNTIMED_SHARE = 0.01
@@ -220,7 +229,7 @@ class _PacketScan:
         reader = PacketParser(self._video.codec, self._video.stream.codec_context.extradata)
         is_cut = False
         try:
-            for packet in self._video.container.demux(self._video.stream):
+            for packet in read_packets(self._video.container, self._video.stream):
                 if packet.size:
                     self._add(packet, reader)
         except (av.error.FFmpegError, ValueError):
