@@ -5,6 +5,7 @@ import html
 import json
 import logging
 import sys
+from time import thread_time
 from urllib.parse import quote
 
 import pytest
@@ -374,3 +375,17 @@ def test_options_that_hold_a_secret_are_stored_without_it():
     options = {"api_key": KEY, "token": KEY, "max_tokens": 3, "key_variable": "NAME", "proxy": f"http://u:{KEY}@h/"}
     stored = {"api_key": "…", "token": "…", "max_tokens": 3, "key_variable": "NAME", "proxy": "http://h/"}
     assert public_options(options) == stored
+
+
+def test_scrubbing_any_text_is_linear_work():
+    """Eight times the text takes about eight times the processor time; a quadratic pattern would take 64 times."""
+
+    def processor_seconds(filler, characters):
+        text = filler * (characters // len(filler))
+        started = thread_time()
+        scrub(text)
+        return thread_time() - started
+
+    for filler in ("(", "a", "a1", "http://a,", "a:b@", "authorization:", "api_key=", ",a="):
+        short = max(processor_seconds(filler, 5_000), 0.002)  # less can't be told from noise
+        assert processor_seconds(filler, 40_000) < 24 * short, filler

@@ -42,9 +42,10 @@ _NAMED_SECRET = re.compile(
 # Before a comma that separates two addresses, each possibly with NAME= in front.
 _NEXT_ADDRESS = r",(?:[^,\s/:=]*=)?[A-Za-z][A-Za-z0-9+.-]*://"
 _SEPARATOR = re.compile(rf"(?={_NEXT_ADDRESS})")
+# Bounded lengths, and a start only where a name starts, so that the time is linear in the length of any text.
 _ADDRESS_IN_TEXT = re.compile(
-    rf"[A-Za-z][A-Za-z0-9+.-]*://(?:(?:(?!{_NEXT_ADDRESS})\S)*@)?(?:(?!{_NEXT_ADDRESS})[^\s\"'<>`])*"
-    r"|[^\s\"'<>`/\\@,=:]{2,}:(?!/)[^\s@\\]+@[^\s\"'<>`]*"
+    rf"[A-Za-z][A-Za-z0-9+.-]{{0,30}}://(?:(?:(?!{_NEXT_ADDRESS})\S)*@)?(?:(?!{_NEXT_ADDRESS})[^\s\"'<>`])*"
+    r"|(?<![^\s\"'<>`/\\@,=:])[^\s\"'<>`/\\@,=:]{2,}:(?!/)[^\s@\\]{1,4096}@[^\s\"'<>`]*"
 )
 _PUNCTUATION = ".,;:!?)]}"
 
