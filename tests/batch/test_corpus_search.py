@@ -211,3 +211,13 @@ def test_search_command_prints_a_table_or_json(encoder, store, tmp_path, capsys)
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert [Path(hit["video"]).name for hit in hits] == ["a.mp4"]
     assert main([*arguments[:-1], str(tmp_path / "none")]) == 2
+
+
+def test_report_replaces_no_other_file(tmp_path):
+    (tmp_path / "video.mp4").write_bytes(b"dear")
+    for path in (tmp_path / "video.mp4", tmp_path):
+        with pytest.raises(InputError, match="choose another"):
+            write_report("red", [], path)
+    assert (tmp_path / "video.mp4").read_bytes() == b"dear"
+    for query in ("red", "blue"):
+        assert query in write_report(query, [], tmp_path / "r.html").read_text()

@@ -241,3 +241,10 @@ def test_comparison_has_one_report_and_every_selection(video, tmp_path):
     names = {path.name for path in folder.iterdir()}
     assert names == {LIST, "report.html", "selection-gcr.json", "selection-uniform.json"}
     assert fs.Selection.from_json((folder / "selection-uniform.json").read_text()) == exhibits[1].selection
+
+
+def test_name_that_no_file_can_have_is_one_sentence(shown, tmp_path):
+    for as_zip in (False, True):
+        with pytest.raises(InputError, match="can't be written"):
+            shown.save(tmp_path / ("x" * 300), as_zip=as_zip)
+    assert list(tmp_path.iterdir()) == []

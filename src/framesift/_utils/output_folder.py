@@ -43,7 +43,7 @@ def output_folder(path: str | os.PathLike[str], *, known: KnownNames, keep: bool
     InputError, a full disk OutputError; the folder is then as before.
     """
     target = Path(os.path.realpath(path))
-    is_new = not target.is_dir()
+    is_new = not os.path.isdir(target)
     # Inside an existing folder, which may be a mounted one: files are renamed only within a file system.
     with staging_folder(path, target.parent if is_new else target) as stage:
         new = stage / "new"
@@ -62,7 +62,7 @@ def staging_folder(path: str | os.PathLike[str], parent: Path) -> Iterator[Path]
 
     OSError becomes the sentence that `path` can't be written. Folders made for it stay only if they are not empty.
     """
-    missing = [folder for folder in (parent, *parent.parents) if not folder.exists()]
+    missing = [folder for folder in (parent, *parent.parents) if not os.path.exists(folder)]
     stage = temporary_name(parent / "stage")
     try:
         stage.mkdir(parents=True)
@@ -85,7 +85,10 @@ def add_file(folder: str | os.PathLike[str], name: str, text: str, *, known: Kno
 
 def is_unused(folder: Path) -> bool:
     """Whether a folder is empty, apart from what a killed process left."""
-    return all(is_temporary(path) for path in folder.iterdir())
+    try:
+        return all(is_temporary(path) for path in folder.iterdir())
+    except OSError as error:
+        raise output_error(folder, error) from error
 
 
 def has_output(folder: Path, name: str) -> bool:

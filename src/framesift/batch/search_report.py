@@ -8,16 +8,35 @@ from typing import Any
 from framesift._utils.files import output_error, write_text
 from framesift._utils.text import printable
 from framesift.batch.search import Hit
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, InputError
 from framesift.rendering.reasons import short_clock
 from framesift.rendering.templates import csp_hash, read_asset, render_template
 
 THUMBNAIL_SIDE = 240  # pixels of the shorter side
 JPEG_QUALITY = 80
+TITLE_END = "framesift search</title>"  # of the page's template
+HEAD_BYTES = 1 << 16
+
+
+def check_report_path(path: str | os.PathLike[str]) -> None:
+    """Reject a file that exists, unless it is a search report, which may be replaced."""
+    if not os.path.exists(path):
+        return
+    try:
+        with open(path, "rb") as file:
+            is_report = TITLE_END.encode() in file.read(HEAD_BYTES)
+    except OSError as error:
+        raise output_error(path, error) from error
+    if not is_report:
+        raise InputError(f"{os.fspath(path)} exists and is not a search report; choose another name")
 
 
 def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -> Path:
-    """Write the page atomically. A hit whose video file no longer exists is shown without a thumbnail."""
+    """Write the page atomically; of existing files, only a search report is replaced.
+
+    A hit whose video file no longer exists is shown without a thumbnail.
+    """
+    check_report_path(path)
     style = read_asset("batch/templates/search_report.css")
     page = render_template(
         "batch/templates/search_report.html",

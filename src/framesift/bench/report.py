@@ -68,7 +68,7 @@ def write_report(
     if not results.rows:
         raise InputError("there is no result to report; run a benchmark first, or give its directory")
     target = Path(folder)
-    if target.exists() and not target.is_dir():
+    if os.path.isfile(target):
         raise InputError(f"{target} is a file; expected a directory for the report, choose another name")
     tables = [*make_tables(results), *evidence_tables(results, datasets)]
     notes = [f"{counted(results.unreadable, 'line')} of the results could not be read"] if results.unreadable else []

@@ -195,8 +195,10 @@ def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunS
 
 def _search(args: argparse.Namespace) -> int:
     from framesift.batch.search import search
-    from framesift.batch.search_report import write_report
+    from framesift.batch.search_report import check_report_path, write_report
 
+    if args.report:
+        check_report_path(args.report)
     store = config_from(args).store
     hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None

@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import os
 import re
 import shlex
 import sys
@@ -182,7 +183,7 @@ def _out_folder(args: argparse.Namespace) -> Path:
         return Path(args.out)
     base = f"{Path(args.video).stem}-evidence"
     name, number = base, 1
-    while not args.force and (Path(name).exists() or Path(f"{name}.zip").exists()):
+    while not args.force and (os.path.exists(name) or os.path.exists(f"{name}.zip")):
         number += 1
         name = f"{base}-{number}"
     return Path(name)
@@ -300,7 +301,7 @@ def _demo(args: argparse.Namespace) -> int:
 
     check_budget(args.budget)
     get_selector(args.method)
-    check_free(args.out, force=args.force or Path(args.out, FILE_NAME).is_file())
+    check_free(args.out, force=args.force or os.path.isfile(Path(args.out, FILE_NAME)))
     if not args.json:
         print("The sample video is made once and stored; so is its index.", file=sys.stderr)
     with ProgressBar(show=not args.json) as bar:

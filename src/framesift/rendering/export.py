@@ -127,11 +127,12 @@ def new_directory(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) 
 def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = False, marker: str = REPORT) -> None:
     """Reject a name that is in use. With force, an exhibit may be replaced: a directory with the file `marker`."""
     target = _target(folder, as_zip=as_zip)
-    if not target.exists() or (target.is_dir() and is_unused(target)):
+    is_folder = os.path.isdir(target)  # False for a name that no file can have; writing then says so
+    if not os.path.exists(target) or (is_folder and is_unused(target)):
         return
     if not force:
         raise InputError(f"{target} already exists; choose another name, or replace it with --force (force=True)")
-    if target.is_dir() == as_zip:
+    if is_folder == as_zip:
         expected, actual = ("file", "directory") if as_zip else ("directory", "file")
         raise InputError(f"{target} is a {actual}; expected a {expected} to replace, choose another name")
     if not (_is_own_zip(target) if as_zip else has_output(target, marker)):
