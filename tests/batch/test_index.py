@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
@@ -44,6 +45,19 @@ def test_directory_as_manifest_is_rejected_before_indexing(ten, encoder, tmp_pat
     with pytest.raises(fs.InputError, match="a directory; expected the Parquet file"):
         fs.corpus.index(ten, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / "m")
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_manifest_replaces_no_other_file(ten, encoder, tmp_path):
+    for name, write in {"a.parquet": write_own_table, "film.mp4": lambda path: path.write_bytes(b"dear")}.items():
+        write(tmp_path / name)
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(fs.InputError, match="is not the manifest of an earlier run"):
+            fs.corpus.index(ten, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+
+
+def write_own_table(path):
+    parquet.write_table(arrow.table({"path": ["film.mp4"]}), path)
 
 
 def test_second_run_opens_no_video(ten, encoder, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from framesift.batch.journal import (
     JournalEntry,
     JsonLines,
     ManifestRow,
+    check_manifest_path,
     count_by_status,
     manifest_row,
     read_journal,
@@ -26,7 +27,6 @@ from framesift.batch.journal import (
 from framesift.batch.listing import VideoEntry, list_videos
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.registry import identify
-from framesift.errors import InputError
 from framesift.readers.address import public_url, scrub
 from framesift.store.store import Store
 from framesift.video.frames import Fps, Mode
@@ -83,8 +83,8 @@ def index(
     settings = IndexSettings(str(Store(store).root.absolute()), name, weights, fps, mode, device, events)
     videos = list_videos(source)
     path = Path(manifest) if manifest is not None else _default_manifest(source, settings)
-    if path.is_dir():
-        raise InputError(f"manifest is {path}, a directory; expected the Parquet file to write")
+    if manifest is not None:
+        check_manifest_path(path)
     run = IndexRun(videos, settings, path, limits or Limits(), skip_failed=skip_failed)
     if begin is not None:
         begin(len(run.pending), len(videos) - len(run.pending))

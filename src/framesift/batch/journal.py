@@ -158,6 +158,24 @@ def read_journal(lines: JsonLines) -> dict[str, JournalEntry]:
     return entries
 
 
+def check_manifest_path(path: Path) -> None:
+    """Reject a directory, and a file that is not a manifest of an earlier run, which is replaced."""
+    require("pyarrow", "corpus")
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
+    if os.path.isdir(path):
+        raise InputError(f"manifest is {path}, a directory; expected the Parquet file to write")
+    if not os.path.exists(path):
+        return
+    try:
+        names = parquet.read_schema(path).names
+    except (OSError, arrow.ArrowException):
+        names = []
+    if not {"path", "fingerprint", "status"} <= set(names):
+        raise InputError(f"{path} exists and is not the manifest of an earlier run; choose another name")
+
+
 def write_manifest(path: Path, rows: Iterable[ManifestRow]) -> None:
     """Write the rows as a Parquet file, atomically."""
     require("pyarrow", "corpus")
