@@ -1,6 +1,5 @@
 """Files that change while they are read: a result is stored under the fingerprint of the content it is from."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -9,11 +8,22 @@ import pytest
 import framesift as fs
 from framesift.store.events import search_events
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import INDEX, Store
+from framesift.store.store import Store
 from framesift.text import ocr, speech
 from framesift.video.timeline import read_timeline
+from helpers.changing_files import (
+    CHANGES,
+    ChangingEncoder,
+    FreshPayloads,
+    cut,
+    grow,
+    overwrite,
+    overwrite_keeping_times,
+    replace,
+    stored_payloads,
+    touch,
+)
 from helpers.clips import make_clip
-from helpers.encoders import GridEncoder
 from helpers.sounds import noise, write_sound
 
 SECONDS = 150  # one part is stored before the end
@@ -28,89 +38,8 @@ def originals(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fresh_payload(tmp_path_factory):
-    """The index of a file's content, made where nothing changes; None if there can be none."""
-    made = {}
-
-    def payload(path):
-        content = fingerprint(path)
-        if content not in made:
-            folder = tmp_path_factory.mktemp("fresh")
-            copy = shutil.copy(path, folder / path.name)
-            try:
-                fs.index(copy, GridEncoder(), 1.0, store=folder / "store")
-                made[content] = next((folder / "store").rglob(INDEX)).read_bytes()
-            except fs.FramesiftError:
-                made[content] = None
-        return made[content]
-
-    return payload
-
-
-def replace(clip, other):
-    os.replace(shutil.copy(other, clip.with_suffix(".new")), clip)
-
-
-def overwrite(clip, other):
-    clip.write_bytes(other.read_bytes())
-
-
-def overwrite_keeping_times(clip, other):
-    before = clip.stat()
-    data = other.read_bytes()[: before.st_size]
-    with clip.open("r+b") as file:
-        file.write(data)
-    os.utime(clip, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def cut(clip, other):
-    os.truncate(clip, clip.stat().st_size // 2)
-
-
-def grow(clip, other):
-    with clip.open("ab") as file:
-        file.write(other.read_bytes()[:5000])
-
-
-def touch(clip, other):
-    os.utime(clip)
-
-
-def replace_and_put_back(clip, other):
-    aside = clip.rename(clip.with_suffix(".aside"))
-    shutil.copy(other, clip)
-    read_timeline(clip)
-    aside.replace(clip)
-
-
-CHANGES = (replace, overwrite, overwrite_keeping_times, cut, grow, touch, replace_and_put_back)
-
-
-class ChangingEncoder(GridEncoder):
-    """Changes the file when the given batches are encoded; batch -1 is before the file is opened for decoding."""
-
-    def __init__(self, change, batches):
-        super().__init__()
-        self.change, self.batches, self.count = change, set(batches), 0
-
-    @property
-    def picture_side(self):
-        self.change_at(-1)
-        return None
-
-    def encode_images(self, images):
-        vectors = super().encode_images(images)
-        self.change_at(self.count)
-        self.count += 1
-        return vectors
-
-    def change_at(self, batch):
-        if batch in self.batches:
-            self.batches.remove(batch)
-            self.change()
-
-
-def stored_payloads(store):
-    return {path.parents[1].name: path.read_bytes() for path in Path(store).rglob(INDEX)}
+    fresh = FreshPayloads(tmp_path_factory.mktemp("fresh"))
+    return lambda path: fresh.of(path)[1]
 
 
 @pytest.mark.parametrize("change", CHANGES)

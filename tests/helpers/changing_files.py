@@ -1,0 +1,99 @@
+"""Ways in which a file changes while it is read, and an encoder that makes it change at a chosen batch."""
+
+import os
+import shutil
+from pathlib import Path
+
+import framesift as fs
+from framesift.store.fingerprint import fingerprint
+from framesift.store.store import INDEX
+from framesift.video.timeline import read_timeline
+from helpers.encoders import GridEncoder
+
+
+def replace(clip, other):
+    os.replace(shutil.copy(other, clip.with_suffix(".new")), clip)
+
+
+def overwrite(clip, other):
+    clip.write_bytes(other.read_bytes())
+
+
+def overwrite_keeping_times(clip, other):
+    before = clip.stat()
+    data = other.read_bytes()[: before.st_size]
+    with clip.open("r+b") as file:
+        file.write(data)
+    os.utime(clip, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def cut(clip, other):
+    os.truncate(clip, clip.stat().st_size // 2)
+
+
+def grow(clip, other):
+    with clip.open("ab") as file:
+        file.write(other.read_bytes()[:5000])
+
+
+def touch(clip, other):
+    os.utime(clip)
+
+
+def replace_and_put_back(clip, other):
+    aside = clip.rename(clip.with_suffix(".aside"))
+    shutil.copy(other, clip)
+    read_timeline(clip)
+    aside.replace(clip)
+
+
+CHANGES = (replace, overwrite, overwrite_keeping_times, cut, grow, touch, replace_and_put_back)
+
+
+class ChangingEncoder(GridEncoder):
+    """Changes the file when the given batches are encoded; batch -1 is before the file is opened for decoding."""
+
+    def __init__(self, change, batches):
+        super().__init__()
+        self.change, self.batches, self.count = change, set(batches), 0
+
+    @property
+    def picture_side(self):
+        self.change_at(-1)
+        return None
+
+    def encode_images(self, images):
+        vectors = super().encode_images(images)
+        self.change_at(self.count)
+        self.count += 1
+        return vectors
+
+    def change_at(self, batch):
+        if batch in self.batches:
+            self.batches.remove(batch)
+            self.change()
+
+
+class FreshPayloads:
+    """The index of a file's content, made where nothing changes; None if there can be none."""
+
+    def __init__(self, folder):
+        self.folder, self.made = folder, {}
+        folder.mkdir(exist_ok=True)
+
+    def of(self, path):
+        content = fingerprint(path)
+        if content not in self.made:
+            folder = self.folder / content
+            folder.mkdir()
+            copy = shutil.copy(path, folder / path.name)
+            try:
+                fs.index(copy, GridEncoder(), 1.0, store=folder / "store")
+                self.made[content] = next((folder / "store").rglob(INDEX)).read_bytes()
+            except fs.FramesiftError:
+                self.made[content] = None
+        return content, self.made[content]
+
+
+def stored_payloads(store):
+    return {path.parents[1].name: path.read_bytes() for path in Path(store).rglob(INDEX)}

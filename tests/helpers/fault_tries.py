@@ -1,0 +1,346 @@
+"""Faults tried in this process: mutated subtitles, videos and records, changing files, full and read-only disks.
+
+A kind is a function that gets an empty folder and returns a try. A try gets a number and a seed, which decide all that
+is random in it, and returns normally if the input was accepted. It raises FramesiftError for a sentence, `Fault` for
+what must not happen although nothing was raised, and any other error as it comes.
+"""
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import framesift as fs
+from framesift.errors import FramesiftError
+from helpers.clips import Clip, make_clip
+from helpers.encoders import GridEncoder
+from helpers.mutations import Rng, mutate_bytes
+from helpers.subtitle_files import FILES
+
+Try = Callable[[int, int], None]
+ROWS = (("json", "jsonl"), ("csv",), ("yaml",), ("safetensors",))
+MODERN = {"g": "10", "preset": "ultrafast"}
+# By kind: the codec, its options, and the containers that take turns.
+VIDEOS = {
+    "h264": ("libx264", MODERN | {"bf": "2"}, ("mp4", "mkv")),
+    "hevc": ("libx265", MODERN | {"x265-params": "log-level=none"}, ("mp4", "mkv")),
+    "vp9": ("libvpx-vp9", {"g": "10", "deadline": "realtime", "cpu-used": "8"}, ("webm", "mp4")),
+    "av1": ("libsvtav1", {"g": "10", "preset": "12"}, ("mp4", "mkv")),
+    "ts": ("libx264", MODERN, ("ts", "mts")),
+}
+
+
+class Fault(Exception):
+    """What must not happen. kind: lost, poisoned or left behind."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def rng_of(name: str, number: int, seed: int) -> Rng:
+    return random.Random(f"{name} {seed} {number}")  # noqa: S311 (not a secret)
+
+
+def subtitles(folder: Path) -> Try:
+    """Mutated subtitle files of every text format are read, and their events written as JSON."""
+    texts = {name: text.encode() for name, text in FILES.items()}
+
+    def attempt(number: int, seed: int) -> None:
+        rng = rng_of("subtitles", number, seed)
+        name = list(texts)[number % len(texts)]
+        mutated = texts[name] * rng.choice((1, 1, 1, 40))
+        for _ in range(rng.choice((1, 1, 3))):
+            mutated = _mutate_subtitles(mutated, rng)
+        path = folder / f"film.{rng.choice(('srt', 'vtt', 'ass', 'sub', 'txt', 'smi', 'xml', 'json', 'sbv'))}"
+        path.write_bytes(mutated)
+        try:
+            events = fs.read_events(path)
+            json.dumps([asdict(event) for event in events], allow_nan=False).encode()
+        finally:
+            path.unlink()
+
+    return attempt
+
+
+def _mutate_subtitles(data: bytes, rng: Rng) -> bytes:
+    """Change bytes, a number, or the encoding."""
+    kind = rng.choice(("bytes", "bytes", "number", "encoding", "lines"))
+    if kind == "number":
+        digits = [k for k, byte in enumerate(data) if 48 <= byte <= 57]
+        if digits:
+            at = rng.choice(digits)
+            odd = rng.choice((b"", b"-", b"9" * 400, b"nan", b"1e999", b"\xd9\xa3", b".", b":", b"99:99:99"))
+            return data[:at] + odd + data[at + 1 :]
+    if kind == "encoding":
+        encoding = rng.choice(("utf-16-le", "utf-16-be", "utf-32", "cp1251", "shift_jis", "gb18030", "utf-7", "cp037"))
+        return data.decode("utf-8", "replace").encode(encoding, "replace")
+    if kind == "lines":
+        lines = data.split(b"\n")
+        rng.shuffle(lines)
+        return b"\n".join(lines)
+    return mutate_bytes(data, rng)[1] if data else b"\0"
+
+
+def videos(codec: str, folder: Path) -> Try:
+    """A mutated video is indexed; what is indexed is asked, exhibited and saved, from a store of its own."""
+    name, options, containers = VIDEOS[codec]
+    clips = []
+    for container in containers:
+        sound = 8.0 if container in ("mp4", "ts") and codec != "vp9" else 0.0
+        clip = Clip(name, options, range(40), Fraction(1, 5), (96, 64), sound_s=sound)
+        clips.append(clip.write(folder / f"whole.{container}"))
+    whole = [(path.suffix, path.read_bytes()) for path in clips]
+    model = GridEncoder()
+
+    def attempt(number: int, seed: int) -> None:
+        suffix, data = whole[number % len(whole)]
+        work = folder / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        path = work / f"clip{suffix}"
+        path.write_bytes(mutate_video(data, rng_of(codec, number, seed)))
+        index = fs.index(path, model, store=work / "store")
+        try:
+            events = fs.find_events(path, store=work / "store", recognise_speech=False)
+        except FramesiftError:
+            events = []
+        again = fs.index(path, model, store=work / "store")
+        if again.frames.tobytes() != index.frames.tobytes():
+            raise Fault("poisoned", "the stored index differs from the one that was made")
+        try:
+            selection = fs.select(index, "Who?", events=events, budget=4, encoder=model, store=work / "store")
+            fs.exhibit(path, selection, size=64).save(work / "out")
+        except FramesiftError as error:
+            raise Fault("lost", f"indexed, but: {error}") from error
+        fs.Selection.from_json((work / "out" / "selection.json").read_text(encoding="utf-8"))
+
+    return attempt
+
+
+def mutate_video(data: bytes, rng: Rng) -> bytes:
+    """Change bits or runs of bytes, often in the first or last two kilobytes, or cut, remove and repeat parts."""
+    kind = rng.choice(("flip", "flip", "flip", "run", "zeros", "cut", "start", "removed", "repeated", "any"))
+    low, high = rng.choice(((0, len(data)), (0, len(data)), (0, 2048), (len(data) - 2048, len(data))))
+    low, high = max(0, low), min(high, len(data))
+    start, end = sorted(rng.randrange(low, high) for _ in range(2))
+    changed = bytearray(data)
+    if kind == "flip":
+        for _ in range(rng.choice((1, 3, 20, 200))):
+            changed[rng.randrange(low, high)] ^= 1 << rng.randrange(8)
+    elif kind in ("run", "zeros"):
+        end = min(end, start + rng.choice((4, 64, 5000)))
+        changed[start:end] = rng.randbytes(end - start) if kind == "run" else bytes(end - start)
+    elif kind == "cut":
+        del changed[start:]
+    elif kind == "start":
+        del changed[: start // 8]
+    elif kind == "removed":
+        del changed[start:end]
+    elif kind == "repeated":
+        changed[end:end] = changed[start:end] * rng.choice((1, 5))
+    else:
+        return mutate_bytes(data, rng)[1]
+    return bytes(changed)
+
+
+def records(kinds: tuple[str, ...], folder: Path, *, results: bool = False) -> Try:
+    """Mutated files of records, each used as the command that reads it uses it."""
+    from helpers.file_uses import file_uses, try_mutations
+
+    uses = [use for use in file_uses(folder) if use.kind in kinds and use.name.startswith("results") == results]
+
+    def attempt(number: int, seed: int) -> None:
+        use = uses[number % len(uses)]
+        outcomes = try_mutations(use, 1, seed * 1_000_003 + number)
+        if outcomes["rejected"]:
+            raise FramesiftError("rejected")
+
+    return attempt
+
+
+def changing_files(folder: Path) -> Try:
+    """A video is replaced, overwritten, cut or extended while it is indexed, at any of its batches."""
+    from helpers.changing_files import CHANGES, ChangingEncoder, FreshPayloads, stored_payloads
+
+    originals = [make_clip(folder / f"{seed}.mkv", seconds=150, seed=seed) for seed in (0, 1)]
+    fresh = FreshPayloads(folder / "fresh")
+
+    def attempt(number: int, seed: int) -> None:
+        rng = rng_of("changing", number, seed)
+        work = folder / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        clip = Path(shutil.copy(originals[0], work / "clip.mkv"))
+        change = CHANGES[number % len(CHANGES)]
+        batches = rng.sample(range(-1, 20), rng.choice((1, 1, 2)))
+        try:
+            fs.index(clip, ChangingEncoder(lambda: change(clip, originals[1]), batches), 1.0, store=work / "store")
+        finally:
+            known = dict(map(fresh.of, (clip, *originals)))
+            for content, payload in stored_payloads(work / "store").items():
+                if known.get(content) != payload:
+                    raise Fault("poisoned", f"{change.__name__} at {batches}: {content} holds other vectors")
+
+    return attempt
+
+
+def full_disk(folder: Path) -> Try:
+    """A command's writes fail from a random size of file on; afterwards every file is as before, and it succeeds."""
+    from helpers.full_disk import contents
+
+    commands = _commands(folder)
+
+    def attempt(number: int, seed: int) -> None:
+        rng = rng_of("full", number, seed)
+        words = commands[number % len(commands)]
+        _empty(folder / "out")
+        shutil.rmtree(folder / "new-store", ignore_errors=True)
+        before = contents(folder)
+        with _largest_file(int(2 ** rng.uniform(0, 16))):
+            failed = _run(words)
+        if failed:
+            after = contents(folder)
+            changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+            changed = {name for name in changed if not name.startswith("new-store")}
+            if changed:
+                raise Fault("left behind", f"{words[0]}: {sorted(changed)[:5]}")
+        _empty(folder / "out")
+        if second := _run(words):
+            raise Fault("lost", f"{words[0]} after a full disk: {second}")
+        if failed:
+            raise FramesiftError(failed)
+
+    return attempt
+
+
+def read_only_disk(folder: Path) -> Try:
+    """The store, or the folder of the results, can't be written."""
+    import pytest
+
+    from framesift.store import store as store_module
+    from helpers.full_disk import contents
+    from helpers.read_only import make_read_only
+
+    commands = _commands(folder)
+
+    def attempt(number: int, seed: int) -> None:
+        words = commands[number % len(commands)]
+        root = folder / ("store", "out", "new-store")[number // len(commands) % 3]
+        _empty(folder / "out")
+        shutil.rmtree(folder / "new-store", ignore_errors=True)
+        before = contents(folder)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store_module, "_unwritable", set())
+            make_read_only(patch, root, (errno.EROFS, errno.EACCES)[seed % 2])
+            failed = _run(words)
+        written = {name for name in contents(folder) if name not in before and (folder / name).is_relative_to(root)}
+        if written:
+            raise Fault("left behind", f"{words[0]}: {sorted(written)[:5]}")
+        if failed:
+            raise FramesiftError(failed)
+
+    return attempt
+
+
+def _commands(folder: Path) -> list[list[str]]:
+    """An indexed clip, and commands on it; all use the small encoder, which another package registers."""
+    from helpers.killed_commands import ENCODER, install_encoder
+    from helpers.result_rows import answers, keep
+
+    sys.path.insert(0, str(install_encoder(folder / "packages")))
+    clip = make_clip(folder / "clip.mp4", seconds=8)
+    clip.with_suffix(".srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nThe coffee is cold\n")
+    keep(folder / "results", *answers(n=4), *answers("uniform", n=4))
+    stored, out = ["--encoder", ENCODER, "--store", str(folder / "store")], ["--out", str(folder / "out" / "x")]
+    ask = [str(clip), "-q", "Cold?", "--budget", "2", *stored]
+    commands = [
+        ["select", *ask, *out],
+        ["select", *ask, *out, "--zip"],
+        ["compare", *ask, *out],
+        ["ask", *ask, "--reader", "similarity", *out],
+        ["index", str(clip), "--encoder", ENCODER, "--store", str(folder / "new-store")],
+        ["bench", "report", str(folder / "results"), "--no-plots", *out],
+        ["corpus", "search", "coffee", *stored],
+    ]
+    for words in commands:
+        _empty(folder / "out")
+        if sentence := _run(words):
+            raise RuntimeError(f"{words} failed: {sentence}")
+    return commands
+
+
+def _run(words: list[str]) -> str:
+    """Run a command in this process; its sentence if it failed. RuntimeError if that is not one sentence."""
+    import io
+
+    from framesift.cli import main
+
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            code = main(words)
+        except SystemExit as error:
+            code = int(error.code or 0)
+    if not code:
+        return ""
+    lines = [line for line in errors.getvalue().splitlines() if line.startswith("framesift")]
+    if code not in (1, 2) or not lines or "Traceback" in errors.getvalue():
+        raise RuntimeError(f"{words[0]} ended with {code}: {errors.getvalue()[-2000:]}")
+    return lines[-1]
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+
+
+@contextlib.contextmanager
+def _largest_file(size: int) -> Iterator[None]:
+    """Let writing fail in every file beyond this size, as on a full disk."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Discard log lines, and what libraries write to the file descriptor of errors."""
+    logging.disable(logging.CRITICAL)
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "w") as sink:
+            os.dup2(sink.fileno(), 2)
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        logging.disable(logging.NOTSET)
+
+
+TRIES: dict[str, Callable[[Path], Try]] = {
+    "subtitles": subtitles,
+    **{f"videos-{codec}": partial(videos, codec) for codec in VIDEOS},
+    **{f"records-{kinds[0]}": partial(records, kinds) for kinds in ROWS},
+    "records-results": partial(records, ("jsonl",), results=True),
+    "changing-files": changing_files,
+    "full-disk": full_disk,
+    "read-only-disk": read_only_disk,
+}
