@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
-from framesift.encoders.registry import get_encoder, get_text_encoder
+from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
 from framesift.errors import OptionError
 from framesift.progress import as_progress
 from framesift.readers.base import OnError, ask_many, check_reader
@@ -41,8 +40,6 @@ from framesift.types.video import check_events
 from framesift.video.frames import frame_numbers, probe
 
 __all__ = ["Pipeline", "PipelineConfig", "PreparedVideo", "select", "select_many"]
-
-MODULE_OF_MODEL_OPTION = {"detector": "framesift.encoders.detectors", "network": "framesift.encoders.temporal"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,7 +356,7 @@ def select_many(
         source=source,
         objects=objects,
         blank_frames=blank_frames,
-        **_load_models(options),
+        **load_models(options),
     )
 
 
@@ -396,13 +393,3 @@ def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:
 
         return LanguageModelNamer(OpenAIReader(namer).complete)
     return namer or RuleBasedNamer()
-
-
-def _load_models(options: Mapping[str, object]) -> dict[str, Any]:
-    """The options, with a detector or network given by name or path loaded."""
-    return {
-        name: import_module(MODULE_OF_MODEL_OPTION[name]).load(os.fspath(value))
-        if name in MODULE_OF_MODEL_OPTION and isinstance(value, str | os.PathLike)
-        else value
-        for name, value in options.items()
-    }

@@ -8,11 +8,14 @@ The libraries of the models are imported only when an encoder is loaded.
 """
 
 import logging
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from framesift._utils.optional import is_installed
 from framesift._utils.plugins import Plugin, find_plugins
@@ -20,6 +23,9 @@ from framesift.encoders import minilm, offline, siglip
 from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of
 from framesift.encoders.plugins import KIND, describe, load
 from framesift.errors import InputError, OptionError, UnknownName
+
+# Options of selectors that are models, and the modules that load them.
+MODEL_OPTIONS = {"detector": "framesift.encoders.detectors", "network": "framesift.encoders.temporal"}
 
 log = logging.getLogger(__name__)
 
@@ -143,3 +149,13 @@ def _from_other_packages() -> dict[str, Plugin]:
 
 def _listing(names: Iterable[str]) -> str:
     return ", ".join(names)
+
+
+def load_models(options: Mapping[str, object]) -> dict[str, Any]:
+    """The options, with a detector or network given by name or path loaded."""
+    return {
+        name: import_module(MODEL_OPTIONS[name]).load(os.fspath(value))
+        if name in MODEL_OPTIONS and isinstance(value, str | os.PathLike)
+        else value
+        for name, value in options.items()
+    }
