@@ -1,6 +1,7 @@
 """The pipeline from a video to an answer, and its one configuration."""
 
 import json
+import shutil
 from dataclasses import fields, replace
 
 import numpy as np
@@ -120,6 +121,16 @@ def test_asking_without_a_reader_is_one_sentence(clip, tmp_path):
     pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), store=tmp_path))
     with pytest.raises(fs.OptionError, match="no reader is configured"):
         pipeline.read([])
+
+
+def test_language_that_is_not_there_is_an_error_before_indexing(clip, tmp_path):
+    video = shutil.copy(clip, tmp_path / "film.mp4")
+    (tmp_path / "film.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello\n")
+    stages = []
+    pipeline = fs.Pipeline(fs.PipelineConfig(encoder="offline", language="ja", store=tmp_path / "store"))
+    with pytest.raises(fs.InputError, match="'ja'"):
+        pipeline.prepare(video, progress=lambda stage, done, total: stages.append(stage))
+    assert stages == []
 
 
 def test_progress_reports_each_stage(pipeline, clip):

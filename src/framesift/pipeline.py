@@ -99,14 +99,18 @@ class Pipeline:
         configured ones. source: the URL of which `video` is a copy. progress: called with stage, done and total.
         """
         report = as_progress(progress)
-        started = time.perf_counter()
-        was_built = False
+        started, was_built = time.perf_counter(), False
 
         def report_indexing(stage: str, done: float, total: float) -> None:
             nonlocal was_built
             was_built = True
             report(stage, done, total)
 
+        wanted = self.config.subtitles if subtitles is None else subtitles
+        if events is None and (self.config.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
+            # Text that was asked for and is not there is an error, which comes before the long work.
+            events = self.find_events(video, subtitles=subtitles, progress=report)
+        searched = time.perf_counter()
         index = self.index(video, source=source, progress=report_indexing)
         indexed = time.perf_counter()
         if events is None:
@@ -118,9 +122,10 @@ class Pipeline:
             text = FoundEvents(tuple(events), (), (), index.info.duration_s)
         events_found = time.perf_counter()
         vectors = self.encode_events(index, text.events, progress=report)
-        index_s = indexed - started if was_built else index.build_seconds
+        index_s = indexed - searched if was_built else index.build_seconds
         seconds = {} if index_s is None else {"index": index_s}
-        seconds |= {"events": events_found - indexed, "event_vectors": time.perf_counter() - events_found}
+        seconds["events"] = searched - started + events_found - indexed
+        seconds["event_vectors"] = time.perf_counter() - events_found
         return PreparedVideo(Path(video), index, text, vectors, seconds, not was_built)
 
     def index(
