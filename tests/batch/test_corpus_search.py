@@ -181,6 +181,19 @@ def test_damaged_vector_file_is_rebuilt(store):
     assert search("one", encoder=ENCODER, store=store.root) == first
 
 
+def test_damaged_index_costs_that_video_alone(store, caplog):
+    before = search("one", encoder=ENCODER, store=store.root, by="frames", window_s=0)
+    best = before[0].fingerprint
+    for damage in (b"torn", None):
+        (file,) = (store.root / best).rglob("index.safetensors")
+        file.write_bytes(damage) if damage else file.unlink()
+        caplog.clear()
+        hits = search("one", encoder=ENCODER, store=store.root, by="frames", window_s=0)
+        assert hits and best not in {hit.fingerprint for hit in hits}
+        assert [hit for hit in before if hit.fingerprint != best] == hits[: sum(h.fingerprint != best for h in before)]
+        assert "can't be searched" in caplog.text
+
+
 def test_empty_store_and_empty_text_are_input_errors(tmp_path):
     with pytest.raises(InputError, match="has no video indexed with words"):
         search("one", encoder=ENCODER, store=tmp_path)

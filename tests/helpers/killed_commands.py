@@ -85,14 +85,15 @@ class Command:
         path = os.pathsep.join([str(self.packages), *(place for place in sys.path if place)])
         environment = os.environ | {"PYTHONPATH": path, "PAUSE_S": str(PAUSE_S)}
         command = [sys.executable, "-m", "framesift.cli", *self.words(work)]
-        return subprocess.Popen(
-            command,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        with (self.folder / "output.txt").open("w") as output:
+            return subprocess.Popen(
+                command,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
 
     def finish(self, work: Path) -> None:
         """Run the command to its end."""
@@ -226,7 +227,7 @@ class Serving(Command):
         process = super().start(work)
         try:
             if not self._request(process, wait=True):
-                raise Fault("lost", f"the server ended with {process.wait()}")
+                raise Fault("lost", f"the server does not answer (exit {process.poll()})")
         finally:
             process.send_signal(signal.SIGTERM)
             errors = process.communicate()[1]
@@ -234,13 +235,16 @@ class Serving(Command):
 
     def _request(self, process: subprocess.Popen[str], *, wait: bool = False) -> bool:
         """Queue every video, and wait until they are indexed; False if the server ends before."""
-        assert process.stdout is not None
+        while "(Ctrl+C" not in (text := (self.folder / "output.txt").read_text()):
+            if process.poll() is not None:
+                return False
+            time.sleep(0.02)
         try:
-            url = json.loads(process.stdout.readline())["url"].rstrip("/")
+            url = next(word for word in text.split() if word.startswith("http")).rstrip("/")
             videos = [video["id"] for video in _json(f"{url}/api/videos")["videos"]]
             for video in videos:
                 _json(f"{url}/api/videos/{video}/index", method="POST")
-            while wait and not all(_json(f"{url}/api/videos/{video}")["indexed"] for video in videos):
+            while wait and not all(_json(f"{url}/api/videos/{video}")["ready"] for video in videos):
                 time.sleep(0.05)
             return True
         except (OSError, http.client.HTTPException, ValueError):
@@ -259,7 +263,7 @@ def serve(folder: Path) -> Command:
     (folder / "videos").mkdir()
     for k in range(3):
         make_clip(folder / "videos" / f"{k}.mkv", seconds=60, fps=1, seed=k)
-    words = ["serve", str(folder / "videos"), "--port", "0", "--speech", "none", "--json"]
+    words = ["serve", str(folder / "videos"), "--port", "0", "--speech", "none"]
     return Serving(folder, lambda work: [*words, *_stored(work)], payloads)
 
 

@@ -235,6 +235,16 @@ def test_unknown_format_is_rejected_before_writing(shown, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_comparison_of_restored_selections_stays_inside_its_folder(video, tmp_path):
+    selection = make_selection(video)
+    methods = ("../../out", "/x/y", "a/b", "a\\b", "\0", "", "x" * 300, "gcr")
+    exhibits = [fs.exhibit(video, replace(selection, method=method)) for method in methods]
+    folder = export.save_comparison(exhibits, tmp_path / "both")
+    names = {path.name for path in folder.iterdir()} - {LIST, "report.html"}
+    assert names == {*(f"selection-{number}.json" for number in range(1, 8)), "selection-gcr.json"}
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_comparison_has_one_report_and_every_selection(video, tmp_path):
     exhibits = [fs.exhibit(video, make_selection(video, method=name)) for name in ("gcr", "uniform")]
     folder = export.save_comparison(exhibits, tmp_path / "both")

@@ -1,6 +1,7 @@
 """Search a whole store for the videos and seconds that best match a text, by frames and by events. Exact."""
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from framesift.batch.journal import FOLDER
 from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
-from framesift.errors import InputError, OptionError, StoreError
+from framesift.errors import FramesiftError, InputError, OptionError, StoreError
 from framesift.readers.address import public_url
 from framesift.store.manifests import SAMPLING_RULES, manifest_warnings, read_manifest
 from framesift.store.store import (
@@ -28,6 +29,8 @@ from framesift.store.store import (
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array, unit_rows
+
+log = logging.getLogger(__name__)
 
 SearchBy = Literal["both", "frames", "events"]
 # Hits this near to a better one of the same video are merged into it.
@@ -254,21 +257,26 @@ class _RowRanking:
 
         Rows are read until no other row can rank before the last of the result.
         """
-        current = int(np.isfinite(self.upper_bounds).sum())
-        count = min(current, max(256, 8 * limit))
-        wanted: Array = np.argpartition(self.upper_bounds, -count)[-count:] if count else np.zeros(0, int)
+        count = max(256, 8 * limit)
+        wanted = self._highest(count)
         while True:
             self._read_exact(int(row) for row in wanted if int(row) not in self._exact)
             best = self._separated(limit, window_s)
-            if len(best) < limit and len(self._exact) < current:
-                count = min(current, 4 * count)
-                wanted = np.argpartition(self.upper_bounds, -count)[-count:]
+            if len(best) < limit and len(self._exact) < np.isfinite(self.upper_bounds).sum():
+                count *= 4
+                wanted = self._highest(count)
                 continue
             floor = best[-1][1] if len(best) == limit else -np.inf
             wanted = np.flatnonzero(self.upper_bounds >= floor)
             wanted = wanted[np.isfinite(self.upper_bounds[wanted])]
             if all(int(row) in self._exact for row in wanted):
                 return best
+
+    def _highest(self, count: int) -> Array:
+        """The `count` current rows with the highest bounds, or all of them."""
+        count = min(int(np.isfinite(self.upper_bounds).sum()), count)
+        highest: Array = np.argpartition(self.upper_bounds, -count)[-count:] if count else np.zeros(0, int)
+        return highest
 
     def locate(self, row: int) -> tuple[VectorSource, int, float]:
         """The source of a row, its position there, and its time."""
@@ -289,8 +297,22 @@ class _RowRanking:
             owner, position = self.owner_of(row)
             by_owner.setdefault(owner, []).append((row, position))
         for owner, pairs in by_owner.items():
-            exact = self.sources[owner].rows_at([position for _, position in pairs]).astype(np.float64) @ self.query
+            try:
+                exact = self.sources[owner].rows_at([position for _, position in pairs]).astype(np.float64) @ self.query
+            except (FramesiftError, OSError, ValueError, LookupError) as error:
+                log.warning("%s can't be searched (%s)", owner, error)
+                self._leave_out(owner)
+                continue
             self._exact |= {row: float(score) for (row, _), score in zip(pairs, exact, strict=True)}
+
+    def _leave_out(self, owner: str) -> None:
+        """Exclude the rows of a source that can't be read any more."""
+        for (segment, _), offset in zip(self.segments, self.offsets, strict=False):
+            bounds = [*segment.starts, len(segment)]
+            for number, name in enumerate(segment.owners):
+                if name == owner:
+                    self.upper_bounds[offset + bounds[number] : offset + bounds[number + 1]] = -np.inf
+        self._exact = {row: score for row, score in self._exact.items() if np.isfinite(self.upper_bounds[row])}
 
     def _separated(self, limit: int, window_s: float) -> list[tuple[int, float]]:
         """The best of the rows read so far, without those near a better one of the same video."""

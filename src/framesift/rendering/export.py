@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -39,6 +40,7 @@ FRAME_QUALITY = 92
 SHEET_QUALITY = 88
 REPORT, SELECTION, SHEET, ANSWER = "report.html", "selection.json", "sheet.jpg", "answer.json"
 COMPARED = "selection-*.json"
+_NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)  # of a method, as part of a file name
 # Files of versions that did not list them: see `file_name` for those of the frames.
 _FRAME = f"frames/{'[0-9]' * 4}_{'-'.join(['[0-9][0-9]'] * 3)}.{'[0-9]' * 3}_*.jpg"
 KNOWN = (REPORT, SELECTION, SHEET, ANSWER, _FRAME, *(file for file, _ in FORMATS.values()))
@@ -98,8 +100,8 @@ def save_comparison(
 
             images.append(collect_images(exhibit, count=count, progress=report_overall))
             selections[exhibit.selection.method] = exhibit.to_dict()
-        for method, data in selections.items():
-            (directory / f"selection-{method}.json").write_text(dump_json(data), encoding="utf-8")
+        for number, (method, data) in enumerate(selections.items(), 1):
+            (directory / _selection_name(method, number)).write_text(dump_json(data), encoding="utf-8")
         view = view_of(exhibits, images, json_text=dump_json(selections))
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         if with_video:
@@ -137,6 +139,11 @@ def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = Fa
         raise InputError(f"{target} is a {actual}; expected a {expected} to replace, choose another name")
     if not (_is_own_zip(target) if as_zip else has_output(target, marker)):
         raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
+
+
+def _selection_name(method: str, number: int) -> str:
+    """The file of one selection of a comparison. A method restored from a file may be any text."""
+    return f"selection-{method if _NAME.fullmatch(method) else number}.json"
 
 
 def known_files(names: Set[str]) -> list[str]:
