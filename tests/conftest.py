@@ -10,6 +10,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from framesift.readers import address
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 
@@ -33,6 +34,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(
             f"{count} tests left out: no sample files at {SAMPLE_DATA}; set FRAMESIFT_SAMPLE_DATA to their folder"
         )
+
+
+@pytest.fixture(autouse=True)
+def forget_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registers the keys and passwords of a test for that test only."""
+    monkeypatch.setattr(address, "_registered", set())
 
 
 @pytest.fixture

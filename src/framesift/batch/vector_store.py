@@ -28,7 +28,7 @@ from framesift._utils.files import write_text
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record
 from framesift.batch.executors.local import cores
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, OutputError
 from framesift.store.store import log_unwritable
 from framesift.types.vectors import Array
 
@@ -143,7 +143,7 @@ class VectorStore:
             try:
                 return build(Path(folder), self.name, sources, columns)
             except OSError as error:
-                raise FramesiftError(
+                raise OutputError(
                     f"the search vectors can't be written to {folder} ({error.strerror or error}); free some space"
                 ) from error
 

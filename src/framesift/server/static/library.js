@@ -43,7 +43,11 @@ function stateOf(video) {
     return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
   if (video.ready) {
     const warnings = video.warnings.length
-      ? el("span", { className: "caution", title: video.warnings.join("\n") }, counted(video.warnings.length, "warning"))
+      ? el(
+          "span",
+          { className: "caution", title: video.warnings.join("\n") },
+          counted(video.warnings.length, "warning"),
+        )
       : "";
     return el("p", { className: "fine ready" }, `Ready · ${textSummary(video.words)}`, warnings && " · ", warnings);
   }

@@ -24,12 +24,7 @@ export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, pr
 function noteList(title, notes) {
   if (!notes.length) return "";
   const items = notes.map((note) => el("li", {}, note));
-  return el(
-    "details",
-    { className: "lists fine" },
-    el("summary", {}, title),
-    el("ul", { className: "notes" }, items),
-  );
+  return el("details", { className: "lists fine" }, el("summary", {}, title), el("ul", { className: "notes" }, items));
 }
 
 function fileInput(label, endings, onFiles) {

@@ -19,7 +19,7 @@ import {
 import { download } from "./export.js";
 import { Player } from "./player.js";
 import { Settings } from "./settings.js";
-import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
+import { drawTimeline, lengthText, nearest } from "./shared.js";
 import { addSubtitles, drawTextInfo } from "./subtitles.js";
 
 const id = location.pathname.split("/").at(-1);
@@ -208,7 +208,11 @@ function clear() {
 }
 
 const lanesOf = ({ lanes }) =>
-  lanes.map((lane) => ({ ...lane, name: lane.method, caption: `${lane.method} · ${counted(lane.frames.length, "frame")}` }));
+  lanes.map((lane) => ({
+    ...lane,
+    name: lane.method,
+    caption: `${lane.method} · ${counted(lane.frames.length, "frame")}`,
+  }));
 
 function draw() {
   const data = { duration_s: view.duration_s, curve: view.curve, events: view.events, lanes: lanesOf(view) };
@@ -233,8 +237,7 @@ function draw() {
   const count = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...counts)}` : counts[0];
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
   const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
-  find("summary").textContent =
-    `${count} of ${counted(view.curve.times_s.length, "frame")}, selected in ${time}.`;
+  find("summary").textContent = `${count} of ${counted(view.curve.times_s.length, "frame")}, selected in ${time}.`;
   find("warnings").replaceChildren(warningBox(view.warnings));
   drawText();
   drawCards();
