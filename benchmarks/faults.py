@@ -89,7 +89,7 @@ def supervise(kind, first, count, seed):
     end = first + count
     while first < end:
         command = [sys.executable, __file__, "--work", kind, str(first), str(end - first), "--seed", str(seed)]
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603 (this file)
         errors = []
         reader = threading.Thread(target=lambda w=worker, e=errors: e.append(w.stderr.read()[-4000:]))
         reader.start()

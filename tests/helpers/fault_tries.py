@@ -12,7 +12,6 @@ import logging
 import os
 import random
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -197,7 +196,7 @@ def changing_files(folder: Path) -> Try:
 
 def full_disk(folder: Path) -> Try:
     """A command's writes fail from a random size of file on; afterwards every file is as before, and it succeeds."""
-    from helpers.full_disk import contents
+    from helpers.full_disk import contents, largest_file
 
     commands = _commands(folder)
 
@@ -207,7 +206,7 @@ def full_disk(folder: Path) -> Try:
         _empty(folder / "out")
         shutil.rmtree(folder / "new-store", ignore_errors=True)
         before = contents(folder)
-        with _largest_file(int(2 ** rng.uniform(0, 16))):
+        with largest_file(int(2 ** rng.uniform(0, 16))):
             failed = _run(words)
         if failed:
             after = contents(folder)
@@ -303,21 +302,6 @@ def _run(words: list[str]) -> str:
 def _empty(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-
-
-@contextlib.contextmanager
-def _largest_file(size: int) -> Iterator[None]:
-    """Let writing fail in every file beyond this size, as on a full disk."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -88,3 +89,18 @@ def kill_at_each_write(run: Callable[[], Any]) -> Iterator[None]:
             return
         yield
         number += 1
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let writing fail in every file beyond this size, as on a full disk."""
+    import resource  # not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)

@@ -177,23 +177,25 @@ def test_narration_is_recognised_without_repeated_words(tmp_path):
     assert 0.95 * len(expected) <= len(recognised) <= 1.02 * len(expected)
 
 
-@pytest.mark.slow
-@needs_moonshine
-@pytest.mark.sample_data
-def test_events_of_a_movie_do_not_overlap(tmp_path):
+@pytest.fixture(scope="module")
+def movie_events(tmp_path_factory):
+    """The events of the first minute."""
     with open_audio(FILM) as sound:
         first = next(sound.blocks(60.0)).samples
-    events = recognise(write_sound(tmp_path / "film.wav", first), engine="moonshine")
-    assert len(events) >= 8
-    assert all(a.end_s <= b.start_s for a, b in itertools.pairwise(events))
+    return recognise(write_sound(tmp_path_factory.mktemp("movie") / "film.wav", first), engine="moonshine")
 
 
 @pytest.mark.slow
 @needs_moonshine
 @pytest.mark.sample_data
-def test_words_of_a_movie_are_recognised_near_their_subtitles(tmp_path):
-    with open_audio(FILM) as sound:
-        first = next(sound.blocks(60.0)).samples
-    events = recognise(write_sound(tmp_path / "film.wav", first), engine="moonshine")
-    passions = next(event for event in events if "passions" in event.text.lower())
+def test_events_of_a_movie_do_not_overlap(movie_events):
+    assert len(movie_events) >= 8
+    assert all(a.end_s <= b.start_s for a, b in itertools.pairwise(movie_events))
+
+
+@pytest.mark.slow
+@needs_moonshine
+@pytest.mark.sample_data
+def test_words_of_a_movie_are_recognised_near_their_subtitles(movie_events):
+    passions = next(event for event in movie_events if "passions" in event.text.lower())
     assert 22.0 <= passions.start_s <= 26.0 and 25.0 <= passions.end_s <= 29.0

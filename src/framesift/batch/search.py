@@ -175,7 +175,8 @@ class _FrameVectors:
 
     def vectors(self) -> tuple[Array, Array]:
         with self._opened() as tensors:
-            if "rules" not in tensors.keys() or tensors.get_tensor("rules").tolist() != [SAMPLING_RULES]:  # noqa: SIM118
+            names = tensors.keys()  # the file itself is not iterable
+            if "rules" not in names or tensors.get_tensor("rules").tolist() != [SAMPLING_RULES]:
                 raise StoreError("made by an earlier version; index the video again")
             shown = _shown(tensors)
             frames, times_s = tensors.get_tensor("frames")[shown], tensors.get_tensor("times_s")[shown]
