@@ -16,6 +16,7 @@ from framesift import corpus
 from framesift.batch.journal import JournalEntry, JsonLines, read_journal
 from framesift.batch.results import read_results
 from framesift.cli import main
+from framesift.config import PipelineConfig
 from framesift.errors import FramesiftError
 from framesift.readers import address as credentials
 from framesift.readers.address import (
@@ -389,3 +390,10 @@ def test_scrubbing_any_text_is_linear_work():
     for filler in ("(", "a", "a1", "http://a,", "a:b@", "authorization:", "api_key=", ",a="):
         short = max(processor_seconds(filler, 5_000), 0.002)  # less can't be told from noise
         assert processor_seconds(filler, 40_000) < 24 * short, filler
+
+
+def test_settings_are_shown_without_credentials():
+    options = {"api_key": "opensesame42"}
+    config = PipelineConfig(reader="http://me:opensesame42@host:8000/v1#vlm", reader_options=options)
+    assert "opensesame42" not in repr(config)
+    assert "host:8000/v1#vlm" in repr(config)

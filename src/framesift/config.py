@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from framesift._utils.json import load_json
 from framesift._utils.records import MAX_DEPTH, read_value, shown
 from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.readers.address import scrub, scrub_arguments
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
@@ -91,7 +92,7 @@ def parse_scales(value: Any) -> Scales:
         raise OptionError(f"scales is {shown(value)}; expected pairs like 4:1/2,8:1/4") from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PipelineConfig:
     """Every setting of the pipeline, checked when it is made.
 
@@ -148,6 +149,12 @@ class PipelineConfig:
     concurrency: int | None = setting(
         None, "questions in flight at a time (default: what the reader takes)", type=int, metavar="N"
     )
+
+    def __repr__(self) -> str:
+        """The settings without credentials, as it may end in a log."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["reader_options"] = scrub_arguments(self.reader_options)
+        return scrub(f"PipelineConfig({', '.join(f'{name}={value!r}' for name, value in values.items())})")
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
