@@ -22,7 +22,7 @@ LAYERS = (
     ("selection",),
     ("rendering",),
     ("readers",),
-    ("config",),
+    ("config", "question_inputs"),
     ("pipeline",),
     ("batch",),
     ("bench",),

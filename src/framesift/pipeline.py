@@ -15,25 +15,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
-
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
-from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
+from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import OptionError
 from framesift.progress import as_progress
+from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs
 from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, leave_out_undecodable
 from framesift.selection.batch_select import select_from_vectors
-from framesift.selection.registry import Method, get_selector
+from framesift.selection.registry import Method
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
 from framesift.store.text_vectors import cached_text_vectors
-from framesift.store.video_frames import VideoFrames
-from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
+from framesift.text.object_names import ObjectNamer
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, VideoInfo
-from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.question import as_questions
 from framesift.types.vectors import Array
 from framesift.types.video import check_events
@@ -290,9 +287,9 @@ def select(
     the index, and it must be the one that made it. event_encoder: "minilm" compares events with the question by a
     sentence encoder, which is better at text than SigLIP's; by default the paper's way, the encoder itself. namer: of
     the objects that some selectors search for; by default noun phrases by rule, or the address of an OpenAI-type
-    server. A detector or network among the options may be a name or a path. store: where the events' vectors are
-    stored; they are computed once. blank_frames: "skip" leaves out the candidates that show nothing (black, white, a
-    fade), "keep" does not.
+    server. A detector or network among the options may be a name or a path, a model the address of a server. store:
+    where the events' vectors and a model's replies are stored; they are computed once. blank_frames: "skip" leaves out
+    the candidates that show nothing (black, white, a fade), "keep" does not.
     """
     return select_many(
         index,
@@ -338,7 +335,7 @@ def select_many(
     check_events(events)
     event_scores = None
     if events and event_encoder is not None and asked:
-        event_scores = _event_scores(asked, events, event_encoder, store)
+        event_scores = score_events([question.query_text for question in asked], events, event_encoder, store)
     needs_event_features = bool(events) and event_features is None and event_scores is None
     if (queries is None and asked) or needs_event_features:
         named = index.encoder if encoder is None else encoder
@@ -347,7 +344,7 @@ def select_many(
             queries = encode_long_texts(model, [question.query_text for question in asked])
         if needs_event_features:
             event_features = cached_text_vectors(model, [event.text for event in events], store)
-    source, objects = _visual_inputs(index, asked, method, namer)
+    source, objects = visual_inputs(index, asked, method, namer)
     return select_from_vectors(
         index,
         asked,
@@ -361,40 +358,13 @@ def select_many(
         source=source,
         objects=objects,
         blank_frames=blank_frames,
-        **load_models(options),
+        contexts=question_contexts(
+            asked,
+            events,
+            method,
+            encoder=index.encoder if encoder is None else encoder,
+            event_encoder=event_encoder,
+            store=store,
+        ),
+        **resolve_options(options, store),
     )
-
-
-def _event_scores(
-    questions: Sequence[Question],
-    events: Sequence[Event],
-    event_encoder: str,
-    store: str | os.PathLike[str] | None,
-) -> Array:
-    """(Q, E) cosines of questions and events by a text encoder of their own."""
-    model = get_text_encoder(event_encoder)
-    queries = encode_long_texts(model, [question.query_text for question in questions])
-    return queries.astype(np.float64) @ cached_text_vectors(model, [event.text for event in events], store).T
-
-
-def _visual_inputs(
-    index: VideoIndex, questions: Sequence[Question], method: Method, namer: ObjectNamer | str | None
-) -> tuple[FrameSource | None, list[Objects] | None]:
-    """The frames and the objects to search for, for the selectors that need them."""
-    needs = get_selector(method).needs
-    source: FrameSource | None = None
-    objects: list[Objects] | None = None
-    if "pictures" in needs:
-        source = VideoFrames(index.info.path, index.times_s)
-    if "objects" in needs:
-        resolved = _resolve_namer(namer)
-        objects = [resolved.name_objects(question) for question in questions]
-    return source, objects
-
-
-def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:
-    if isinstance(namer, str):
-        from framesift.readers.openai import OpenAIReader
-
-        return LanguageModelNamer(OpenAIReader(namer).complete)
-    return namer or RuleBasedNamer()

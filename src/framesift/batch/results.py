@@ -307,12 +307,14 @@ def _convert(row: Result) -> Result:
 
 
 def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """The options that differ from the method's defaults, without a seed equal to the row's."""
+    """The options that differ from the method's defaults, without a seed equal to the row's and without credentials."""
     try:
         defaults: Mapping[str, Any] = get_selector(method).options
     except UnknownName:
         defaults = {}
     own = {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
+    if isinstance(own.get("model"), str):
+        own["model"] = public_address(own["model"])
     return {name: value for name, value in own.items() if (name, value) != ("seed", seed)}
 
 

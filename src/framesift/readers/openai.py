@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -139,8 +139,20 @@ class OpenAIReader:
 
     def complete(self, text: str) -> str:
         """Return the model's reply to a text-only prompt."""
+        return self.reply([text])
+
+    def reply(self, parts: Sequence["str | Image"]) -> str:
+        """Return the model's reply to one message of texts and images, in this order."""
         self._resolve_model()
-        reply = self._send(Prompt((), (), text, ""), self.max_tokens or FREE_TOKENS)
+        captions, images, text = [], [], ""
+        for part in parts:
+            if isinstance(part, str):
+                text = f"{text}\n{part}" if text else part
+            else:
+                captions.append(text)
+                images.append(part)
+                text = ""
+        reply = self._send(Prompt(tuple(images), tuple(captions), text, ""), self.max_tokens or FREE_TOKENS)
         return hide_secrets(reply.choices[0].message.content or "")
 
     def _send(self, prompt: Prompt, limit: int) -> Any:

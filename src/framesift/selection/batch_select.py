@@ -1,12 +1,14 @@
 """Frames for many questions on one video, with the relevance of all questions computed in one product."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from framesift.errors import InputError
 from framesift.selection.gcr.demand import resolve_demand
+from framesift.selection.model_calls import QuestionContext
 from framesift.selection.registry import Method, get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
 from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames
@@ -29,6 +31,7 @@ def select_from_vectors(
     source: FrameSource | None = None,
     objects: Sequence[Objects] | None = None,
     blank_frames: BlankFrames = "skip",
+    contexts: Sequence[QuestionContext] | None = None,
     **options: object,
 ) -> list[Selection]:
     """Select frames for each question: the same result as one `select_frames` per question, in less time.
@@ -36,7 +39,8 @@ def select_from_vectors(
     queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
     their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
     `select_frames`. source and objects (one per question): for selectors that need decoded frames. blank_frames:
-    "skip" leaves out the candidates that show nothing, "keep" does not. The selections' warnings are the index's, and
+    "skip" leaves out the candidates that show nothing, "keep" does not. contexts (one per question): for selectors
+    that use the question's words. The selections' warnings are the index's, and
     one for each text that is shown far from its own time.
     """
     query_count = 0 if queries is None else len(queries)
@@ -50,9 +54,6 @@ def select_from_vectors(
     check_blank_frames(blank_frames)
     vectors = index.vectors
     skipper = BlankSkipper(index)
-
-    def run(evidence: Evidence) -> Selection:
-        return select_frames(evidence, budget=budget, method=method, **options)
 
     with_events = "events" in get_selector(method).needs
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
@@ -77,6 +78,8 @@ def select_from_vectors(
             source=source,
             objects=None if objects is None else objects[k],
         )
+        given = options if contexts is None else {"context": contexts[k], **options}
+        run = partial(_select, budget=budget, method=method, options=given)
         if blank_frames == "skip":
             selection, skipped = skipper.select(evidence, run, with_events=with_events)
         else:
@@ -85,3 +88,7 @@ def select_from_vectors(
         basis = replace(Basis.of(evidence, question, index.encoder), skipped=tuple(skipped.tolist()), damaged=damaged)
         selections.append(replace(selection, basis=basis, warnings=(*index.warnings, *distant_texts)))
     return selections
+
+
+def _select(evidence: Evidence, *, budget: int, method: Method, options: Mapping[str, object]) -> Selection:
+    return select_frames(evidence, budget=budget, method=method, **options)

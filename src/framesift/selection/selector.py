@@ -13,6 +13,7 @@ NEEDS = {
     "pictures": "the decoded frames",
     "detector": "an open-vocabulary detector",
     "objects": "the objects a question names",
+    "model": "a model on an OpenAI-type server",
     "network": "trained weights of its own",
     "peers": "pip install 'framesift[peers]'",
 }

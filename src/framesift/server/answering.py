@@ -32,8 +32,8 @@ from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection, VideoIndex
 from framesift.types.vectors import Array
 
-# Selector options that name a file to load, which a request must not do.
-FILE_OPTIONS = ("detector", "network")
+# Selector options that name a file to load or a server to call, which a request must not do.
+FILE_OPTIONS = ("detector", "network", "model", "context")
 CACHED_QUERIES = 64
 MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
 MAX_WAITING = 32

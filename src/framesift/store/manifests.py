@@ -35,7 +35,7 @@ class _ManifestFields:
     """Fields of a manifest that are used without a check of their own; there are more, by kind."""
 
     schema: Literal["framesift.kept/1"]
-    kind: Literal["index", "events", "texts"]
+    kind: Literal["index", "events", "texts", "reply"]
     sha256: str
     key: Mapping[str, str] = field(default_factory=dict)
     video: _ManifestVideo = _ManifestVideo()

@@ -5,6 +5,7 @@
     STORE/<video's content>/<the same>.part/000128.safetensors …                       parts of an unfinished run
     STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
     STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json text vectors
+    STORE/replies/<model>-<message>/reply.json, manifest.json                          a model's replies to selectors
 
 There are no locks: files and folders are renamed into place. Processes that index the same video at the same time
 write the same parts, and the first to finish provides the index for all.
@@ -42,9 +43,10 @@ from framesift.types import Event, VideoIndex
 from framesift.types.vectors import Array, unit_rows
 
 STORE_VARIABLE = "FRAMESIFT_STORE"
-PART, TEXTS = ".part", "texts"
+PART, TEXTS, REPLIES = ".part", "texts", "replies"
 # The payload file, by kind of entry.
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
+PAYLOADS |= {"reply": "reply.json"}
 INDEX = PAYLOADS["index"]
 
 Payload = TypeVar("Payload")
@@ -189,6 +191,15 @@ class Store:
         folder = self._texts_folder(encoder, encoder_fingerprint, texts)
         manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
         self._save_if_writable(folder, "texts", _pack(vectors=vectors.astype(np.float32)), manifest)
+
+    def load_reply(self, model: str, digest: str) -> str | None:
+        """Load a model's reply to the message with this digest; None if it is not stored."""
+        folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
+        return self._load(folder, "reply", lambda data, _: read_value(str, load_json(data, "the reply", "a text"), ""))
+
+    def save_reply(self, model: str, digest: str, reply: str) -> None:
+        folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
+        self._save_if_writable(folder, "reply", json.dumps(reply).encode(), {"made_by": model})
 
     def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
         if not (folder / MANIFEST).exists():

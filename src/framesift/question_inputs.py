@@ -1,0 +1,85 @@
+"""What selectors get about questions beyond vectors: frames, objects, the events' scores, text vectors and models."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from framesift.encoders.base import Encoder, encode_long_texts
+from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
+from framesift.selection.model_calls import QuestionContext
+from framesift.selection.registry import Method, get_selector
+from framesift.store.text_vectors import cached_text_vectors
+from framesift.store.video_frames import VideoFrames
+from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
+from framesift.types import Event, Question, VideoIndex
+from framesift.types.frame_source import FrameSource, Objects
+from framesift.types.vectors import Array
+
+
+def score_events(
+    texts: Sequence[str],
+    events: Sequence[Event],
+    encoder: str | Encoder,
+    store: str | os.PathLike[str] | None,
+) -> Array:
+    """(K, E) cosines of texts and events by a text encoder."""
+    model = get_text_encoder(encoder) if isinstance(encoder, str) else encoder
+    rows = encode_long_texts(model, texts)
+    return rows.astype(np.float64) @ cached_text_vectors(model, [event.text for event in events], store).T
+
+
+def visual_inputs(
+    index: VideoIndex, questions: Sequence[Question], method: Method, namer: ObjectNamer | str | None
+) -> tuple[FrameSource | None, list[Objects] | None]:
+    """The frames and the objects to search for, for the selectors that need them."""
+    needs = get_selector(method).needs
+    source: FrameSource | None = None
+    objects: list[Objects] | None = None
+    if "pictures" in needs:
+        source = VideoFrames(index.info.path, index.times_s)
+    if "objects" in needs:
+        resolved = _resolve_namer(namer)
+        objects = [resolved.name_objects(question) for question in questions]
+    return source, objects
+
+
+def question_contexts(
+    questions: Sequence[Question],
+    events: Sequence[Event],
+    method: Method,
+    *,
+    encoder: str | Encoder,
+    event_encoder: str | None,
+    store: str | os.PathLike[str] | None,
+) -> list[QuestionContext] | None:
+    """What a selector with the option `context` gets about each question; None for the others."""
+    if "context" not in get_selector(method).options:
+        return None
+
+    def encode_texts(texts: Sequence[str]) -> Array:
+        return encode_long_texts(get_encoder(encoder) if isinstance(encoder, str) else encoder, texts)
+
+    def score(texts: Sequence[str]) -> Array:
+        return score_events(texts, events, event_encoder or encoder, store)
+
+    return [QuestionContext(question, encode_texts, score) for question in questions]
+
+
+def resolve_options(options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """The method's options, with a detector or network given by name or path and a model given by address loaded."""
+    resolved = load_models(options)
+    if isinstance(resolved.get("model"), str):
+        from framesift.readers.chat import ChatModel
+
+        resolved["model"] = ChatModel(resolved["model"], store)
+    return resolved
+
+
+def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:
+    if isinstance(namer, str):
+        from framesift.readers.openai import OpenAIReader
+
+        return LanguageModelNamer(OpenAIReader(namer).complete)
+    return namer or RuleBasedNamer()

@@ -1,0 +1,48 @@
+"""A chat model on an OpenAI-type server for selectors, with its replies kept in the store.
+
+A selection that was interrupted, or that is made again, asks only what has no stored reply.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+from framesift.readers.openai import OpenAIReader
+from framesift.store.store import Store
+from framesift.types.vectors import Array
+
+MAX_TOKENS = 2048  # of a reply: a tree or a list of rewards
+
+
+class ChatModel:
+    """Callable with the parts of one message, texts and uint8 RGB images (height, width, 3); returns the reply."""
+
+    def __init__(self, address: str, store: str | os.PathLike[str] | None = None) -> None:
+        self._reader = OpenAIReader(address, max_tokens=MAX_TOKENS)
+        self._store = Store(store)
+
+    @property
+    def name(self) -> str:
+        return self._reader.name
+
+    def __call__(self, parts: Sequence[str | Array]) -> str:
+        from PIL import Image
+
+        if not self._reader.model:
+            self._reader.check()  # replies are stored under the model's name
+        digest = message_digest(parts)
+        stored = self._store.load_reply(self.name, digest)
+        if stored is not None:
+            return stored
+        reply = self._reader.reply([part if isinstance(part, str) else Image.fromarray(part) for part in parts])
+        self._store.save_reply(self.name, digest, reply)
+        return reply
+
+
+def message_digest(parts: Sequence[str | Array]) -> str:
+    """A digest of the texts, and of the size and pixels of the images, in order."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else repr(part.shape).encode() + part.tobytes()
+        digest.update(f"{type(part).__name__}:{len(data)}:".encode() + data)
+    return digest.hexdigest()
