@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import time
 import traceback
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,7 +91,9 @@ def supervise(kind, first, count, seed):
     end = first + count
     while first < end:
         command = [sys.executable, __file__, "--work", kind, str(first), str(end - first), "--seed", str(seed)]
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603 (this file)
+        pipe = subprocess.PIPE
+        # The commands that a worker starts are in its process group, and end with it.
+        worker = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)  # noqa: S603 (this file)
         errors = []
         reader = threading.Thread(target=lambda w=worker, e=errors: e.append(w.stderr.read()[-4000:]))
         reader.start()
@@ -107,6 +111,7 @@ def supervise(kind, first, count, seed):
             timer = _timer(worker, hung, LIMIT_S)
         code = worker.wait()
         timer.cancel()
+        _kill_group(worker)
         reader.join()
         if current is not None:
             outcome = "hang" if hung.is_set() else "crash"
@@ -120,12 +125,17 @@ def supervise(kind, first, count, seed):
 def _timer(worker, hung, seconds):
     def stop():
         hung.set()
-        worker.kill()
+        _kill_group(worker)
 
     timer = threading.Timer(seconds, stop)
     timer.daemon = True
     timer.start()
     return timer
+
+
+def _kill_group(worker):
+    with suppress(ProcessLookupError):
+        os.killpg(worker.pid, signal.SIGKILL)
 
 
 def measure(names, count, seed, jobs):

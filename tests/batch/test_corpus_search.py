@@ -181,6 +181,41 @@ def test_damaged_vector_file_is_rebuilt(store):
     assert search("one", encoder=ENCODER, store=store.root) == first
 
 
+@pytest.mark.parametrize("end", [".codes.npy", ".rows.npy", ".json"])
+def test_changed_search_vectors_are_noticed(store, end, caplog):
+    first = search("one", encoder=ENCODER, store=store.root)
+    for file in (store.root / "corpus").glob(f"search-*{end}"):
+        data = file.read_bytes()
+        file.write_bytes(data.replace(b'"starts": [0, 4', b'"starts": [0, 3') if end == ".json" else flip(data, -3))
+    assert search("one", encoder=ENCODER, store=store.root) == first
+    assert "it is rebuilt" in caplog.text
+
+
+def test_changed_vectors_and_events_are_not_searched(store, caplog):
+    store.save_events(f"{2:032x}", "corpus", [Event(1.0, 2.0, "first")], "/videos/2.mp4")
+    first = search("one", encoder=ENCODER, store=store.root, limit=100)
+    for name in ("index.safetensors", "events.json"):
+        file = next(store.root.rglob(name))
+        file.write_bytes(flip(file.read_bytes(), -20))
+        caplog.clear()
+        hits = search("one", encoder=ENCODER, store=store.root, limit=100)
+        assert "the checksum does not match" in caplog.text
+        assert values(hits) < values(first)
+        first = hits
+
+
+def values(hits):
+    """What the stored vectors and events contribute to hits, whatever their ranks."""
+    relevances = {(hit.fingerprint, hit.time_s, hit.relevance) for hit in hits if hit.relevance is not None}
+    return relevances | {(hit.fingerprint, hit.event) for hit in hits if hit.event is not None}
+
+
+def flip(data, at):
+    changed = bytearray(data)
+    changed[at] ^= 1
+    return bytes(changed)
+
+
 def test_damaged_index_costs_that_video_alone(store, caplog):
     before = search("one", encoder=ENCODER, store=store.root, by="frames", window_s=0)
     best = before[0].fingerprint

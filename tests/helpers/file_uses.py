@@ -16,10 +16,12 @@ from pathlib import Path
 
 from framesift.errors import FramesiftError
 from helpers.encoders import GridEncoder
+from helpers.fault_tries import Fault
 from helpers.mutations import mutations
 from helpers.published_annotations import lvb_row, mme_row, write
 from helpers.result_rows import RUN, answers
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
+from helpers.store_uses import store_files
 
 MAX_MESSAGE = 6000  # characters: a sentence with one long name in it
 
@@ -62,6 +64,8 @@ def _outcome(file: FileUse, name: str) -> str:
         if not 10 < len(str(error)) < MAX_MESSAGE:
             raise UnexpectedError(f"{file.name}: {name}: a message of {len(str(error))} characters") from error
         return "rejected"
+    except Fault as fault:
+        raise Fault(fault.kind, f"{file.name}: {name}: {fault}") from fault
     except Exception as error:
         raise UnexpectedError(f"{file.name}: {name}: {type(error).__name__}: {str(error)[:200]}") from error
 
@@ -79,7 +83,8 @@ def file_uses(folder: Path) -> Iterator[FileUse]:
     clip = Path(dataset.items[0].video)
     yield from _selections(folder, clip)
     yield from _questions(folder, clip)
-    yield from _store(folder, clip)
+    for name, kind, path, use in store_files(folder, clip):
+        yield _file(name, kind, path, path.read_bytes(), use)
     yield from _server(folder)
 
 
@@ -286,44 +291,6 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
     yield _file("questions with option columns", "csv", folder / "columns.csv", columns, use)
     yield _file("questions in text", "bytes", folder / "questions.txt", "Is it cold? A) yes B) no\nWhy?\n", use)
     yield _file("questions on videos", "jsonl", folder / "data" / "asked.jsonl", _lines(listed * 2), items)
-
-
-def _store(folder: Path, clip: Path) -> Iterator[FileUse]:
-    import framesift as fs
-    from framesift.batch.search import search
-    from framesift.store.fingerprint import fingerprint
-    from framesift.store.maintenance import describe, prune
-    from framesift.store.store import Store
-
-    root = folder / "store"
-    model = GridEncoder()
-    fs.index(clip, model, store=root)
-    events = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
-    Store(root).save_events(fingerprint(clip), "subtitles", events, str(clip))
-    search("cold coffee", encoder=model, store=root)
-    whole = folder / "store-copy"
-    shutil.copytree(root, whole)
-
-    def use(path: Path) -> None:
-        data = path.read_bytes()
-        for part in (lambda: search("cold coffee", encoder=model, store=root), lambda: _maintain(root)):
-            part()
-            shutil.rmtree(root)
-            shutil.copytree(whole, root)
-            path.write_bytes(data)
-        fs.index(clip, model, store=root)
-        Store(root).load_events(fingerprint(clip), "subtitles")
-        shutil.rmtree(root)
-        shutil.copytree(whole, root)
-
-    def _maintain(store: Path) -> None:
-        json.dumps([describe(entry) for entry in Store(store).entries()], allow_nan=False)
-        prune(Store(store), max_bytes=10**9)
-
-    kinds = {".json": "json", ".safetensors": "safetensors", ".npy": "bytes"}
-    for path in sorted(path for path in root.rglob("*") if path.is_file()):
-        name = f"store {path.parent.name.partition('-')[0]} {path.name.partition('-')[0]}{path.suffix}"
-        yield _file(name, kinds[path.suffix], path, path.read_bytes(), use)
 
 
 def _server(folder: Path) -> Iterator[FileUse]:

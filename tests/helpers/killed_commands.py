@@ -3,7 +3,9 @@
 Every command ends with the same files as one that was not disturbed; see `fault_tries` for what a try is.
 """
 
+import contextlib
 import http.client
+import io
 import json
 import os
 import shutil
@@ -92,7 +94,6 @@ class Command:
                 stdout=output,
                 stderr=subprocess.PIPE,
                 text=True,
-                start_new_session=True,
             )
 
     def finish(self, work: Path) -> None:
@@ -138,33 +139,65 @@ def kill(process: subprocess.Popen[str], number: int, after_s: float) -> bool:
 
 
 def killed(command: Command, number: int, seed: int) -> None:
-    """Kill the command at a random moment, sometimes twice, then run it to its end and compare."""
+    """Kill the command at a random moment, sometimes twice, then run it to its end and compare.
+
+    `library --check` and `library --prune` are run after the kill and at the end.
+    """
     rng = rng_of("kill", number, seed)
     work = command.folder / "work"
-    shutil.rmtree(work, ignore_errors=True)
     for _ in range(rng.choice((1, 1, 2))):
-        kill(command.start(work), number, rng.uniform(0.05, command.seconds))
+        while not kill(command.start(work), number, rng.uniform(0.05, command.seconds)):
+            shutil.rmtree(work)  # it ended before
+        maintain(work)
     command.finish(work)
+    maintain(work)
     command.check(work)
 
 
-def together(command: Command, processes: int, number: int, seed: int) -> None:
+def maintain(work: Path) -> None:
+    """Let `library --check` and `library --prune` go over the store: there is nothing to report and to remove."""
+    before = {path for path in work.rglob("*") if path.is_file()}
+    if failed := library(work, "--check")["failed"]:
+        raise Fault("poisoned", f"library --check: {failed}")
+    if removed := library(work, "--prune")["removed"]:
+        raise Fault("lost", f"library --prune removed {removed}")
+    if missing := sorted(path for path in before if not path.is_file()):
+        raise Fault("lost", f"library --prune removed {missing[:5]}")
+
+
+def library(work: Path, flag: str) -> Any:
+    """Run `framesift library` on the store, in this process; what it prints."""
+    from framesift.cli import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        main(["library", flag, "--json", "--store", str(work / "store")])
+    return json.loads(printed.getvalue())
+
+
+def together(command: Command, *, processes: int, number: int, seed: int) -> None:
     """Start the same command several times on the same store, a little apart; every second time one is killed."""
     rng = rng_of("together", number, seed)
     work = command.folder / "work"
-    shutil.rmtree(work, ignore_errors=True)
     running = []
-    for _ in range(processes):
-        running.append(command.start(work))
-        time.sleep(rng.choice((0.0, 0.0, 0.1, 0.5)))
-    if number % 2:
-        kill(running.pop(), number, rng.uniform(0.05, command.seconds))
-    for process in running:
-        errors = process.communicate()[1]
-        check_errors(errors)
-        if process.returncode:
-            raise Fault("lost", f"exit {process.returncode}: {errors[-2000:]}")
+    try:
+        for _ in range(processes):
+            running.append(command.start(work))
+            time.sleep(rng.choice((0.0, 0.0, 0.1, 0.5)))
+        if number % 2:
+            kill(running.pop(), number, rng.uniform(0.05, command.seconds))
+        if removed := library(work, "--prune")["removed"]:
+            raise Fault("lost", f"library --prune removed {removed}")
+        for process in running:
+            errors = process.communicate()[1]
+            check_errors(errors)
+            if process.returncode:
+                raise Fault("lost", f"exit {process.returncode}: {errors[-2000:]}")
+    finally:
+        for process in running:
+            process.kill()
     command.finish(work)
+    maintain(work)
     command.check(work)
 
 
@@ -272,11 +305,16 @@ def _stored(work: Path) -> list[str]:
 
 
 def kills(make: Callable[[Path], Command], folder: Path) -> Try:
-    return partial(killed, make(folder))
+    return partial(in_new_folder, make(folder), killed)
 
 
 def several(make: Callable[[Path], Command], processes: int, folder: Path) -> Try:
-    return partial(together, make(folder), processes)
+    return partial(in_new_folder, make(folder), partial(together, processes=processes))
+
+
+def in_new_folder(command: Command, attempt: Callable[..., None], number: int, seed: int) -> None:
+    shutil.rmtree(command.folder / "work", ignore_errors=True)
+    attempt(command, number=number, seed=seed)
 
 
 PROCESS_TRIES: dict[str, Callable[[Path], Try]] = {

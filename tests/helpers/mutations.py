@@ -143,9 +143,14 @@ def mutate_yaml(data: bytes, rng: Rng) -> tuple[str, bytes]:
 
 
 def mutate_safetensors(data: bytes, rng: Rng) -> tuple[str, bytes]:
-    """Change the header of a safetensors file: shapes, types, offsets, names or its length."""
+    """Change the header of a safetensors file, shapes, types, offsets, names or its length, or a bit of a value."""
     length = int.from_bytes(data[:8], "little")
-    if rng.random() < 0.2:
+    kind = rng.random()
+    if kind < 0.3:
+        changed = bytearray(data)
+        changed[at := rng.randrange(8 + length, len(data))] ^= 1 << rng.randrange(8)
+        return f"bit of byte {at} of {len(data)}", bytes(changed)
+    if kind < 0.5:
         odd = rng.choice((0, length - 1, length + 1, 2**31, 2**63, 2**64 - 1))
         return f"header length {odd}", odd.to_bytes(8, "little") + data[8:]
     name, header = mutate_json(data[8 : 8 + length], rng)
@@ -159,6 +164,7 @@ KINDS: dict[str, Callable[[bytes, Rng], tuple[str, bytes]]] = {
     "csv": mutate_csv,
     "yaml": mutate_yaml,
     "safetensors": mutate_safetensors,
+    "npy": mutate_bytes,
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import load, save
 
 import framesift as fs
+from framesift._utils.json import with_digest
 from framesift.cli import main
 from framesift.store.checking import find_faults
 from framesift.store.fingerprint import fingerprint
@@ -39,19 +40,20 @@ def place(sound, tmp_path):
     folder = tmp_path / "copy"
     shutil.copytree(sound, folder)
     for path in folder.rglob(MANIFEST):
-        path.write_text(path.read_text().replace(str(sound), str(folder)))
+        manifest = json.loads(path.read_text().replace(str(sound), str(folder)))
+        path.write_text(json.dumps(with_digest(manifest)))
     return folder
 
 
 def rewrite(place, change_arrays=None, **manifest_changes):
-    """Change the index, with a checksum that matches."""
+    """Change the index, with a checksum and a digest that match."""
     folder = next(path.parent for path in place.rglob(INDEX) if "2fps" in path.parent.name)
     manifest = json.loads((folder / MANIFEST).read_text())
     if change_arrays is not None:
         payload = save(change_arrays(load((folder / INDEX).read_bytes())))
         (folder / INDEX).write_bytes(payload)
         manifest["sha256"] = hashlib.sha256(payload).hexdigest()
-    (folder / MANIFEST).write_text(json.dumps(manifest | manifest_changes))
+    (folder / MANIFEST).write_text(json.dumps(with_digest(manifest | manifest_changes)))
 
 
 def first_half(arrays):

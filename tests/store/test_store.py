@@ -67,6 +67,7 @@ def test_other_keys_are_not_found(filled):
         (MANIFEST, lambda data: b"[]"),
         (MANIFEST, lambda data: json.dumps({**json.loads(data), "schema": "framesift.kept/0"}).encode()),
         (MANIFEST, lambda data: json.dumps({**json.loads(data), "video": {}}).encode()),
+        (MANIFEST, lambda data: data.replace(b'"duration_s": 3.0', b'"duration_s": 4.0')),
     ],
 )
 def test_damaged_entry_is_logged_and_removed(filled, caplog, name, damage):
@@ -96,7 +97,7 @@ def make_outdated(store):
     payload = save({"times_s": TIMES[:2], "frames": FRAMES[:2]})
     (folder / INDEX).write_bytes(payload)
     kept = json.loads((folder / MANIFEST).read_text())
-    del kept["rules"]
+    del kept["rules"], kept["digest"]
     (folder / MANIFEST).write_text(json.dumps(kept | {"sha256": sha256(payload).hexdigest()}))
 
 

@@ -1,5 +1,6 @@
 """JSON input and output, and values given as text."""
 
+import hashlib
 import json
 import re
 from fractions import Fraction
@@ -7,6 +8,8 @@ from typing import Any
 
 from framesift._utils.text import readable
 from framesift.errors import InputError
+
+DIGEST = "digest"
 
 
 def dump_json(value: Any) -> str:
@@ -25,6 +28,22 @@ def load_json(content: str | bytes, name: str, expected: str) -> Any:
     except ValueError as error:  # also a whole number of more than 4300 digits
         reason = f"is not JSON ({str(error).partition(';')[0]})"
     raise InputError(f"{name} {reason}; expected {expected}")
+
+
+def with_digest(record: dict[str, Any]) -> dict[str, Any]:
+    """The record and a digest of it, so that damage to it is noticed."""
+    return {**record, DIGEST: _digest(record)}
+
+
+def check_digest(record: dict[str, Any], name: str) -> None:
+    """Raise InputError if a record is not the one that was written. Those of earlier versions have no digest."""
+    if DIGEST in record and record[DIGEST] != _digest(record):
+        raise InputError(f"{name} does not match its digest; expected it as it was written")
+
+
+def _digest(record: dict[str, Any]) -> str:
+    rest = {key: value for key, value in record.items() if key != DIGEST}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def parse_scalar(text: str) -> Any:

@@ -21,10 +21,11 @@ from framesift.store.manifests import SAMPLING_RULES, manifest_warnings, read_ma
 from framesift.store.store import (
     INDEX,
     PART,
-    PAYLOADS,
     IndexKey,
     Store,
     events_from,
+    read_payload,
+    unpack_arrays,
 )
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event
@@ -121,7 +122,7 @@ class _Corpus:
 
     def frame_sources(self) -> list[VectorSource]:
         return [
-            _FrameVectors(f"{video}/{name}@{SAMPLING_RULES}", self.store.root / video / name / INDEX)
+            _FrameVectors.of(self.store.root / video / name)
             for video, inside in self._folders.items()
             for name in inside
             if name.startswith(self._prefix) and not name.endswith(PART)
@@ -173,20 +174,32 @@ class _FrameVectors:
     owner: str
     file: Path
 
+    @classmethod
+    def of(cls, folder: Path) -> "_FrameVectors":
+        """The frames of an entry. The owner's name changes when its file is written: it is verified again."""
+        try:
+            written_ns = (folder / INDEX).stat().st_mtime_ns
+        except OSError:  # reported when it is read
+            written_ns = 0
+        return cls(f"{folder.parent.name}/{folder.name}@{SAMPLING_RULES}-{written_ns}", folder / INDEX)
+
     def vectors(self) -> tuple[Array, Array]:
-        with self._opened() as tensors:
-            names = tensors.keys()  # the file itself is not iterable
-            if "rules" not in names or tensors.get_tensor("rules").tolist() != [SAMPLING_RULES]:
-                raise StoreError("made by an earlier version; index the video again")
-            shown = _shown(tensors)
-            frames, times_s = tensors.get_tensor("frames")[shown], tensors.get_tensor("times_s")[shown]
+        folder = self.file.parent
+        tensors = unpack_arrays(read_payload(folder, "index", read_manifest(folder)))
+        if "rules" not in tensors or tensors["rules"].tolist() != [SAMPLING_RULES]:
+            raise StoreError("made by an earlier version; index the video again")
+        shown = _shown(tensors["is_blank"])
+        frames, times_s = tensors["frames"][shown], tensors["times_s"][shown]
         if frames.ndim != 2 or times_s.shape != (len(frames),):
             raise StoreError(f"{self.file} is damaged (frames {frames.shape}, times {times_s.shape})")
         return _unit(frames), times_s
 
     def rows_at(self, positions: Sequence[int]) -> Array:
         with self._opened() as tensors:
-            frames, indices = tensors.get_slice("frames"), _shown(tensors)[list(positions)].tolist()
+            frames, indices = (
+                tensors.get_slice("frames"),
+                _shown(tensors.get_tensor("is_blank"))[list(positions)].tolist(),
+            )
             return _unit(np.concatenate([frames[index : index + 1] for index in indices]))
 
     @contextmanager
@@ -215,9 +228,11 @@ class _EventVectors:
     def read(cls, store: Store, video: str, name: str, model: Encoder, duration_s: float) -> "list[_EventVectors]":
         """The events inside the video, or no source if they can't be read. The owner's name changes with the text."""
         try:
-            payload = (store.root / video / name / PAYLOADS["events"]).read_bytes()
+            folder = store.root / video / name
+            payload = read_payload(folder, "events", read_manifest(folder))
             listed = events_from(payload)
-        except (OSError, InputError):
+        except (OSError, InputError, StoreError) as error:
+            log.warning("%s/%s can't be searched (%s)", video, name, error)
             return []
         inside = [k for k, event in enumerate(listed) if event.end_s >= 0 and event.start_s <= duration_s]
         events = tuple(_clipped(listed[k], duration_s) for k in inside)
@@ -301,7 +316,7 @@ class _RowRanking:
             try:
                 exact = self.sources[owner].rows_at([position for _, position in pairs]).astype(np.float64) @ self.query
             except (FramesiftError, OSError, ValueError, LookupError) as error:
-                log.warning("%s can't be searched (%s)", owner, error)
+                log.warning("%s can't be searched (%s)", owner.partition("@")[0], error)
                 self._leave_out(owner)
                 continue
             self._exact |= {row: float(score) for (row, _), score in zip(pairs, exact, strict=True)}
@@ -341,9 +356,8 @@ def _encode_query(model: Encoder, text: str) -> tuple[Array, Array]:
     return vectors[-1], columns
 
 
-def _shown(tensors: Any) -> Array:
+def _shown(is_blank: Array) -> Array:
     """The indices of an index's frames that are not blank; all of them if every one is."""
-    is_blank: Array = tensors.get_tensor("is_blank")
     return np.flatnonzero(~is_blank | is_blank.all())
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from framesift._utils.json import load_json
+from framesift._utils.json import check_digest, load_json
 from framesift._utils.records import FilePath, read_record
 from framesift.errors import InputError, StoreError
 from framesift.types import VideoInfo
@@ -51,6 +51,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = load_json((folder / MANIFEST).read_bytes(), "the manifest", "that of an entry")
         read_record(_ManifestFields, manifest, "the manifest")
+        check_digest(manifest, "the manifest")
     except InputError as error:
         raise StoreError(str(error)) from None
     return manifest

@@ -1,7 +1,7 @@
 """The store on disk: one folder per computed result, written atomically.
 
     STORE/<video's content>/<encoder>-<its fingerprint>-<sampling>/index.safetensors   times_s, frames (float16), flags
-                                                                  manifest.json        its origin and checksum
+                                                                  manifest.json        its origin, checksum, own digest
     STORE/<video's content>/<the same>.part/000128.safetensors …                       parts of an unfinished run
     STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
     STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json text vectors
@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from framesift._utils.files import atomic_folder, is_temporary, write_bytes
-from framesift._utils.json import load_json
+from framesift._utils.json import load_json, with_digest
 from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError, StoreError
 from framesift.store.manifests import (
@@ -230,7 +230,7 @@ class Store:
             try:
                 with atomic_folder(folder, replace=not is_current(folder)) as temporary:
                     (temporary / PAYLOADS[kind]).write_bytes(payload)
-                    (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+                    (temporary / MANIFEST).write_text(json.dumps(with_digest(manifest), indent=1), encoding="utf-8")
             except OSError:
                 if not (folder / MANIFEST).exists():
                     raise
