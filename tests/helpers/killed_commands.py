@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import is_temporary
 from helpers.clips import make_clip
 from helpers.fault_tries import Fault, Try, rng_of
 
@@ -151,6 +152,7 @@ def killed(command: Command, number: int, seed: int) -> None:
         maintain(work)
     command.finish(work)
     maintain(work)
+    remove_unfinished(work)
     command.check(work)
 
 
@@ -163,6 +165,14 @@ def maintain(work: Path) -> None:
         raise Fault("lost", f"library --prune removed {removed}")
     if missing := sorted(path for path in before if not path.is_file()):
         raise Fault("lost", f"library --prune removed {missing[:5]}")
+
+
+def remove_unfinished(work: Path) -> None:
+    """Let `library --prune` remove what killed processes were writing, as it does after a day."""
+    for path in work.rglob("*"):
+        if is_temporary(path) or is_temporary(path.parent):
+            os.utime(path, (0, 0))
+    library(work, "--prune")
 
 
 def library(work: Path, flag: str) -> Any:
@@ -198,6 +208,7 @@ def together(command: Command, *, processes: int, number: int, seed: int) -> Non
             process.kill()
     command.finish(work)
     maintain(work)
+    remove_unfinished(work)
     command.check(work)
 
 

@@ -12,9 +12,11 @@ import framesift as fs
 from framesift.batch.search import search
 from framesift.store.checking import find_faults
 from framesift.store.fingerprint import fingerprint
+from framesift.store.indexing import PART_SIZE
 from framesift.store.maintenance import describe, prune
 from framesift.store.store import Store
 from framesift.store.text_vectors import cached_text_vectors
+from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.fault_tries import Fault
 
@@ -81,6 +83,32 @@ def store_files(folder: Path, clip: Path) -> Iterator[tuple[str, str, Path, Call
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         name = f"store {path.parent.name.partition('-')[0]} {path.name.partition('-')[0]}{path.suffix}"
         yield name, KINDS[path.suffix], path, use
+    yield _unfinished_index(folder)
+
+
+def _unfinished_index(folder: Path) -> tuple[str, str, Path, Callable[[Path], None]]:
+    """The stored part of an interrupted run; the next run uses it, or starts over."""
+    clip = make_clip(folder / "long.mkv", seconds=PART_SIZE + 12, fps=1)
+    root = folder / "unfinished"
+    expected = fs.index(clip, GridEncoder(), 1.0, store=folder / "finished").frames.tobytes()
+
+    def interrupt(stage: str, done: float, total: float) -> None:
+        if done == PART_SIZE:
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):
+        fs.index(clip, GridEncoder(), 1.0, store=root, progress=interrupt)
+    (part,) = root.rglob("*.safetensors")
+
+    def use(path: Path) -> None:
+        try:
+            if fs.index(clip, GridEncoder(), 1.0, store=root).frames.tobytes() != expected:
+                raise Fault("poisoned", "other vectors than those of a run without an interruption")
+        finally:
+            shutil.rmtree(root)
+            path.parent.mkdir(parents=True)
+
+    return "store part", "safetensors", part, use
 
 
 @contextlib.contextmanager

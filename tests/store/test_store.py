@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 
 import numpy as np
 import pytest
@@ -78,6 +79,21 @@ def test_damaged_entry_is_logged_and_removed(filled, caplog, name, damage):
     assert "is damaged" in caplog.text
     assert str(KEY.folder) in caplog.text
     assert not file.exists()
+
+
+def test_file_of_a_killed_process_is_pruned_after_a_day(filled):
+    file = filled.root / KEY.video / ".tmp-1-abc.json"
+    file.write_bytes(b"half")
+    assert prune(filled) == []
+    os.utime(file, (0, 0))
+    assert [row["reason"] for row in prune(filled)] == ["unfinished for a day"]
+    assert not file.exists() and filled.has(KEY)
+
+
+def test_manifest_without_a_digest_is_read(filled):
+    file = filled.root / KEY.folder / MANIFEST
+    file.write_text(json.dumps({key: value for key, value in json.loads(file.read_text()).items() if key != "digest"}))
+    assert filled.load(KEY, "video.mp4").frames.tobytes()
 
 
 def test_second_run_to_finish_keeps_the_first_index(filled):

@@ -19,7 +19,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -271,13 +271,15 @@ class Store:
             return
         # Hidden folders belong to others, such as the server's queue.
         for parent in sorted(path for path in self.root.glob(video) if path.is_dir() and path.name[0] != "."):
-            for folder in sorted(path for path in parent.iterdir() if path.is_dir()):
+            for folder in sorted(path for path in parent.iterdir() if path.is_dir() or is_temporary(path)):
                 yield _entry(folder)
 
     def remove(self, entry: StoreEntry) -> None:
         """Delete an entry, and the folder of its video after the last one."""
         if self.root.resolve() not in entry.folder.resolve().parents:
             raise StoreError(f"{entry.folder} is outside the store {self.root} and was not removed")
+        with suppress(OSError):
+            entry.folder.unlink()  # a file that a killed process was writing
         shutil.rmtree(entry.folder, ignore_errors=True)
         if entry.folder.exists():
             raise FramesiftError(f"{entry.folder} can't be removed; check the permissions of the store")
@@ -351,7 +353,7 @@ def _slug(name: str) -> str:
 
 def _entry(folder: Path) -> StoreEntry:
     size, used = 0, 0.0
-    for file in folder.rglob("*"):
+    for file in (folder,) if folder.is_file() else folder.rglob("*"):
         try:
             status = file.stat()
         except OSError:
