@@ -22,6 +22,18 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
+def ordinal(number: int) -> str:
+    """A rank as people write it: 1st, 2nd, 3rd, 11th."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def quoted(text: str, length: int = 90) -> str:
+    """Text on one line in quotation marks, at most `length` characters of it."""
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= length else line[: length - 1] + '…'}”"
+
+
 def readable(text: str) -> str:
     """Make text writable anywhere: undecodable bytes, as of a file name, become \ufffd."""
     return _HALVES.sub("\ufffd", text)

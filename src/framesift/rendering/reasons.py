@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.records import shown
-from framesift._utils.text import clock
+from framesift._utils.text import clock, ordinal, quoted
 from framesift.errors import FramesiftError, InputError
 from framesift.selection.result_builders import text_without_frame
 from framesift.types import Basis, Selection, Slot
-
-QUOTED_LENGTH = 90  # characters of an event's text inside a sentence
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,14 @@ def trace_errors(selection: Selection) -> Iterator[None]:
 
 
 def explain(selection: Selection) -> list[Reason]:
-    """One Reason per slot, in order. Works with the trace of any selector; GCR's has the most detail."""
+    """One Reason per slot, in order, from the trace of any selector.
+
+    A selector that explains itself puts rows {"index", "sentences"} under "reasons".
+    """
     if selection.basis is None:
         return [Reason((f"Selected by {selection.method} as {slot.role}.",)) for slot in selection.slots]
-    explainer = _GcrExplainer if "ground" in selection.trace else _Explainer
+    has_stages = "ground" in selection.trace and "reasons" not in selection.trace
+    explainer = _GcrExplainer if has_stages else _Explainer
     with trace_errors(selection):
         explain_slot = explainer(selection, selection.basis).explain_slot
         return [_with_remarks(explain_slot(slot), slot, selection.basis) for slot in selection.slots]
@@ -67,7 +69,7 @@ def _with_remarks(reason: Reason, slot: Slot, basis: Basis) -> Reason:
 
 
 class _Explainer:
-    """For any selector: the order of its picks, the rank by relevance, the best omitted candidate nearby."""
+    """For any selector: its own sentences or the order of its picks, the rank, the best omitted candidate nearby."""
 
     def __init__(self, selection: Selection, basis: Basis) -> None:
         self.selection, self.basis, self.trace = selection, basis, selection.trace
@@ -78,21 +80,24 @@ class _Explainer:
         order = np.argsort(-relevance, kind="stable")
         self.rank = np.empty(len(order), dtype=int)
         self.rank[order] = np.arange(1, len(order) + 1)
+        self.sentences = {row["index"]: list(map(str, row["sentences"])) for row in self.trace.get("reasons", ())}
 
     def explain_slot(self, slot: Slot) -> Reason:
+        if slot.index in self.sentences:
+            return Reason((*self.sentences[slot.index], self._rank_sentence(slot)), self._best_omitted_nearby(slot))
         picked = list(self.trace.get("picked", ()))
         why = []
         if slot.index in picked:
-            why.append(f"Picked {_ordinal(picked.index(slot.index) + 1)} of {len(picked)} by {self.selection.method}.")
+            why.append(f"Picked {ordinal(picked.index(slot.index) + 1)} of {len(picked)} by {self.selection.method}.")
         else:
             why.append(f"Selected by {self.selection.method}.")
         if slot.event is not None:
-            why.append(f"Event at this time: {_quote(slot.event.text)}.")
+            why.append(f"Event at this time: {quoted(slot.event.text)}.")
         return Reason((*why, self._rank_sentence(slot)), self._best_omitted_nearby(slot))
 
     def _rank_sentence(self, slot: Slot) -> str:
         return (
-            f"Its relevance to the question ({slot.relevance:.3f}) ranks {_ordinal(int(self.rank[slot.index]))} of "
+            f"Its relevance to the question ({slot.relevance:.3f}) ranks {ordinal(int(self.rank[slot.index]))} of "
             f"{len(self.rank) - len(self.basis.skipped)} candidates."
         )
 
@@ -141,10 +146,10 @@ class _GcrExplainer(_Explainer):
 
     def _ground(self, slot: Slot) -> Reason:
         rank, row = next((k, row) for k, row in enumerate(self.events, 1) if row["index"] == slot.index)
-        cues = f", because the question contains {', '.join(_quote(cue) for cue in self.cues)}" if self.cues else ""
+        cues = f", because the question contains {', '.join(quoted(cue) for cue in self.cues)}" if self.cues else ""
         why = [
-            f"Its event ({_span(row)}) ranks {_ordinal(rank)} of {len(self.events)} for the question.",
-            f"The event {_quote(row['text'])} scores {row['score']:.2f}: relevance of its text "
+            f"Its event ({_span(row)}) ranks {ordinal(rank)} of {len(self.events)} for the question.",
+            f"The event {quoted(row['text'])} scores {row['score']:.2f}: relevance of its text "
             f"{row['text_relevance']:.3f}, of its frames {row['visual_relevance']:.3f}, each normalised over all "
             f"events and weighted {1 - self.demand:.1f} to {self.demand:.1f}{cues}.",
         ]
@@ -167,13 +172,13 @@ class _GcrExplainer(_Explainer):
         middle = (row["start_s"] + row["end_s"]) / 2
         nearest = int(np.abs(np.asarray(self.basis.times_s) - middle).argmin())
         sentence = (
-            f"The next event by score ({row['score']:.2f}), {_quote(row['text'])}: the budget for events was used up."
+            f"The next event by score ({row['score']:.2f}), {quoted(row['text'])}: the budget for events was used up."
         )
         return (Alternative(self.time_s(nearest), sentence),)
 
     def _visual(self, slot: Slot) -> Reason:
         rank = self.visual.index(slot.index) + 1
-        why = f"A visual match: {_ordinal(rank)} by relevance among the frames not selected for an event."
+        why = f"A visual match: {ordinal(rank)} by relevance among the frames not selected for an event."
         omitted = [k for k in range(len(self.rank)) if k not in self.unavailable]
         if not omitted:
             return Reason((why, self._rank_sentence(slot)))
@@ -183,7 +188,7 @@ class _GcrExplainer(_Explainer):
 
     def _context(self, slot: Slot) -> Reason:
         rank, row = self.context[slot.index]
-        why = f"Context, picked {_ordinal(rank)} by relevance ({slot.relevance:.3f})"
+        why = f"Context, picked {ordinal(rank)} by relevance ({slot.relevance:.3f})"
         if row.get("closest") is not None:
             most_similar = f"{row['redundancy']:.2f} to {self.clock_at(row['closest'])}"
             why += f" minus similarity to the frames selected before it ({most_similar})"
@@ -221,16 +226,6 @@ class _GcrExplainer(_Explainer):
 def short_clock(time_s: float) -> str:
     """The time as h:mm:ss, with milliseconds only where they are not zero."""
     return clock(time_s).removesuffix(".000")
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-def _quote(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line if len(line) <= QUOTED_LENGTH else line[: QUOTED_LENGTH - 1] + '…'}”"
 
 
 def _span(row: Mapping[str, Any]) -> str:

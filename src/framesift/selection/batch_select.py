@@ -8,6 +8,7 @@ import numpy as np
 
 from framesift.errors import InputError
 from framesift.selection.gcr.demand import resolve_demand
+from framesift.selection.lexical import EventWords
 from framesift.selection.model_calls import QuestionContext
 from framesift.selection.registry import Method, get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
@@ -55,7 +56,8 @@ def select_from_vectors(
     vectors = index.vectors
     skipper = BlankSkipper(index)
 
-    with_events = "events" in get_selector(method).needs
+    needs = get_selector(method).needs
+    words = EventWords([event.text for event in events]) if "words" in needs else None
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
     texts = unit_rows(queries, "queries", dim=vectors.dim)
     relevance = np.ascontiguousarray(vectors.products(texts).T)
@@ -77,11 +79,12 @@ def select_from_vectors(
             prepared=vectors,
             source=source,
             objects=None if objects is None else objects[k],
+            lexical_scores=None if words is None else words.scores(question.query_text),
         )
         given = options if contexts is None else {"context": contexts[k], **options}
         run = partial(_select, budget=budget, method=method, options=given)
         if blank_frames == "skip":
-            selection, skipped = skipper.select(evidence, run, with_events=with_events)
+            selection, skipped = skipper.select(evidence, run, with_events="events" in needs)
         else:
             selection, skipped = run(evidence), np.zeros(0, dtype=int)
         distant_texts = filter(None, map(text_without_frame, selection.slots))

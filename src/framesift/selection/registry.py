@@ -27,8 +27,9 @@ __all__ = [
 
 KIND = "selector"  # entry points of the group framesift.selectors
 
-# Modules in the order they are listed: GCR, simple baselines, then published methods by the inputs they need.
+# Modules in the order they are listed: sift, GCR, simple baselines, then published methods by the inputs they need.
 BUILT_IN = (
+    "sift",
     "gcr",
     "uniform",
     "topk",

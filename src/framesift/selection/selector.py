@@ -10,6 +10,7 @@ from framesift.types import Selection
 NEEDS = {
     "vectors": "the frames' vectors",
     "events": "timestamped text",
+    "words": "the words that the question shares with that text",
     "pictures": "the decoded frames",
     "detector": "an open-vocabulary detector",
     "objects": "the objects a question names",

@@ -31,8 +31,9 @@ class Evidence:
     here.
 
     Derived from these: relevance (N,), the cosine of each frame with the query, and event_relevance (E,). `scores` and
-    `event_scores` replace them by other numbers. `prepared` and `prepared_events` reuse what was computed from the same
-    vectors for an earlier question (`VideoIndex.vectors`).
+    `event_scores` replace them by other numbers. lexical_scores (E,): the words each event shares with the question,
+    from 0 to about 1; kept as event_lexical, zeros when not given. `prepared` and `prepared_events` reuse what was
+    computed from the same vectors for an earlier question (`VideoIndex.vectors`).
 
     source: access to decoded frames, and objects, the objects to detect in them, for selectors that need these. Without
     any arrays, `Evidence.from_source` serves selectors that request the scores of few frames.
@@ -51,9 +52,11 @@ class Evidence:
     prepared_events: InitVar[UnitRows | None] = None
     source: FrameSource | None = None
     objects: Objects | None = None
+    lexical_scores: InitVar[ArrayLike | None] = None
     vectors: UnitRows = field(init=False)
     relevance: Array = field(init=False)
     event_relevance: Array = field(init=False)
+    event_lexical: Array = field(init=False)
     event_times_s: Array = field(init=False)  # (E, 2) start and end
     event_positions: tuple[int, ...] = field(init=False)  # of each remaining event in the list given
     events_outside: int = field(init=False)  # number of events dropped because they lie outside the video
@@ -64,6 +67,7 @@ class Evidence:
         event_scores: ArrayLike | None,
         prepared: UnitRows | None,
         prepared_events: UnitRows | None,
+        lexical_scores: ArrayLike | None,
     ) -> None:
         set_field = partial(object.__setattr__, self)
         vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
@@ -77,7 +81,7 @@ class Evidence:
             set_field("relevance", vectors.products(self.query[None])[:, 0])
         else:
             set_field("relevance", validate_scores(scores, len(vectors), "scores"))
-        self._clip_events(event_scores, prepared_events)
+        self._clip_events(event_scores, lexical_scores, prepared_events)
 
     @classmethod
     def from_source(
@@ -98,7 +102,7 @@ class Evidence:
         fields |= {"event_features": None, "visual_demand": visual_demand, "objects": objects}
         evidence.__dict__.update(fields)
         evidence._check_demand()
-        evidence._clip_events(event_scores, None)
+        evidence._clip_events(event_scores, None, None)
         return evidence
 
     def take(self, indices: Array, *, vectors: UnitRows, source: FrameSource | None) -> "Evidence":
@@ -129,7 +133,9 @@ class Evidence:
         if not 0.0 <= self.visual_demand <= 1.0:
             raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (text) to 1 (visual)")
 
-    def _clip_events(self, given_scores: ArrayLike | None, prepared: UnitRows | None) -> None:
+    def _clip_events(
+        self, given_scores: ArrayLike | None, given_lexical: ArrayLike | None, prepared: UnitRows | None
+    ) -> None:
         """Clip events to the video and drop those outside, with their vectors and scores."""
         check_events(self.events)
         events, features = tuple(self.events), self.event_features
@@ -146,11 +152,14 @@ class Evidence:
             scores = validate_scores(given_scores, count, "event_scores")
         else:
             scores = np.zeros(0) if features is None else dot_products(features, self.query[None])[:, 0]
+        lexical = np.zeros(count)
+        if given_lexical is not None:
+            lexical = validate_scores(given_lexical, count, "lexical_scores")
         times = np.array([(event.start_s, event.end_s) for event in events]).reshape(count, 2)
         inside = np.flatnonzero((times[:, 1] >= 0.0) & (times[:, 0] <= self.duration_s))
         if len(inside) < count:
             events = tuple(events[k] for k in inside)
-            times, scores = times[inside], scores[inside]
+            times, scores, lexical = times[inside], scores[inside], lexical[inside]
             features = None if features is None else features[inside]
         clipped = times.clip(0.0, self.duration_s)
         if (clipped != times).any():
@@ -162,6 +171,7 @@ class Evidence:
         set_field("event_times_s", clipped)
         set_field("event_features", features)
         set_field("event_relevance", scores)
+        set_field("event_lexical", lexical)
         set_field("event_positions", tuple(inside.tolist()))
         set_field("events_outside", count - len(inside))
 

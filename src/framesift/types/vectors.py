@@ -131,6 +131,14 @@ class UnitRows:
             distances[start : start + len(block) - 1] = 1.0 - np.einsum("nd,nd->n", block[:-1], block[1:])
         return distances
 
+    @cached_property
+    def mean_cosine(self) -> float:
+        """The mean cosine of all pairs of rows, a row with itself included."""
+        total = np.zeros(self.dim)
+        for start in range(0, len(self), BLOCK_ROWS):
+            total += self.rows[start : start + BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+        return float(np.square(total / len(self)).sum())
+
     # The names of version 0.1, for selectors of other packages.
     rough = property(lambda self: self.float32_rows)
     rough_error = property(lambda self: self.float32_error)

@@ -1,0 +1,70 @@
+"""Words that a question and the events share: BM25 (Robertson and Zaragoza, 2009) over a video's events."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from framesift.types.vectors import Array
+
+# The usual parameters: how soon repeated words stop counting, and how much long texts are discounted.
+SATURATION = 1.2
+LENGTH_DISCOUNT = 0.75
+
+# Inflected forms mostly share their first letters, in many languages.
+STEM_LENGTH = 6
+
+_FUNCTION_WORDS = (
+    "a about also am an and are as at be been being but by can could d did do does doing for from had has have he her "
+    "here him his how i if in into is it its just ll m may me might must my no not of on or our out re s shall she "
+    "should so t than that the their them then there these they this those to up us ve was we were what when where "
+    "which who whom whose why will with would you your"
+)
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+
+_WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+
+class EventWords:
+    """The words of a video's events, counted once for any number of questions."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._counts: list[dict[str, int]] = []
+        for text in texts:
+            counts: dict[str, int] = {}
+            for term in _terms(text):
+                counts[term] = counts.get(term, 0) + 1
+            self._counts.append(counts)
+        self._lengths = np.array([sum(counts.values()) for counts in self._counts], dtype=np.float64)
+
+    def scores(self, question: str) -> Array:
+        """(E,) BM25 of each event for the question, from 0 to about 1: as a share of the question's total weight."""
+        terms = list(dict.fromkeys(_terms(question)))
+        events = len(self._counts)
+        if not terms or not self._lengths.any():
+            return np.zeros(events)
+        counts = np.array([[found.get(term, 0) for term in terms] for found in self._counts], dtype=np.float64)
+        containing = (counts > 0).sum(axis=0)
+        weights = np.log1p((events - containing + 0.5) / (containing + 0.5))
+        relative = self._lengths / self._lengths.mean()
+        discount = SATURATION * (1.0 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative[:, None])
+        shares: Array = (counts / (counts + discount) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
+        return shares
+
+
+def _terms(text: str) -> list[str]:
+    """The text's words as they are compared: lower case, shortened, without function words."""
+    return [term for word in _WORD.findall(text.lower()) for term in _stems(word)]
+
+
+@lru_cache(maxsize=65536)
+def _stems(word: str) -> tuple[str, ...]:
+    if word in STOP_WORDS:
+        return ()
+    if len(word) > 1 and _UNSPACED.search(word):
+        return tuple(first + second for first, second in pairwise(word))
+    return (word[:STEM_LENGTH],)

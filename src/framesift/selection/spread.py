@@ -1,0 +1,102 @@
+"""Greedy choice of items spread over time, and the near-duplicates to hold back meanwhile."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products
+
+MAX_BATCH = 256  # candidates compared at once with the chosen frames
+
+
+class Spread:
+    """The value of every item: score − weight · exp(−(seconds to the nearest chosen item) / width_s).
+
+    value (N,): −inf for items that are not available; distance_s, nearest (N,): to the nearest chosen item, inf and −1
+    before the first choice.
+    """
+
+    def __init__(self, score: Array, times_s: Array, weight: float, width_s: float) -> None:
+        self.score, self.times_s, self.weight, self.width_s = score, times_s, weight, width_s
+        self.value: Array = np.array(score, dtype=np.float64)
+        self.distance_s: Array = np.full(len(score), np.inf)
+        self.nearest: Array = np.full(len(score), -1)
+        self._available: Array = np.ones(len(score), dtype=bool)
+
+    def best(self) -> int | None:
+        """The available item with the largest value, the first of equal ones; None when none is available."""
+        highest = self.value.max(initial=-np.inf)
+        return None if highest == -np.inf else int((self.value >= highest - TIE_TOLERANCE).argmax())
+
+    def leading(self, count: int) -> Array:
+        """About `count` available items with the largest values, the best one among them."""
+        level = (
+            self.value.max() if count == 1 else np.partition(self.value, -min(count, len(self.value)))[-count:].min()
+        )
+        items: Array = np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
+        return items
+
+    def nearness(self, item: int) -> float:
+        """exp(−distance / width): 1 at the time of a chosen item, 0 far from all of them."""
+        return float(np.exp(-self.distance_s[item] / self.width_s))
+
+    def choose(self, item: int) -> None:
+        """Take this item, and lower the value of those that it is nearer to than any chosen before."""
+        self.remove(item)
+        distance_s = np.abs(self.times_s - self.times_s[item])
+        nearer = np.flatnonzero(distance_s < self.distance_s)
+        self.distance_s[nearer], self.nearest[nearer] = distance_s[nearer], item
+        self._evaluate(nearer[self._available[nearer]])
+
+    def remove(self, items: Array | int) -> None:
+        """Make items unavailable."""
+        self.value[items], self._available[items] = -np.inf, False
+
+    def restore(self, items: Array) -> None:
+        """Make removed items available again."""
+        self._available[items] = True
+        self._evaluate(items)
+
+    def _evaluate(self, items: Array) -> None:
+        self.value[items] = self.score[items] - self.weight * np.exp(-self.distance_s[items] / self.width_s)
+
+
+class DuplicateFilter:
+    """Finds candidates whose cosine with a chosen frame is above the threshold, comparing leading candidates only.
+
+    batch: how many candidates to compare next; it grows while all of them are duplicates.
+    """
+
+    def __init__(self, vectors: UnitRows, chosen: Sequence[int], threshold: float) -> None:
+        self.batch = 1
+        self.found: list[int] = []
+        self._vectors, self._threshold = vectors, threshold
+        self._chosen = list(chosen)
+        self._compared = np.zeros(len(vectors), dtype=np.int64)  # with how many of the chosen frames
+
+    def is_cleared(self, index: int) -> bool:
+        """Whether this candidate was compared with all chosen frames."""
+        return bool(self._compared[index] == len(self._chosen))
+
+    def choose(self, index: int) -> None:
+        self._chosen.append(index)
+        self.batch = 1
+
+    def find(self, candidates: Array) -> Array:
+        """Compare the candidates with the chosen frames; return, and add to `found`, those that resemble one."""
+        newer = self._chosen[int(self._compared[candidates].min()) :]
+        self._compared[candidates] = len(self._chosen)
+        duplicates: Array = candidates[self._resembles(candidates, newer)]
+        self.found += duplicates.tolist()
+        self.batch = 1 if len(duplicates) < len(candidates) else min(2 * self.batch, MAX_BATCH)
+        return duplicates
+
+    def _resembles(self, candidates: Array, chosen: Sequence[int]) -> Array:
+        rows, error = self._vectors.float32_rows, self._vectors.float32_error
+        largest = (rows[candidates] @ rows[chosen].T).max(axis=1).astype(np.float64)
+        undecided = np.flatnonzero(np.abs(largest - self._threshold) <= error + TIE_TOLERANCE)
+        if len(undecided):
+            exact = dot_products(self._vectors.rows[candidates[undecided]], self._vectors.rows[chosen])
+            largest[undecided] = exact.max(axis=1)
+        above: Array = largest > self._threshold + TIE_TOLERANCE
+        return above
