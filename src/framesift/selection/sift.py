@@ -29,6 +29,7 @@ from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows
 UNRELATED_PERCENTILE = 10.0  # of the events' scores: taken as that of a text unrelated to the question
 VISUAL_LEVEL = 0.5  # scaled relevance from which a frame is a visual match, below it context
 CARRIED = "on a frame selected for its picture"
+BELOW_FLOOR = "does not stand out"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class SiftConfig:
     width_s: of the temporal kernel. frame_weight, event_weight: of nearness in time against the score; 0 for none.
     duplicate: where near-duplicates begin, as a share of the way from the mean cosine of this video's frames to 1; 1
     for no such rule. lexical: weight of shared words beside the cosine. low, high: how far the best event stands out
-    when events get none of the budget, and when they get max_share of it. carry: whether frames selected for their
+    when events get none of the budget, and when they get max_share of it. floor: events that stand out less than this
+    share of what the best one does get no frame of their own. carry: whether frames selected for their
     picture show the words of an event they lie in.
     """
 
@@ -50,13 +52,14 @@ class SiftConfig:
     low: float = 0.25
     high: float = 0.4
     max_share: float = 0.75
+    floor: float = 0.2
     carry: bool = True
 
     def __post_init__(self) -> None:
         check_positive("width_s", self.width_s)
         for name in ("frame_weight", "event_weight", "lexical"):
             check_number(name, getattr(self, name), low=0)
-        for name in ("duplicate", "max_share"):
+        for name in ("duplicate", "max_share", "floor"):
             check_number(name, getattr(self, name), low=0, high=1)
         check_number("high", self.high, low=check_number("low", self.low))
         if not isinstance(self.carry, bool):
@@ -75,7 +78,8 @@ class EventMatch:
 
     cosine, lexical (E,) as given; score (E,) both together, scaled to [0, 1]; order (E,) best first, of equal ones the
     earlier start first; lo, hi (E,) the range of each event's frames. stand_out: how far the best one is from a text
-    unrelated to the question, which is 0 away, towards one of the same meaning, which is 1 away.
+    unrelated to the question, which is 0 away, towards one of the same meaning, which is 1 away; strength (E,): how
+    far each one is, relative to the best.
     """
 
     cosine: Array
@@ -85,6 +89,7 @@ class EventMatch:
     lo: Array
     hi: Array
     stand_out: float
+    strength: Array
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,9 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
     match = match_events(evidence, lexical=config.lexical)
     share = config.share(match.stand_out)
     quota = min(int(share * budget + TIE_TOLERANCE), size)
-    words, rejected = choose_events(evidence, match, size=quota, weight=config.event_weight, width_s=config.width_s)
+    words, without_frame = choose_events(
+        evidence, match, size=quota, floor=config.floor, weight=config.event_weight, width_s=config.width_s
+    )
     mean = evidence.vectors.mean_cosine
     pictures = choose_frames(
         relevance,
@@ -158,7 +165,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
             "stand_out": match.stand_out,
             "share": share,
             "events_outside": evidence.events_outside,
-            "events": _event_rows(evidence, match, words, rejected, shown),
+            "events": _event_rows(evidence, match, words, without_frame, shown, floor=config.floor),
         },
         "cover": {"visual": visual, "context": context},
         "reasons": _reasons(evidence, match, [*words, *pictures], shown, budget=budget, quota=quota),
@@ -177,21 +184,23 @@ def match_events(evidence: Evidence, *, lexical: float) -> EventMatch:
     start_s, end_s = evidence.event_times_s.T
     lo, hi = event_frame_ranges(evidence.times_s, start_s, end_s)
     count = len(start_s)
-    raw, stand_out = np.zeros(count), 0.0
+    raw, distance, stand_out = np.zeros(count), np.zeros(count), 0.0
     if count:
         unrelated = float(np.percentile(evidence.event_relevance, UNRELATED_PERCENTILE))
         raw = (evidence.event_relevance - unrelated) / max(1.0 - unrelated, TIE_TOLERANCE)
         raw = raw + lexical * evidence.event_lexical
-        stand_out = float(raw.max() - np.percentile(raw, UNRELATED_PERCENTILE))
+        distance = raw - np.percentile(raw, UNRELATED_PERCENTILE)
+        stand_out = float(distance.max())
     score = min_max(raw)
     order = np.lexsort((np.arange(count), start_s, -score))
-    return EventMatch(evidence.event_relevance, evidence.event_lexical, score, order, lo, hi, stand_out)
+    strength = distance / max(stand_out, TIE_TOLERANCE)
+    return EventMatch(evidence.event_relevance, evidence.event_lexical, score, order, lo, hi, stand_out, strength)
 
 
 def choose_events(
-    evidence: Evidence, match: EventMatch, *, size: int, weight: float, width_s: float
+    evidence: Evidence, match: EventMatch, *, size: int, floor: float, weight: float, width_s: float
 ) -> tuple[list[Choice], set[int]]:
-    """Choose up to `size` events, each with the most relevant free frame of its own; and those that had none left.
+    """Choose up to `size` events above the floor, each with its most relevant free frame; and those that had none left.
 
     An answer is given over several sentences: beside a chosen one, the next sentence is worth less than another
     passage.
@@ -200,23 +209,24 @@ def choose_events(
     start_s, end_s = evidence.event_times_s.T
     by_start = np.lexsort((np.arange(len(start_s)), start_s))
     spread = Spread(match.score[by_start], ((start_s + end_s) / 2)[by_start], weight, width_s)
+    spread.remove(np.flatnonzero(match.strength[by_start] < floor - TIE_TOLERANCE))
     free = np.ones(count, dtype=bool)
     chosen: list[Choice] = []
-    rejected: set[int] = set()
+    without_frame: set[int] = set()
     frame_of: dict[int, int] = {}
     while len(chosen) < size and (item := spread.best()) is not None:
         event = int(by_start[item])
         frames = slice(match.lo[event], match.hi[event])
         rank = int(np.where(free[frames], ranking.rank[frames], count).min())
         if rank == count:
-            rejected.add(event)
+            without_frame.add(event)
             spread.remove(item)
             continue
         frame_of[item] = index = int(ranking.order[rank])
         free[index] = False
         chosen.append(_choice(spread, item, index=index, event=event, nearest=frame_of.get(int(spread.nearest[item]))))
         spread.choose(item)
-    return chosen, rejected
+    return chosen, without_frame
 
 
 def choose_frames(
@@ -305,14 +315,25 @@ def _context_row(choice: Choice) -> dict[str, Any]:
 
 
 def _event_rows(
-    evidence: Evidence, match: EventMatch, words: Sequence[Choice], rejected: set[int], shown: Mapping[int, int]
+    evidence: Evidence,
+    match: EventMatch,
+    words: Sequence[Choice],
+    without_frame: set[int],
+    shown: Mapping[int, int],
+    *,
+    floor: float,
 ) -> list[dict[str, Any]]:
     """One row per event, as GCR's trace has."""
     anchored = {choice.event for choice in words}
     frame_of = {event: index for index, event in shown.items()}
     rows = []
     for k, (position, event) in enumerate(zip(evidence.event_positions, evidence.events, strict=True)):
-        outcome = ANCHORED if k in anchored else CARRIED if k in frame_of else NOT_REACHED
+        if k in frame_of:
+            outcome = ANCHORED if k in anchored else CARRIED
+        elif k in without_frame:
+            outcome = NO_FREE_FRAME
+        else:
+            outcome = BELOW_FLOOR if match.strength[k] < floor - TIE_TOLERANCE else NOT_REACHED
         rows.append(
             {
                 "position": position,
@@ -322,7 +343,7 @@ def _event_rows(
                 "text_relevance": float(match.cosine[k]),
                 "shared_words": float(match.lexical[k]),
                 "score": float(match.score[k]),
-                "outcome": NO_FREE_FRAME if k in rejected else outcome,
+                "outcome": outcome,
                 "index": frame_of.get(k),
             }
         )
