@@ -1,6 +1,7 @@
 """Greedy choice of items spread over time, and the near-duplicates to hold back meanwhile."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,24 +10,45 @@ from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products
 MAX_BATCH = 256  # candidates compared at once with the chosen frames
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One greedy choice and the numbers that decided: value = score − weight · nearness.
+
+    nearest: the item chosen before that is nearest in time, distance_s away; None for the first choice.
+    """
+
+    item: int
+    score: float
+    value: float
+    nearness: float
+    nearest: int | None
+    distance_s: float
+
+
 class Spread:
     """The value of every item: score − weight · exp(−(seconds to the nearest chosen item) / width_s).
 
-    value (N,): −inf for items that are not available; distance_s, nearest (N,): to the nearest chosen item, inf and −1
-    before the first choice.
+    value (N,): −inf for items that are not available. Of equal items, the one with the lowest priority (N,) is chosen,
+    by default the first.
     """
 
-    def __init__(self, score: Array, times_s: Array, weight: float, width_s: float) -> None:
+    def __init__(
+        self, score: Array, times_s: Array, *, weight: float, width_s: float, priority: Array | None = None
+    ) -> None:
         self.score, self.times_s, self.weight, self.width_s = score, times_s, weight, width_s
         self.value: Array = np.array(score, dtype=np.float64)
         self.distance_s: Array = np.full(len(score), np.inf)
         self.nearest: Array = np.full(len(score), -1)
+        self.priority: Array = np.arange(len(score)) if priority is None else priority
         self._available: Array = np.ones(len(score), dtype=bool)
 
     def best(self) -> int | None:
-        """The available item with the largest value, the first of equal ones; None when none is available."""
+        """The available item with the largest value; None when none is available."""
         highest = self.value.max(initial=-np.inf)
-        return None if highest == -np.inf else int((self.value >= highest - TIE_TOLERANCE).argmax())
+        if highest == -np.inf:
+            return None
+        ties = np.flatnonzero(self.value >= highest - TIE_TOLERANCE)
+        return int(ties[self.priority[ties].argmin()])
 
     def leading(self, count: int) -> Array:
         """About `count` available items with the largest values, the best one among them."""
@@ -36,17 +58,23 @@ class Spread:
         items: Array = np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
         return items
 
-    def nearness(self, item: int) -> float:
-        """exp(−distance / width): 1 at the time of a chosen item, 0 far from all of them."""
-        return float(np.exp(-self.distance_s[item] / self.width_s))
-
-    def choose(self, item: int) -> None:
+    def choose(self, item: int) -> Choice:
         """Take this item, and lower the value of those that it is nearer to than any chosen before."""
+        distance_s, nearest = float(self.distance_s[item]), int(self.nearest[item])
+        choice = Choice(
+            item,
+            float(self.score[item]),
+            float(self.value[item]),
+            float(np.exp(-distance_s / self.width_s)),
+            nearest if nearest >= 0 else None,
+            distance_s,
+        )
         self.remove(item)
-        distance_s = np.abs(self.times_s - self.times_s[item])
-        nearer = np.flatnonzero(distance_s < self.distance_s)
-        self.distance_s[nearer], self.nearest[nearer] = distance_s[nearer], item
+        distances_s = np.abs(self.times_s - self.times_s[item])
+        nearer = np.flatnonzero(distances_s < self.distance_s)
+        self.distance_s[nearer], self.nearest[nearer] = distances_s[nearer], item
         self._evaluate(nearer[self._available[nearer]])
+        return choice
 
     def remove(self, items: Array | int) -> None:
         """Make items unavailable."""
@@ -82,16 +110,26 @@ class DuplicateFilter:
         self._chosen.append(index)
         self.batch = 1
 
-    def find(self, candidates: Array) -> Array:
-        """Compare the candidates with the chosen frames; return, and add to `found`, those that resemble one."""
+    def find(self, candidates: Array, nearest: Array) -> Array:
+        """Compare the candidates with the chosen frames; return, and add to `found`, those that resemble one.
+
+        nearest: the chosen frame nearest in time to each candidate, which it resembles most often.
+        """
         newer = self._chosen[int(self._compared[candidates].min()) :]
         self._compared[candidates] = len(self._chosen)
-        duplicates: Array = candidates[self._resembles(candidates, newer)]
+        rows = self._vectors.float32_rows
+        limit = self._threshold + self._vectors.float32_error + TIE_TOLERANCE
+        duplicate = np.einsum("cd,cd->c", rows[candidates], rows[nearest]) > limit
+        others = np.flatnonzero(~duplicate)
+        if len(others):
+            duplicate[others] = self._resembles(candidates[others], newer)
+        duplicates: Array = candidates[duplicate]
         self.found += duplicates.tolist()
-        self.batch = 1 if len(duplicates) < len(candidates) else min(2 * self.batch, MAX_BATCH)
+        self.batch = 1 if len(duplicates) < len(candidates) else min(4 * self.batch, MAX_BATCH)
         return duplicates
 
     def _resembles(self, candidates: Array, chosen: Sequence[int]) -> Array:
+        """(C,) bool: whether the cosine with one of the chosen frames is above the threshold, decided in float64."""
         rows, error = self._vectors.float32_rows, self._vectors.float32_error
         largest = (rows[candidates] @ rows[chosen].T).max(axis=1).astype(np.float64)
         undecided = np.flatnonzero(np.abs(largest - self._threshold) <= error + TIE_TOLERANCE)

@@ -1,0 +1,76 @@
+"""sift written out literally: every rule as docs/sift.md states it, in plain Python, without any shortcut."""
+
+import math
+
+from helpers.gcr_reference import TIE_TOLERANCE, dot, first_best, min_max, ranked, unit
+
+
+def percentile(values, share):
+    """The value at this share of the way through the sorted values, interpolated."""
+    ordered = sorted(values)
+    at = share * (len(ordered) - 1)
+    below = math.floor(at)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)
+
+
+def nearness(time, chosen, width):
+    return max((math.exp(-abs(time - other) / width) for other in chosen), default=0.0)
+
+
+def event_frames(times, start, end):
+    inside = [i for i, time in enumerate(times) if start <= time <= end]
+    middle = (start + end) / 2
+    return inside or [min(range(len(times)), key=lambda i: (abs(times[i] - middle), i))]
+
+
+def sift_reference(case, lexical, options):
+    """Frame index → role, and frame index → event whose text it shows."""
+    times, budget, o = case.times, case.budget, options
+    size = min(budget, len(times))
+    vectors, query = [unit(frame) for frame in case.frames.tolist()], unit(case.query.tolist())
+    cosines = [dot(vector, query) for vector in vectors]
+    relevance = min_max(cosines)
+    frames_of = [event_frames(times, start, end) for start, end in case.events]
+    middles = [(start + end) / 2 for start, end in case.events]
+    by_start = sorted(range(len(case.events)), key=lambda k: (case.events[k][0], k))
+    score, standing_out, quota = [], [], 0
+    if case.events:
+        text = [dot(unit(vector), query) for vector in case.event_vectors.tolist()]
+        unrelated = percentile(text, 0.1)
+        away = [(c - unrelated) / max(1 - unrelated, TIE_TOLERANCE) for c in text]
+        away = [a + o["lexical"] * shared for a, shared in zip(away, lexical, strict=True)]
+        base = percentile(away, 0.1)
+        stand_out = max(away) - base
+        growing = o["max_share"] * max(stand_out - o["low"], 0.0) / max(o["high"] - o["low"], TIE_TOLERANCE)
+        share = o["max_share"] if stand_out >= o["high"] else growing
+        quota = min(math.floor(share * budget + TIE_TOLERANCE), size)
+        score = min_max(away)
+        standing_out = [k for k in by_start if away[k] - base >= o["floor"] * stand_out - TIE_TOLERANCE]
+    shown, pending, taken = {}, list(standing_out), []
+    while pending and len(shown) < quota:
+        event = first_best(pending, lambda k: score[k] - o["event_weight"] * nearness(middles[k], taken, o["width_s"]))
+        pending.remove(event)
+        if free := [i for i in frames_of[event] if i not in shown]:
+            shown[first_best(free, lambda i: cosines[i])] = event
+            taken.append(middles[event])
+    chosen, pictures = list(shown), []
+    mean = sum(dot(a, b) for a in vectors for b in vectors) / len(vectors) ** 2
+    limit = mean + o["duplicate"] * (1 - mean) + TIE_TOLERANCE
+    hold_back = o["duplicate"] < 1
+    while len(chosen) < size:
+        left = [i for i in range(len(times)) if i not in chosen]
+        distinct = [i for i in left if all(dot(vectors[i], vectors[z]) <= limit for z in chosen)]
+        hold_back = hold_back and bool(distinct)
+        near = [nearness(time, [times[z] for z in chosen], o["width_s"]) for time in times]
+        values = [r - o["frame_weight"] * n for r, n in zip(relevance, near, strict=True)]
+        index = first_best(distinct if hold_back else left, values.__getitem__)
+        chosen.append(index)
+        pictures.append(index)
+    if o["carry"]:
+        best = ranked(by_start, lambda k: score[k])[:budget]
+        for index in pictures:
+            inside = [k for k in best if k in standing_out and index in frames_of[k] and k not in shown.values()]
+            shown |= {index: inside[0]} if inside else {}
+    roles = {i: "visual" if relevance[i] >= 0.5 else "context" for i in pictures} | dict.fromkeys(shown, "ground")
+    return roles, shown

@@ -1,0 +1,49 @@
+"""Shared words of a question and the events."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framesift.selection.lexical import EventWords
+
+
+def test_scores_are_bm25_as_published():
+    texts = ["red boat", "red red car in the rain", "a house"]
+    score = EventWords(texts).scores("Is the boat red?")
+    lengths, mean = [2, 4, 1], 7 / 3  # without "in", "the" and "a"
+
+    def part(count, length, weight):
+        return weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean))
+
+    boat, red = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
+    expected = [part(1, 2, boat) + part(1, 2, red), part(2, 4, red), 0.0]
+    np.testing.assert_allclose(score, np.array(expected) / (boat + red))
+    assert len(score) == len(lengths)
+
+
+def test_inflected_forms_match():
+    assert EventWords(["she was painting"]).scores("Who paints?")[0] == 0  # shorter than the stem
+    assert EventWords(["both engineers left"]).scores("Which engineer?")[0] > 0
+
+
+def test_question_words_do_not_count():
+    assert EventWords(["what is it that you do"]).scores("What is that?").tolist() == [0.0]
+
+
+def test_scripts_without_spaces_match_by_pairs_of_characters():
+    scores = EventWords(["猫が窓のそばにいる", "犬が走る"]).scores("窓のそばの猫は?")
+    assert scores[0] > scores[1]
+
+
+def test_no_events_and_no_words_give_zeros():
+    assert EventWords([]).scores("anything").shape == (0,)
+    assert EventWords(["", "…"]).scores("anything").tolist() == [0.0, 0.0]
+    assert EventWords(["a text"]).scores("?").tolist() == [0.0]
+
+
+@given(st.lists(st.text(max_size=40), max_size=8), st.text(max_size=40))
+def test_scores_are_finite_and_not_negative(texts, question):
+    scores = EventWords(texts).scores(question)
+    assert scores.shape == (len(texts),) and np.isfinite(scores).all() and (scores >= 0).all()
