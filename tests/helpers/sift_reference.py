@@ -47,7 +47,9 @@ def sift_reference(case, lexical, options):
         quota = min(math.floor(share * budget + TIE_TOLERANCE), size)
         score = min_max(away)
         standing_out = [k for k in by_start if away[k] - base >= o["floor"] * stand_out - TIE_TOLERANCE]
-    shown, pending, taken = {}, list(standing_out), []
+    shown: dict[int, int] = {}
+    taken: list[float] = []
+    pending = list(standing_out)
     while pending and len(shown) < quota:
         event = first_best(pending, lambda k: score[k] - o["event_weight"] * nearness(middles[k], taken, o["width_s"]))
         pending.remove(event)
