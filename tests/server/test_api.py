@@ -69,6 +69,21 @@ def test_warnings_of_the_video_are_in_every_record_without_its_directory(tmp_pat
         assert not any(str(tmp_path) in text for text in [report, *(reply.text for reply in replies), *warnings])
 
 
+def test_video_indexed_by_the_command_line_is_ready_with_its_warnings(tmp_path):
+    clip = make_video(tmp_path / "videos" / "cut.mkv")
+    clip.write_bytes(clip.read_bytes()[: clip.stat().st_size * 6 // 10])
+    with run_server(clip.parent, tmp_path / "state") as server:
+        until(lambda: server.video("cut.mkv")["known"])
+        assert not server.video("cut.mkv")["indexed"]
+        assert main(["index", str(clip), "--store", str(tmp_path / "state" / "store"), "--encoder", "offline"]) == 0
+        assert "are missing" in server.video("cut.mkv")["warnings"][0]
+        until(lambda: server.video("cut.mkv")["ready"])
+        video = server.video("cut.mkv")
+        assert "are missing" in video["warnings"][0] and video["words"]["events"] == 3
+        reply = server.post(f"/api/videos/{video['id']}/select", json=asked())
+        assert reply.json()["warnings"] == video["warnings"]
+
+
 def test_options_inside_the_question_are_parsed(shared_server):
     record = shared_server.post(
         f"/api/videos/{shared_server.boat}/select", json={"question": "Why? A) Wind B) Rain", "budget": 4}

@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+import framesift as fs
 from framesift.config import PipelineConfig
 from framesift.progress import ignore_progress
 from framesift.server.catalog import Catalog, RecentCache
 from framesift.server.config import ServerConfig
 from framesift.server.files import VideoFiles
+from framesift.store.fingerprint import fingerprint
+from framesift.store.store import Store
 from helpers.running_server import make_video
 
 
@@ -61,6 +64,26 @@ def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, mon
     video = catalog.files.list_videos()[0]
     catalog.prepare(video, ignore_progress)
     assert catalog.summary(video).warnings == ["video.mp4 has a gap"]
+
+
+def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, monkeypatch):
+    store = catalog.config.pipeline.store
+    video = catalog.files.list_videos()[0]
+    catalog.facts(video, wait=True)
+    fs.index(video.path, "offline", store=store)
+
+    def slow_search(_path, *, progress):
+        progress("speech recognition", 0.0, 4.0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog.pipeline, "find_events", slow_search)
+        catalog._summarise_if_indexed(video)
+    assert catalog.index_warnings(video) == [] and not catalog.is_ready(video)
+    assert not catalog._may_summarise(video)
+    Store(store).save_events(fingerprint(video.path), "speech", [], str(video.path))
+    assert catalog._may_summarise(video)
+    catalog._summarise_if_indexed(video)
+    assert catalog.is_ready(video) and catalog.summary(video).events == 0
 
 
 def test_cache_keeps_recent_values_and_makes_each_once():

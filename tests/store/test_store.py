@@ -123,9 +123,9 @@ def test_index_by_other_sampling_rules_is_not_read_and_is_replaced(filled, caplo
         assert filled.load(KEY, "video.mp4") is None
     assert "other sampling rules" in caplog.text
     assert "damaged" not in caplog.text
-    assert not filled.has(KEY)
+    assert filled.index_warnings(KEY) is None
     filled.save(KEY, candidates(), manifest())
-    assert filled.has(KEY)
+    assert filled.index_warnings(KEY) == ()
     assert len(filled.load(KEY, "video.mp4")) == 3
 
 

@@ -6,7 +6,7 @@ A video is ready when `Pipeline.prepare` has run for it: its index is in the sto
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -22,6 +22,7 @@ from framesift.progress import Progress
 from framesift.server.config import ServerConfig
 from framesift.server.files import LibraryVideo, VideoFiles, write_json
 from framesift.server.jobs import IndexJob
+from framesift.store.events import FoundEvents
 from framesift.store.fingerprint import fingerprint
 from framesift.store.indexing import index_key
 from framesift.store.store import IndexKey, Store
@@ -115,6 +116,7 @@ class Catalog:
         self._facts: dict[str, VideoFacts] = {}
         self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
+        self._searched: dict[str, str] = {}  # versions of the store, by video, whose text can't be had without work
         self._stopping = False
 
     def start(self) -> None:
@@ -144,22 +146,29 @@ class Catalog:
             self._probe_requested.set()
         return facts
 
-    def is_indexed(self, video: LibraryVideo) -> bool:
+    def index_warnings(self, video: LibraryVideo) -> list[str] | None:
+        """The warnings stored with the video's index, whichever process made it; None if there is no index."""
         facts = self.facts(video)
         if facts is None or facts.problem:
-            return False
-        return self.store.has(replace(self._key, video=facts.fingerprint))
+            return None
+        stored = self.store.index_warnings(replace(self._key, video=facts.fingerprint))
+        return None if stored is None else [public_message(warning, video) for warning in stored]
 
     def summary(self, video: LibraryVideo) -> PreparedSummary | None:
-        """What the last preparation of the video found; None before the first."""
+        """What the last preparation of the video found; None before the first.
+
+        For a video that another process has indexed, one is made in the background from what is stored.
+        """
         try:
             content = self._summary_path(video).read_bytes()
             return read_record(PreparedSummary, load_json(content, "the summary", "an object"), "the summary")
         except (OSError, InputError):
+            if self._may_summarise(video):
+                self._probe_requested.set()
             return None
 
     def is_ready(self, video: LibraryVideo) -> bool:
-        return self.is_indexed(video) and self.summary(video) is not None
+        return self.index_warnings(video) is not None and self.summary(video) is not None
 
     def run_job(self, job: IndexJob, progress: Progress) -> None:
         """Index a job's video, after generating it if it is the sample video."""
@@ -192,7 +201,7 @@ class Catalog:
                         break
         except FramesiftError as error:
             raise FramesiftError(public_message(error, video)) from error
-        self._write_summary(video, prepared)
+        self._write_summary(video, prepared.text, prepared.warnings)
 
     def prepared(self, video: LibraryVideo) -> PreparedVideo:
         """The index and text of a ready video, from memory or from the store; else NotReady.
@@ -204,7 +213,7 @@ class Catalog:
             if not self.is_ready(video):
                 raise NotReady(f"{video.name!r} is not indexed yet; index it first")
             prepared = self.pipeline.prepare(video.path, progress=_refuse_slow_stages)
-            self._write_summary(video, prepared)
+            self._write_summary(video, prepared.text, prepared.warnings)
             return prepared
 
         return self._prepared.get("|".join([video.stamp, *self._subtitle_versions(video)]), load)
@@ -221,12 +230,11 @@ class Catalog:
                 rows.append(f"{path}:{path.stat().st_mtime_ns}")
         return rows
 
-    def _write_summary(self, video: LibraryVideo, prepared: PreparedVideo) -> None:
-        text = prepared.text
+    def _write_summary(self, video: LibraryVideo, text: FoundEvents, warnings: Sequence[str]) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
         notes = [public_message(note, video) for note in text.notes]
-        warnings = [public_message(warning, video) for warning in prepared.warnings]
-        write_json(self._summary_path(video), asdict(PreparedSummary(len(text.events), sources, notes, warnings)))
+        shown = [public_message(warning, video) for warning in warnings]
+        write_json(self._summary_path(video), asdict(PreparedSummary(len(text.events), sources, notes, shown)))
 
     def _summary_path(self, video: LibraryVideo) -> Path:
         return self._folder / f"{video.stamp}.words.json"
@@ -291,6 +299,7 @@ class Catalog:
                     if self._stopping:
                         return
                     self._probe_if_new(video)
+                    self._summarise_if_indexed(video)
             except Exception:  # one file must not end this thread
                 log.exception("the videos could not be probed")
 
@@ -302,6 +311,31 @@ class Catalog:
                 self._changed()
         except OSError:
             log.info("%s was deleted after it was listed", video.name)
+
+    def _may_summarise(self, video: LibraryVideo) -> bool:
+        """Whether the video was indexed elsewhere, and its text not searched for since the store last changed."""
+        try:
+            return self.index_warnings(video) is not None and self._searched.get(video.id) != self._store_version(video)
+        except OSError:
+            return False
+
+    def _store_version(self, video: LibraryVideo) -> str:
+        """Changes whenever the file does, or an entry of the store for it is added."""
+        facts = self.facts(video) or VideoFacts()
+        return f"{video.stamp}-{(self.store.root / facts.fingerprint).stat().st_mtime_ns}"
+
+    def _summarise_if_indexed(self, video: LibraryVideo) -> None:
+        """Search for the text of a video that another process has indexed, unless that takes more than reading it."""
+        if self._summary_path(video).exists() or not self._may_summarise(video):
+            return
+        self._searched[video.id] = self._store_version(video)
+        try:
+            text = self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
+            self._write_summary(video, text, (*(self.index_warnings(video) or ()), *text.warnings))
+        except (FramesiftError, OSError) as error:
+            log.info("%s was indexed by another process and its text is not stored (%s)", video.name, error)
+        else:
+            self._changed()
 
 
 def public_message(error: object, video: LibraryVideo) -> str:

@@ -68,6 +68,11 @@ def is_current(folder: Path) -> bool:
         manifest = read_manifest(folder)
     except (StoreError, OSError):
         return True
+    return has_current_rules(manifest)
+
+
+def has_current_rules(manifest: dict[str, Any]) -> bool:
+    """Whether an entry was made by the current sampling rules, if any apply to its kind."""
     return manifest.get("kind") != "index" or manifest.get("rules") == SAMPLING_RULES
 
 

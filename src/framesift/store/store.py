@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from framesift._utils.files import atomic_folder, is_temporary, write_bytes
+from framesift._utils.files import atomic_folder, is_temporary, output_error, write_bytes
 from framesift._utils.json import load_json, with_digest
 from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError, StoreError
@@ -34,6 +34,7 @@ from framesift.store.manifests import (
     MANIFEST,
     SAMPLING_RULES,
     SCHEMA,
+    has_current_rules,
     info_from,
     is_current,
     manifest_warnings,
@@ -235,10 +236,13 @@ class Store:
                 if not (folder / MANIFEST).exists():
                     raise
 
-    def has(self, key: IndexKey) -> bool:
-        """Whether there is a current index of `key`; loading may still find it damaged."""
-        folder = self.root / key.folder
-        return (folder / MANIFEST).exists() and is_current(folder)
+    def index_warnings(self, key: IndexKey) -> tuple[str, ...] | None:
+        """The warnings stored with the index of `key`; None if there is no current one. Reads only its manifest."""
+        try:
+            manifest = read_manifest(self.root / key.folder)
+        except (StoreError, OSError):
+            return None
+        return manifest_warnings(manifest) if has_current_rules(manifest) else None
 
     def save_part(self, key: IndexKey, start: int, candidates: StoredCandidates) -> None:
         """Store the candidates from `start` on, so that an interrupted run can resume here."""
@@ -392,7 +396,5 @@ def _write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FramesiftError(
-            f"{folder.parent} can't be written ({error.strerror or error}); "
-            f"free some space or choose another folder with --store or {STORE_VARIABLE}"
-        ) from error
+        remedy = f"free some space or choose another folder with --store or {STORE_VARIABLE}"
+        raise output_error(folder.parent, error, remedy) from error

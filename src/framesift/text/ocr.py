@@ -92,6 +92,7 @@ def read_screen(
     that are visible for the same time, such as a subtitle of two lines, are one event. Text that stays at the edge for
     most of the video, such as a channel's logo, is dropped. progress is called with the seconds done and in total.
     """
+    progress("screen text", 0.0, duration_s)
     read = load_ocr()
     tracker = LineTracker()
     last: Array | None = None

@@ -110,6 +110,7 @@ def _read_stream(
     """Read a stream of pictures whose times count from `zero`."""
     name = container.name.removeprefix("file:")
     total_s = float((container.duration or 0) * MICROSECOND)
+    progress("subtitle pictures", 0.0, total_s)
     read = load_ocr()
     discard_other_streams(container, stream)
     try:

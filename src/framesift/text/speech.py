@@ -97,6 +97,7 @@ def recognise(
     with open_audio(path, language=language) as sound:
         name = engine_name(engine)
         check_language(name, language)
+        progress("speech recognition", 0.0, sound.duration_s)
         with closing(_load(name, language)) as model:
             utterances = join_utterances(_utterances(sound, model, progress))
             recognised = [event for words in utterances for event in split_sentences(words)]

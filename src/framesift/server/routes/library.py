@@ -55,7 +55,7 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
     facts = services.catalog.facts(video)
     known = facts or VideoFacts()
     job = services.queue.find(video.id)
-    indexed = services.catalog.is_indexed(video)
+    stored_warnings = services.catalog.index_warnings(video)
     summary = services.catalog.summary(video)
     return VideoRecord(
         id=video.id,
@@ -70,10 +70,10 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
         fps=known.fps,
         codec=known.codec,
         has_audio=known.has_audio,
-        indexed=indexed,
-        ready=indexed and summary is not None,
+        indexed=stored_warnings is not None,
+        ready=stored_warnings is not None and summary is not None,
         words=None if summary is None else TextRecord.model_validate(asdict(summary)),
-        warnings=[] if summary is None else summary.warnings,
+        warnings=stored_warnings or [] if summary is None else summary.warnings,
         beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
         job=None if job is None else JobRecord.model_validate(asdict(job)),
     )

@@ -41,17 +41,14 @@ function stateOf(video) {
   }
   if (job?.state === "failed")
     return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
+  const warnings = video.warnings.length
+    ? el("span", { className: "caution", title: video.warnings.join("\n") }, counted(video.warnings.length, "warning"))
+    : "";
   if (video.ready) {
-    const warnings = video.warnings.length
-      ? el(
-          "span",
-          { className: "caution", title: video.warnings.join("\n") },
-          counted(video.warnings.length, "warning"),
-        )
-      : "";
     return el("p", { className: "fine ready" }, `Ready · ${textSummary(video.words)}`, warnings && " · ", warnings);
   }
-  return el("div", {}, indexButton(video, job?.state === "cancelled" ? "Resume indexing" : "Index video"));
+  const label = job?.state === "cancelled" ? "Resume indexing" : "Index video";
+  return el("div", {}, indexButton(video, label), warnings && " · ", warnings);
 }
 
 function indexButton(video, label) {

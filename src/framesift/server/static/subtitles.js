@@ -14,7 +14,7 @@ export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, pr
   const hadFocus = box.contains(document.activeElement);
   box.replaceChildren(
     el("p", { className: "fine" }, parts),
-    ready ? warningBox(warnings) : "",
+    warningBox(warnings),
     ready && !words.events ? noteList("Where text was searched for", words.notes) : "",
   );
   box.hidden = Boolean(problem) || !(parts.length || warnings.length);
