@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from framesift.text.subtitles import search_sidecars
 from helpers.running_server import make_video, run_server, until
 
 CUES = "1\n00:00:01,000 --> 00:00:03,000\nBecause of the wind.\n"
@@ -135,6 +136,16 @@ def test_no_subtitle_file_name_overwrites_the_video(empty_server, tmp_path, name
     assert (empty_server.config.uploads_folder / "bare").read_bytes() == data
     others = {path.name for path in empty_server.config.uploads_folder.iterdir()} - {"bare"}
     assert others <= {"bare.srt", "bare.en.srt"} and len(others) == (reply.status_code == 200)
+
+
+def test_subtitles_named_after_a_language_keep_it(empty_server, tmp_path):
+    data = make_video(tmp_path / "clip.mp4", 4, subtitles=False).read_bytes()
+    video = empty_server.post("/api/uploads", params={"name": "clip.mp4"}, content=data).json()["id"]
+    for name in ("english.srt", "clip_ja.srt"):
+        reply = empty_server.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=CUES)
+    assert reply.json()["beside"] == ["clip.english.srt", "clip.ja.srt"]
+    found = search_sidecars(empty_server.config.uploads_folder / "clip.mp4").found
+    assert [sidecar.language for sidecar in found] == ["en", "ja"]
 
 
 def test_subtitle_file_name_keeps_few_tags(empty_server, tmp_path):

@@ -150,7 +150,7 @@ class VideoFiles:
 
     def store_subtitles(self, video: LibraryVideo, partial: Path, name: str) -> None:
         """Move checked subtitles beside an upload, replacing those of the same language. The suffix is `partial`'s."""
-        tags = list(dict.fromkeys(sidecar_tags(PurePosixPath(name).name.removesuffix(PurePosixPath(name).suffix))))
+        tags = sidecar_tags(PurePosixPath(name).stem, video.path)
         stem = ".".join([video.path.stem, *tags[:MAX_SUBTITLE_TAGS]])
         partial.replace(video.path.with_name(stem + partial.suffix))
 

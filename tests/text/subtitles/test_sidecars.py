@@ -1,5 +1,7 @@
 """Subtitle files beside a video, in order of preference."""
 
+from pathlib import Path
+
 import pytest
 
 from framesift.errors import InputError
@@ -111,6 +113,25 @@ def test_missing_directory_is_an_input_error(tmp_path):
         find_sidecars(tmp_path / "no" / "film.mp4")
 
 
-def test_tags_are_the_last_parts_of_a_name():
-    for stem, tags in [("My.film.en.forced", ["en", "forced"]), ("My.film", []), ("en", [])]:
-        assert sidecar_tags(stem) == tags
+def test_tags_of_a_file_given_for_a_video_are_those_of_the_search_or_the_last_parts_of_its_name():
+    for stem, tags in [
+        ("My.film.en.forced", ["en", "forced"]),
+        ("My.film", []),
+        ("english", ["english"]),
+        ("2_English", ["english"]),
+        ("Latin American.spa", ["spa"]),
+        ("film_en", ["en"]),
+        ("film.pt-BR.sdh", ["pt-br", "sdh"]),
+        ("film.en-" + "x" * 300, ["en"]),
+        ("film", []),
+        ("film-no-way", []),
+    ]:
+        assert sidecar_tags(stem, Path("film.mp4")) == tags
+    assert sidecar_tags("english", Path("english.mp4")) == []
+
+
+def test_entry_that_is_a_loop_of_links_is_skipped(tmp_path):
+    write_files(tmp_path, "film.mp4", "film.srt")
+    for name in ("film.en.srt", "Subs"):
+        (tmp_path / name).symlink_to(tmp_path / name)
+    assert relative(find_sidecars(tmp_path / "film.mp4"), tmp_path) == ["film.srt"]

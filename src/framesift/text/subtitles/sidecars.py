@@ -4,6 +4,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from framesift.errors import InputError
@@ -127,14 +128,19 @@ def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None 
     return SidecarSearch(found, tuple(ambiguous), tuple(unrelated))
 
 
-def sidecar_tags(stem: str) -> list[str]:
-    """Return the language and the flags at the end of a file name: "My.film.en.forced" gives en and forced."""
-    tags: list[str] = []
-    for part in reversed(stem.split(".")[1:]):
-        if not _is_tag(part.lower()):
-            break
-        tags.insert(0, part.lower())
-    return tags
+def sidecar_tags(stem: str, video: Path) -> list[str]:
+    """Return the language and the flags in the name of a file that is given for this video, whatever its name.
+
+    What `search_sidecars` would read from it, else what is at its end: "My.film.en.forced" gives en and forced.
+    """
+    tags = _tags_after_video_name(stem, video)
+    if tags is None:
+        tags = _tags_without_video_name(stem, numbered=True)
+    if tags is None:
+        tags = list(takewhile(_is_tag, reversed(stem.lower().split(".")[1:])))[::-1]
+    languages = [tag for tag in tags if is_language(tag)][:1]
+    flags = dict.fromkeys(tag for tag in tags if tag in _FLAGS and tag not in languages)
+    return [*(tag if _LANGUAGE.fullmatch(tag) else language_code(tag) for tag in languages), *flags]
 
 
 @dataclass(frozen=True)
@@ -165,10 +171,11 @@ def _list_folder(folder: Path, *, is_own: bool = False) -> _Folder:
     files, folders = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_dir():
-                folders.append(entry.name)
-            elif entry.is_file():
-                files.append(entry.name)
+            with suppress(OSError):  # a loop of symbolic links
+                if entry.is_dir():
+                    folders.append(entry.name)
+                elif entry.is_file():
+                    files.append(entry.name)
     return _Folder(folder, tuple(sorted(files)), tuple(sorted(folders)), is_own)
 
 
