@@ -4,15 +4,14 @@ Names load when first used, so `import framesift` is quick and pulls in nothing 
 """
 
 import sys
-from types import ModuleType
-
-from framesift._utils.version import __version__
 
 TYPE_CHECKING = False  # to import `typing` would take longer than all the rest of this module
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from framesift import corpus
+    from framesift._utils.version import __version__
     from framesift.config import PipelineConfig
     from framesift.errors import (
         BudgetError,
@@ -97,6 +96,7 @@ _HOME = {
     "UnknownName": "errors",
     "MissingExtra": "errors",
     "ReaderError": "errors",
+    "__version__": "_utils.version",
 }
 
 __all__ = [
@@ -148,6 +148,9 @@ __all__ = [
     "selectors",
     "visual_demand",
 ]
+
+if not TYPE_CHECKING:
+    ModuleType = type(sys)  # that of `types`, which is not imported
 
 
 class _Package(ModuleType):

@@ -24,7 +24,7 @@ CORPUS = ("corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--encode
 SIGNAL_AT_IMPORT = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from framesift.cli import main
+import framesift
 class Counter:
     left = int(sys.argv.pop(1))
     def find_spec(self, *_):
@@ -32,9 +32,10 @@ class Counter:
         if Counter.left == 0:
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Counter())
+from framesift.__main__ import main
 sys.exit(main())
 """
-NEW_MODULES = "import sys; before = set(sys.modules); import framesift.cli; print(*set(sys.modules) - before)"
+NEW_MODULES = "import sys; before = set(sys.modules); import framesift.{}; print(*set(sys.modules) - before)"
 
 
 class Silence:
@@ -106,16 +107,19 @@ def test_sigterm_ends_a_command_with_143_and_leaves_whole_files(silent, site, pl
     assert json.loads((site / "x" / "selection.json").read_text()) and not list(site.rglob("*.tmp"))
 
 
-@pytest.mark.parametrize("number", [1, 3, 10, 40, 120, 200, 300])
+@pytest.mark.parametrize("number", [2, 3, 4, 10, 40, 120, 200, 300])
 def test_ctrl_c_during_imports_prints_no_traceback(number, site):
     command = [sys.executable, "-c", SIGNAL_AT_IMPORT, str(number), "select", "v.mp4", "-q", "Red?", "--no-exhibit"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=site, timeout=TIMEOUT_S, check=False)
     assert (result.returncode, result.stderr) == (130, STOPPED + "\n")
 
 
-def test_entry_point_imports_next_to_nothing():
-    listed = subprocess.run([sys.executable, "-c", NEW_MODULES], capture_output=True, text=True, check=True).stdout
-    assert not {"argparse", "importlib.metadata", "numpy", "typing"} & set(listed.split())
+@pytest.mark.parametrize(("module", "own"), [("cli", {"cli"}), ("__main__", {"cli", "cli.signals", "__main__"})])
+def test_entry_point_imports_next_to_nothing(module, own):
+    code = NEW_MODULES.format(module)
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {name for name in listed if "framesift" in name} == {"framesift", *(f"framesift.{name}" for name in own)}
+    assert not {"argparse", "importlib.metadata", "numpy", "typing"} & set(listed)
 
 
 @pytest.mark.parametrize(

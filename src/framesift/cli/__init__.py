@@ -6,8 +6,6 @@ Exit codes: 0 done, 2 bad usage or input, 1 anything else (one of several videos
 
 import sys
 
-from framesift.cli import signals
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +13,8 @@ if TYPE_CHECKING:
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run a command and return its exit code; argv: by default the arguments of this process."""
+    from framesift.cli import signals
+
     if argv is None:
         signals.exit_on_signals()
     from framesift.cli.parser import run_command

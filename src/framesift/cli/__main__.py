@@ -2,6 +2,6 @@
 
 import sys
 
-from framesift.cli import main
+from framesift.__main__ import main
 
 sys.exit(main())
