@@ -1,21 +1,26 @@
 """Files and folders that appear complete or not at all.
 
 They are written under a temporary name in the same folder and then renamed. A process that is killed leaves the
-temporary name behind: `is_temporary` recognises it.
+temporary name behind: `is_temporary` recognises it, and the next process that writes to the folder removes it.
 """
 
 import errno
 import os
+import re
 import secrets
 import shutil
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from framesift.errors import FramesiftError, InputError, OutputError
 
 _PREFIX = ".tmp-"
+# With the machine and the process that made it.
+_TEMPORARY = re.compile(r"\.tmp-framesift-([0-9a-f]{8})-([0-9]{1,9})-[0-9a-f]{8}(?:\..*)?", re.DOTALL)
 _LONGEST_SUFFIX = 16
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -45,13 +50,13 @@ class FileIdentity(NamedTuple):
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it when the block succeeds and removed when it fails."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_name(target)
-    try:
-        yield temporary
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _prepared(target.parent):
+        try:
+            yield temporary
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -61,22 +66,86 @@ def atomic_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Ite
     A folder that exists under that name is replaced, or, without `replace`, raises OSError unless it is empty.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary, previous = temporary_name(target), temporary_name(target)
-    temporary.mkdir()
-    try:
-        yield temporary
-        if replace and target.is_dir():
-            target.rename(previous)
+    with _prepared(target.parent):
         try:
-            temporary.rename(target)
-        except OSError:
-            if previous.exists():
-                previous.rename(target)
-            raise
+            temporary.mkdir()
+            yield temporary
+            if replace and target.is_dir():
+                target.rename(previous)
+            try:
+                temporary.rename(target)
+            except OSError:
+                if previous.exists():
+                    previous.rename(target)
+                raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+            shutil.rmtree(previous, ignore_errors=True)
+
+
+@contextmanager
+def _prepared(folder: Path) -> Iterator[None]:
+    """Create a folder to write to; one that is still empty after the block is removed again."""
+    with no_empty_folders(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_stale_once(folder)
+        yield
+
+
+@contextmanager
+def no_empty_folders(folder: Path) -> Iterator[None]:
+    """After the block, remove those of `folder` and its parents that did not exist before and are empty."""
+    missing = [each for each in (folder, *folder.parents) if not os.path.exists(each)]
+    try:
+        yield
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(previous, ignore_errors=True)
+        for each in missing:
+            with suppress(OSError):
+                each.rmdir()
+
+
+def remove_stale(folder: Path) -> None:
+    """Remove the temporary files and folders that killed processes of this machine left in a folder."""
+    if os.name != "posix":  # elsewhere a process can't be looked up without affecting it
+        return
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            match = _TEMPORARY.fullmatch(name)
+            if match is None or match[1] != _machine() or _is_running(int(match[2])):
+                continue
+            path = folder / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=1024)
+def _remove_stale_once(folder: Path) -> None:
+    """Listing a large folder for each file written to it would take long."""
+    remove_stale(folder)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+@cache
+def _machine() -> str:
+    """8 hex digits that identify this machine or container: elsewhere a process number is another process."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    host = os.uname().nodename if os.name == "posix" else os.environ.get("COMPUTERNAME", "")
+    return f"{zlib.crc32(f'{host} {namespace}'.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def is_temporary(path: Path) -> bool:
@@ -115,4 +184,5 @@ def output_error(path: str | os.PathLike[str], error: OSError, remedy: str = "")
 def temporary_name(target: Path) -> Path:
     """A free name in the folder of `target` that `is_temporary` recognises."""
     # The suffix stays, as writers choose the format by it; the rest of the name could exceed what file systems allow.
-    return target.with_name(f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}{target.suffix[:_LONGEST_SUFFIX]}")
+    name = f"{_PREFIX}framesift-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return target.with_name(name + target.suffix[:_LONGEST_SUFFIX])

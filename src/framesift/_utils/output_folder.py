@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from framesift._utils.files import is_temporary, link_or_copy, output_error, temporary_name
+from framesift._utils.files import (
+    is_temporary,
+    link_or_copy,
+    no_empty_folders,
+    output_error,
+    remove_stale,
+    temporary_name,
+)
 from framesift._utils.json import load_json
 from framesift._utils.records import FilePath, read_record
 from framesift.errors import InputError
@@ -62,18 +69,16 @@ def staging_folder(path: str | os.PathLike[str], parent: Path) -> Iterator[Path]
 
     OSError becomes the sentence that `path` can't be written. Folders made for it stay only if they are not empty.
     """
-    missing = [folder for folder in (parent, *parent.parents) if not os.path.exists(folder)]
     stage = temporary_name(parent / "stage")
-    try:
-        stage.mkdir(parents=True)
-        yield stage
-    except OSError as error:
-        raise output_error(path, error) from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        for folder in missing:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+    with no_empty_folders(parent):
+        remove_stale(parent)
+        try:
+            stage.mkdir(parents=True)
+            yield stage
+        except OSError as error:
+            raise output_error(path, error) from error
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
 
 
 def add_file(folder: str | os.PathLike[str], name: str, text: str, *, known: KnownNames) -> Path:

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from framesift._utils.files import output_error
+from framesift._utils.files import no_empty_folders, output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
@@ -177,17 +177,18 @@ class ResultWriter:
         self.path = Path(folder) / f"{_slug(socket.gethostname())}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         if Path(folder).is_file():
             raise InputError(f"{folder} is a file; expected a directory for the results")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
-        except OSError as error:
-            raise output_error(folder, error) from error
-        try:
-            self._write(run.to_dict())
-        except FramesiftError:
-            self.close()
-            self.path.unlink()
-            raise
+        with no_empty_folders(self.path.parent):
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+            except OSError as error:
+                raise output_error(folder, error) from error
+            try:
+                self._write(run.to_dict())
+            except FramesiftError:
+                self.close()
+                self.path.unlink()
+                raise
 
     def add(self, row: Result) -> Result:
         """Write a row with this run's id and the current time; returns it as written."""
