@@ -189,6 +189,24 @@ def test_video_that_kills_the_driver_fails_after_its_attempts(encoder, tmp_path)
     assert fs.corpus.index(tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=manifest).counts[
         "indexed"
     ]
+    assert not list(tmp_path.glob("*.journal.jsonl"))  # that of an earlier version was continued
+
+
+def test_file_that_is_not_a_journal_is_never_written_to(encoder, tmp_path, capsys):
+    from framesift.cli import main
+
+    make_video(tmp_path / "a.mp4", seconds=1)
+    own = tmp_path / "list.jsonl"
+    own.write_text(json.dumps({"path": "a.mp4"}))
+    words = ["corpus", "index", str(own), "--encoder", encoder, "--store", str(tmp_path / "s"), "--manifest"]
+    assert main([*words, str(tmp_path / "list.parquet")]) == 0
+    assert own.read_text() == json.dumps({"path": "a.mp4"})
+    journal = tmp_path / "list.parquet.journal.jsonl"
+    assert [json.loads(line)["event"] for line in journal.read_text().split("\n") if line] == ["started", "done"]
+    journal.write_text("my notes")
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "list.parquet")]) == 2
+    assert "is not the journal of an earlier run" in capsys.readouterr().err and journal.read_text() == "my notes"
 
 
 def test_full_disk_fails_the_video_with_a_remedy(encoder, tmp_path):

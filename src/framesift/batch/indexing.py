@@ -16,10 +16,10 @@ from framesift.batch.journal import (
     FOLDER,
     FinishedVideos,
     JournalEntry,
-    JsonLines,
     ManifestRow,
     check_manifest_path,
     count_by_status,
+    find_journal,
     manifest_row,
     read_journal,
     write_manifest,
@@ -112,7 +112,7 @@ class IndexRun:
     ) -> None:
         self.settings, self.limits = settings, limits
         self._finished = FinishedVideos(settings)
-        self._journal = JsonLines(manifest.with_suffix(".jsonl"))
+        self._journal = find_journal(manifest)
         self.rows: dict[str, ManifestRow] = {video.path: manifest_row(video, settings) for video in videos}
         self._tries: dict[str, int] = {}
         self._running: set[str] = set()

@@ -1,8 +1,8 @@
 """The state of an indexing run on disk, complete at every moment.
 
     STORE/corpus/seen-<encoder and sampling>.jsonl   finished videos, by path, size, modification time and inode
-    MANIFEST.jsonl                                   the run's journal: start of each attempt, end of each video
     MANIFEST.parquet                                 a row per video, written when the run ends or is stopped
+    MANIFEST.parquet.journal.jsonl                   the run's journal: start of each attempt, end of each video
 
 Each line is appended in one write; a truncated line is skipped. The first file makes resuming fast. The journal counts
 attempts that never ended, so a video that takes a whole machine down is not tried for ever.
@@ -136,6 +136,29 @@ class _JournalLine:
     path: FilePath
     event: str = ""
     error: str | FilePath | None = None
+
+
+def find_journal(manifest: Path) -> JsonLines:
+    """The journal of a manifest. One that an earlier version wrote, as MANIFEST.jsonl, is continued.
+
+    A file of these names that is not a journal is the user's and is never written to.
+    """
+    earlier = JsonLines(manifest.with_suffix(".jsonl"))
+    if _is_journal(earlier):
+        return earlier
+    journal = JsonLines(manifest.with_name(f"{manifest.name}.journal.jsonl"))
+    if os.path.exists(journal.path) and os.path.getsize(journal.path) and not _is_journal(journal):
+        raise InputError(f"{journal.path} is not the journal of an earlier run; choose another name for the manifest")
+    return journal
+
+
+def _is_journal(lines: JsonLines) -> bool:
+    """Whether a file has lines of a journal and, but for truncated ones, no others."""
+    try:
+        is_line = [isinstance(line, dict) and {"event", "path"} <= line.keys() for line in lines]
+    except OSError:
+        return False
+    return bool(is_line) and all(is_line)
 
 
 def read_journal(lines: JsonLines) -> dict[str, JournalEntry]:
