@@ -158,9 +158,11 @@ def test_timeline_of_an_earlier_file_at_the_same_path_is_not_used(originals, tmp
     assert read_timeline(clip) is not before
 
 
-def test_pictures_of_a_subtitle_file_that_changes_are_read_again(with_sound, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "keyed"), [("clip.sup", "clip.sup"), ("clip.idx", "clip.sub")])
+def test_pictures_of_a_subtitle_file_that_changes_are_read_again(with_sound, tmp_path, monkeypatch, name, keyed):
     clip = Path(shutil.copy(with_sound[0], tmp_path / "clip.mkv"))
-    pictures = tmp_path / "clip.sup"
+    pictures = tmp_path / name
+    (tmp_path / keyed).write_bytes(b"pictures")
     pictures.write_bytes(b"first")
 
     def read(path, **options):
@@ -175,4 +177,4 @@ def test_pictures_of_a_subtitle_file_that_changes_are_read_again(with_sound, tmp
     found = search_events(clip, subtitles=pictures, store=tmp_path / "store")
     assert [event.text for event in found.events] == ["second"]
     (entry,) = Store(tmp_path / "store").entries()
-    assert entry.folder.parent.name == fingerprint(pictures)
+    assert entry.folder.parent.name == fingerprint(tmp_path / keyed)

@@ -261,3 +261,21 @@ def test_picture_file_beside_the_video_is_used_if_there_is_no_text(video, tmp_pa
         search_events(video, language="ja", store=tmp_path / "store")
     put(tmp_path, video_en_srt="text")
     assert [event.text for event in search_events(video, store=tmp_path / "store").events] == ["text"]
+
+
+def test_pictures_are_read_again_if_only_their_times_change(video, tmp_path, monkeypatch):
+    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (True, ""))
+    times = []
+
+    def read(path, **_):
+        times.append(next(line for line in path.read_text().splitlines() if line.startswith("timestamp")))
+        return [fs.Event(1.0, 1.5, "Hello", "subtitles")], ()
+
+    monkeypatch.setattr(library_events, "read_picture_file", read)
+    index = write_vobsub(tmp_path / "video.idx", [(1000, vobsub_packet(text_picture("Hello"), 500))])
+    for _ in range(2):
+        search_events(video, store=tmp_path / "store")
+    assert len(times) == 1
+    index.write_text(index.read_text().replace("00:00:01:000", "00:00:09:000"))
+    search_events(video, store=tmp_path / "store")
+    assert [line[11:23] for line in times] == ["00:00:01:000", "00:00:09:000"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress, as_progress
-from framesift.store.fingerprint import WatchedFile, read_watched
+from framesift.store.fingerprint import WatchedFile, fingerprint, read_watched
 from framesift.store.store import Store
 from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
@@ -255,18 +255,18 @@ class _EventSearch:
         stated = picture_languages(path)
         if self.requested and stated and self.requested not in stated:
             return _Reading([], EventSource("subtitles", str(path), 0, {}), languages=stated)
-        # The pictures of an .idx file are in the .sub file.
+        # The pictures of an .idx file are in the .sub file, and their times in the .idx file.
         pictures = next((file for file in (path.with_suffix(".sub"), path.with_suffix(".SUB")) if file.is_file()), path)
-        name = f"pictures-{path.suffix[1:]}-{self.requested or 'any'}"
-        reading = self._recognise_pictures(
-            str(path),
-            lambda: read_watched(
-                pictures,
-                lambda file: self._cached(
-                    name, lambda: read_picture_file(path, language=self.requested, progress=self.progress), file
-                ),
-            ),
-        )
+
+        def read(file: WatchedFile) -> tuple[list[Event], tuple[str, ...]]:
+            times = "" if pictures == path else f"{fingerprint(path)}-"
+            return self._cached(
+                f"pictures-{path.suffix[1:]}-{times}{self.requested or 'any'}",
+                lambda: read_picture_file(path, language=self.requested, progress=self.progress),
+                file,
+            )
+
+        reading = self._recognise_pictures(str(path), lambda: read_watched(pictures, read, also=[path]))
         return replace(reading, languages=stated)
 
     def _recognise_pictures(self, name: str, read: Callable[[], tuple[list[Event], tuple[str, ...]]]) -> _Reading:

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -52,11 +52,15 @@ class FileChanged(FramesiftError):
 
 
 class WatchedFile:
-    """A file that must not change while something is computed from it: the result is stored by its fingerprint."""
+    """A file that must not change while something is computed from it: the result is stored by its fingerprint.
 
-    def __init__(self, path: str) -> None:
+    also: other files that must not change meanwhile.
+    """
+
+    def __init__(self, path: str, also: Sequence[str | os.PathLike[str]] = ()) -> None:
         self.path = path
-        self._identity = FileIdentity.of(path)
+        self._watched = (path, *also)
+        self._identities = list(map(FileIdentity.of, self._watched))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -64,8 +68,8 @@ class WatchedFile:
 
     @property
     def has_changed(self) -> bool:
-        """Whether the file was replaced or written to since it has been watched."""
-        return FileIdentity.of(self.path) != self._identity
+        """Whether a file was replaced or written to since it has been watched."""
+        return list(map(FileIdentity.of, self._watched)) != self._identities
 
     def check(self) -> None:
         """Raise FileChanged if the file has changed."""
@@ -80,15 +84,15 @@ class WatchedFile:
 
 
 @contextmanager
-def watch(path: str | os.PathLike[str]) -> Iterator[WatchedFile]:
-    """Watch a file inside the block; an error that is raised after a change of the file becomes FileChanged."""
+def watch(path: str | os.PathLike[str], also: Sequence[str | os.PathLike[str]] = ()) -> Iterator[WatchedFile]:
+    """Watch files inside the block; an error that is raised after one of them has changed becomes FileChanged."""
     name = check_file(path)
     try:
         opened = Path(name).open("rb")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise _unreadable(name, error) from None
     with opened:  # while it is open, its inode number is not given to another file
-        file = WatchedFile(name)
+        file = WatchedFile(name, also)
         try:
             yield file
         except Exception:
@@ -96,18 +100,22 @@ def watch(path: str | os.PathLike[str]) -> Iterator[WatchedFile]:
             raise
 
 
-def read_watched(path: str | os.PathLike[str], compute: Callable[[WatchedFile], Computed]) -> Computed:
+def read_watched(
+    path: str | os.PathLike[str],
+    compute: Callable[[WatchedFile], Computed],
+    also: Sequence[str | os.PathLike[str]] = (),
+) -> Computed:
     """Compute something from a file; once more if the file changes meanwhile, and InputError if it does so again.
 
-    compute: calls `check_content` before it stores anything.
+    compute: calls `check_content` before it stores anything. also: other files that it reads.
     """
     try:
-        with watch(path) as file:
+        with watch(path, also) as file:
             return compute(file)
     except FileChanged as change:
         log.warning("%s; what was computed from it is discarded and computed again", change)
     try:
-        with watch(path) as file:
+        with watch(path, also) as file:
             return compute(file)
     except FileChanged:
         raise InputError(
