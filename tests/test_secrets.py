@@ -220,6 +220,19 @@ def test_no_command_repeats_the_credentials_of_a_malformed_address(site, capfd):
     assert not (site / "r").exists()
 
 
+def test_serve_rejects_a_malformed_address_as_ask_does(site, capfd):
+    pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
+    for address in (f"ftp://{USER}:{PASSWORD}@host/v1?key={KEY}", f"http://{USER}:{PASSWORD}@host:port/v1", "nosuch"):
+        flags = ["--encoder", "test-encoder", "--reader", address]
+        sentences = []
+        for arguments in (["ask", "v.mp4", "-q", "Red?", *flags], ["serve", "--port", "0", *flags]):
+            assert main(arguments) == 2
+            output, errors = capfd.readouterr()
+            sentences.append(errors)
+            assert not output and not any(secret in errors for secret in SECRETS)
+        assert len(set(sentences)) == 1
+
+
 def test_key_in_place_of_a_variable_is_not_repeated(site, capfd):
     arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", "http://127.0.0.1:9/v1#m"]
     assert main([*arguments, "--key-variable", KEY]) == 2

@@ -83,9 +83,13 @@ def test_search_report(clip, tmp_path, capsys):
     check_full_disk(tmp_path, capsys, *words)
 
 
+def test_store(clip, tmp_path, capsys):
+    words = ["index", clip, "--encoder", "offline", "--store", tmp_path / "new" / "store"]
+    check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
+
+
 def test_results(clip, tmp_path, capsys):
     """A run ends with the first row that can't be written."""
-    (tmp_path / "results").mkdir()
     rows = [{"id": str(k), "question": "Cold?", "video": str(clip), "options": ["yes", "no"]} for k in range(3)]
     (tmp_path / "q.json").write_text(json.dumps(rows))
     words = ["--questions", tmp_path / "q.json", "--results", tmp_path / "results", "--encoder", "offline"]

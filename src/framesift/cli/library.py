@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted, duration_text, printable
-from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
+from framesift.cli.output import ProgressBar, error_code, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError, OptionError, UnknownName
 from framesift.readers.address import public_url
@@ -78,9 +78,10 @@ def _index(args: argparse.Namespace) -> int:
     pipeline = Pipeline(config_from(args))
     encoder = str(pipeline.config.encoder)
     identify(encoder)  # an encoder that can't be used is one sentence, not one per video
-    rows = []
+    rows, code = [], 0
     for path in paths:
-        rows.append(_index_one(path, pipeline, show=not args.json))
+        row, code = _index_one(path, pipeline, show=not args.json)
+        rows.append(row)
         if not args.json:
             _print_index_row(rows[-1], name_warnings=len(paths) > 1)
     failed = sum(1 for row in rows if row["error"])
@@ -90,14 +91,12 @@ def _index(args: argparse.Namespace) -> int:
         print_json(rows)
     elif len(rows) > 1:
         print(f"{len(rows) - failed} of {len(rows)} videos indexed" + (f", {failed} failed" if failed else ""))
-    if not failed:
-        return 0
-    return 2 if len(rows) == 1 else 1
+    return code if len(rows) == 1 else min(failed, 1)
 
 
-def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> dict[str, Any]:
-    """Index a video; the row that describes it, or the error: one that fails does not stop the others."""
-    started = time.perf_counter()
+def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> tuple[dict[str, Any], int]:
+    """Index a video; the row with the result or the error, which does not stop the others, and the exit code."""
+    started, code = time.perf_counter(), 0
     row: dict[str, Any] = {"path": str(path), "error": None, "warnings": []}
     with ProgressBar(path.name, show=show) as bar:
         was_built = False
@@ -112,8 +111,8 @@ def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> dict[str, Any
             row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
             row |= {"cached": not was_built, "warnings": list(index.warnings)}
         except FramesiftError as error:
-            row["error"] = str(error)
-    return row | {"seconds": round(time.perf_counter() - started, 3)}
+            row["error"], code = str(error), error_code(error)
+    return row | {"seconds": round(time.perf_counter() - started, 3)}, code
 
 
 def _print_index_row(row: dict[str, Any], *, name_warnings: bool) -> None:

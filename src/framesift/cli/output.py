@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import dump_json
 from framesift._utils.text import printable
+from framesift.errors import FramesiftError, OutputError, ReaderError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -49,6 +50,11 @@ def prepare_streams() -> None:
             setattr(sys, name, text)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a file's name may hold what the terminal can't show
+
+
+def error_code(error: FramesiftError) -> int:
+    """The exit code for an error: 2 for bad input, 1 for what is not the user's to correct."""
+    return 1 if isinstance(error, ReaderError | OutputError) else 2
 
 
 def check_output(code: int) -> int:

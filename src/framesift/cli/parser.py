@@ -11,9 +11,9 @@ from typing import NoReturn
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
-from framesift.cli.output import check_output, prepare_streams
+from framesift.cli.output import check_output, error_code, prepare_streams
 from framesift.cli.signals import raise_on_signals
-from framesift.errors import FramesiftError, OutputError, ReaderError
+from framesift.errors import FramesiftError
 from framesift.readers.address import CredentialFormatter, scrub, scrub_arguments
 
 
@@ -30,7 +30,7 @@ def run_command(argv: Sequence[str]) -> int:
         code: int = args.run(args)
     except FramesiftError as error:
         print(f"framesift: {printable(scrub(str(error)))}", file=sys.stderr)
-        code = 1 if isinstance(error, ReaderError | OutputError) else 2
+        code = error_code(error)
     except KeyboardInterrupt:
         kept = "; what was done so far is kept" if _keeps_work(args) else ""
         print(f"framesift: stopped{kept}", file=sys.stderr)

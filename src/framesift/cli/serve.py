@@ -111,6 +111,7 @@ def _checked_token(text: str | None) -> str:
 def _check_models(args: argparse.Namespace) -> None:
     """Report an encoder, speech engine or reader address that can't be used now, not at the first question."""
     from framesift.encoders.registry import get_text_encoder, identify
+    from framesift.readers.address import LOCAL
     from framesift.readers.base import get_reader
     from framesift.text.speech import engine_name
 
@@ -121,7 +122,7 @@ def _check_models(args: argparse.Namespace) -> None:
     if config.speech not in ("auto", "none"):
         engine_name(config.speech)
     for reader in args.readers:
-        if reader.startswith(("http://", "https://")):
+        if not reader.startswith(LOCAL):  # which loads the model
             get_reader(reader)
 
 
