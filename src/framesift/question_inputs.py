@@ -8,7 +8,7 @@ import numpy as np
 
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
-from framesift.selection.model_calls import QuestionContext
+from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.store.video_frames import VideoFrames
@@ -70,10 +70,11 @@ def question_contexts(
 def resolve_options(options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> dict[str, Any]:
     """The method's options, with a detector or network given by name or path and a model given by address loaded."""
     resolved = load_models(options)
-    if isinstance(resolved.get("model"), str):
-        from framesift.readers.chat import ChatModel
+    for name in SERVER_OPTIONS:
+        if isinstance(resolved.get(name), str):
+            from framesift.readers.chat import ChatModel
 
-        resolved["model"] = ChatModel(resolved["model"], store)
+            resolved[name] = ChatModel(resolved[name], store)
     return resolved
 
 

@@ -11,6 +11,7 @@ import framesift as fs
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.skipping import INDEX_KEYS, OTHER_NUMBERS
 from helpers.detector_scenes import ColourDetector, Scenes
+from helpers.models import make_context, random_model
 
 QUESTIONS = [fs.Question("What is on the table?"), fs.Question("Who leaves?")]
 
@@ -57,8 +58,9 @@ OBJECTS = fs.Objects(("red car",), ("green tree", "blue door"), (("red car", "sp
 
 def runnable_methods():
     """Every selector that needs no trained weights, with the options it can't do without."""
+    needed = {"detector": ColourDetector(), "model": random_model(), "context": make_context(8)}
     return {
-        name: {"detector": ColourDetector()} if "detector" in selector.needs else {}
+        name: {option: value for option, value in needed.items() if option in selector.options}
         for name, selector in fs.selectors().items()
         if "network" not in selector.needs
     }

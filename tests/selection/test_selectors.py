@@ -18,6 +18,7 @@ from framesift.selection.scores import Ranking
 from framesift.selection.uniform import evenly_spaced
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.gcr_reference import Reference, first_best, ranked
+from helpers.models import make_context, random_model
 from helpers.selection_cases import Case, cases
 
 
@@ -73,8 +74,9 @@ class HalfNegated:
         return np.concatenate((frames[:, : frames.shape[1] // 2], -frames[:, frames.shape[1] // 2 :]), axis=1)
 
 
-def options_for(selector):
-    helpers = {"detector": ColourDetector(), "network": HalfNegated()}
+def options_for(selector, dim):
+    helpers = {"detector": ColourDetector(), "network": HalfNegated(), "model": random_model()}
+    helpers["context"] = make_context(dim)
     return {name: helpers[name] for name in selector.options if name in helpers}
 
 
@@ -86,7 +88,7 @@ def test_every_selector_fills_the_budget_in_order_and_repeats(case, method):
     levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
     extra = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
     evidence = replace(evidence, scores=evidence.relevance, event_scores=evidence.event_relevance, **extra)
-    options = options_for(fs.selectors()[method])
+    options = options_for(fs.selectors()[method], evidence.vectors.dim)
     selection = fs.select_frames(evidence, budget=case.budget, method=method, **options)
     assert len(selection) == len(set(selection.indices)) == min(case.budget, len(case.times))
     assert selection.indices == sorted(selection.indices)

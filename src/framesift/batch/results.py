@@ -26,6 +26,7 @@ from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError, UnknownName
 from framesift.readers.address import hide_secrets, parse_address, public_address, public_options, public_url, scrub
+from framesift.selection.model_calls import SERVER_OPTIONS
 from framesift.selection.registry import get_selector
 
 RESULT_SCHEMA = "framesift.result/2"
@@ -314,8 +315,9 @@ def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str,
     except UnknownName:
         defaults = {}
     own = {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
-    if isinstance(own.get("model"), str):
-        own["model"] = public_address(own["model"])
+    for name in SERVER_OPTIONS:
+        if isinstance(own.get(name), str):
+            own[name] = public_address(own[name])
     return {name: value for name, value in own.items() if (name, value) != ("seed", seed)}
 
 

@@ -3,6 +3,7 @@
 A selector that asks a model has the keyword options
 
     model: Model | None = None        what it asks; a server's address is resolved by the pipeline (`--set model=URL`)
+    captioner: Model | None = None    what describes single frames, where that may be another model
     calls: int = …                    the most calls for one question
     context: QuestionContext | None   the question; the pipeline provides it
 
@@ -23,6 +24,7 @@ from framesift.selection.validation import check_whole
 from framesift.types import Evidence, Question
 from framesift.types.vectors import Array, unit_rows
 
+SERVER_OPTIONS = ("model", "captioner")  # options of selectors that may be the address of a server
 Part = str | Array  # text, or a uint8 RGB image (height, width, 3)
 Model = Callable[[Sequence[Part]], str]  # from the parts of one message to the reply
 
@@ -71,11 +73,15 @@ class ModelCalls:
                 f"{self._limit}; allow more (--set calls={self.made + count})"
             )
 
-    def ask(self, *parts: Part) -> str:
-        """The model's reply to one message."""
+    @property
+    def left(self) -> int:
+        return self._limit - self.made
+
+    def ask(self, *parts: Part, model: Model | None = None) -> str:
+        """The model's reply to one message. model: another one, whose calls count as well."""
         self.require(1)
         self.made += 1
-        reply = self._model(parts)
+        reply = (self._model if model is None else require_model(self._method, model))(parts)
         if not isinstance(reply, str):
             raise InputError(f"the model returned {type(reply).__name__}; expected a text")
         return reply
@@ -111,6 +117,8 @@ def parse_json(reply: str) -> Any:
     for start in re.finditer(r"[{\[]", reply):
         try:
             return decoder.raw_decode(reply, start.start())[0]
-        except (ValueError, RecursionError):
+        except ValueError:
             continue
+        except RecursionError:  # so is the rest of the reply
+            break
     return None

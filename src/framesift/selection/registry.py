@@ -48,6 +48,9 @@ BUILT_IN = (
     "logic_in_frames",
     "q_gate",
     "tspo",
+    "videoagent",
+    "videotree",
+    "memorycard",
 )
 
 

@@ -23,6 +23,7 @@ from framesift.rendering.export import save_comparison
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
+from framesift.selection.model_calls import SERVER_OPTIONS
 from framesift.selection.registry import Selector, check_options, get_selector, selectors
 from framesift.server.catalog import Catalog, public_message
 from framesift.server.files import LibraryVideo, safe_name
@@ -33,7 +34,7 @@ from framesift.types import ROLES, Answer, Question, Selection, VideoIndex
 from framesift.types.vectors import Array
 
 # Selector options that name a file to load or a server to call, which a request must not do.
-FILE_OPTIONS = ("detector", "network", "model", "context")
+FILE_OPTIONS = ("detector", "network", *SERVER_OPTIONS, "context")
 CACHED_QUERIES = 64
 MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
 MAX_WAITING = 32

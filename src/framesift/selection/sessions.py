@@ -1,0 +1,182 @@
+"""Sessions: the consecutive parts of a video that a model names, each with a topic and the times of its key frames.
+
+`read_sessions` reads a model's reply; `repair_sessions` gives any list of sessions the number of sessions and key
+frames that MemoryCard wants; `even_sessions` replaces a reply that can't be read.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from framesift._utils.text import printable
+
+SHORTEST_S = 0.5  # a shorter session of a reply is left out
+SHORTEST_REPAIRED_S = 0.1  # after those before it took their time
+MAX_PER_SESSION = 16  # key frames
+MIN_COVERAGE, MAX_GAP_RATIO = 0.5, 4.0  # of key frames that are spread well enough over their session
+DIGITS = 3  # of times, in seconds
+
+
+@dataclass(frozen=True)
+class Session:
+    """A part of a video: start_s ≤ time < end_s, what it is about, and the times of its key frames, ascending."""
+
+    start_s: float
+    end_s: float
+    topic: str = ""
+    summary: str = ""
+    key_times_s: tuple[float, ...] = ()
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
+
+    def spread(self, count: int) -> "Session":
+        """The session with this many key frames at equal distances."""
+        step = self.length_s / (count + 1)
+        return replace(self, key_times_s=tuple(round(self.start_s + (k + 1) * step, DIGITS) for k in range(count)))
+
+
+def read_sessions(reply: str, duration_s: float) -> list[Session]:
+    """The sessions of a reply in its order; of one that was cut off, those that are complete."""
+    decoder, position = json.JSONDecoder(), reply.find("{")
+    entries: list[Any] = []
+    while position >= 0:
+        try:
+            value, end = decoder.raw_decode(reply, position)
+        except ValueError:
+            end = position + 1
+        except RecursionError:  # so is the rest of the reply
+            break
+        else:
+            listed = value.get("sessions")
+            entries += listed if isinstance(listed, list) else [value]
+        position = reply.find("{", end)
+    sessions = [_session(entry, duration_s) for entry in entries if isinstance(entry, dict)]
+    return [session for session in sessions if session is not None]
+
+
+def _session(entry: dict[str, Any], duration_s: float) -> Session | None:
+    start_s, end_s = _number(entry.get("start")), _number(entry.get("end"))
+    if start_s is None or end_s is None or not end_s > start_s:
+        return None
+    times = entry.get("keyframes")
+    key_times = [_number(value) for value in times] if isinstance(times, list) else []
+    topic, summary = (printable(text) if isinstance(text, str) else "" for text in map(entry.get, ("topic", "summary")))
+    start_s, end_s = max(0.0, start_s), min(duration_s, end_s)
+    return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if time is not None))
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def even_sessions(duration_s: float, count: int, frames: int) -> list[Session]:
+    """`count` sessions of equal length that share `frames` key frames, the first ones the remainder."""
+    step, (each, more) = duration_s / count, divmod(frames, count)
+    edges = [*(k * step for k in range(count)), duration_s]
+    return [Session(a, b).spread(max(1, each + (k < more))) for k, (a, b) in enumerate(pairwise(edges))]
+
+
+def repair_sessions(
+    sessions: Sequence[Session], duration_s: float, *, fewest: int, most: int, frames: int
+) -> list[Session]:
+    """Ordered sessions without overlap, from `fewest` to `most`, with `frames` key frames in all, 1 to 16 in each.
+
+    The longest is halved and the shortest neighbours are joined until the number is right. Key frames are removed where
+    they are densest and added in the widest gaps. Those of a session that cover less than half of it, or that have very
+    unequal gaps, are spread evenly. Empty if no session is long enough.
+    """
+    parts = _without_overlap(sessions, duration_s)
+    if not parts:
+        return []
+    while len(parts) < fewest:
+        k = max(range(len(parts)), key=lambda k: parts[k].length_s)
+        middle_s = (parts[k].start_s + parts[k].end_s) / 2
+        halves = [replace(parts[k], end_s=middle_s), replace(parts[k], start_s=middle_s, key_times_s=())]
+        parts[k : k + 1] = halves
+    while len(parts) > most:
+        k = min(range(len(parts) - 1), key=lambda k: parts[k].length_s + parts[k + 1].length_s)
+        parts[k : k + 2] = [_joined(parts[k], parts[k + 1])]
+    parts = [_with_own_times(part) for part in parts]
+    return [_spread_well(part) for part in _with_total(parts, frames)]
+
+
+def _without_overlap(sessions: Sequence[Session], duration_s: float) -> list[Session]:
+    clipped = [replace(s, start_s=max(0.0, s.start_s), end_s=min(duration_s, s.end_s)) for s in sessions]
+    kept = sorted((s for s in clipped if s.length_s >= SHORTEST_S), key=lambda s: s.start_s)
+    parts: list[Session] = []
+    for session in kept:
+        start_s = max(parts[-1].end_s if parts else 0.0, session.start_s)
+        parts.append(replace(session, start_s=start_s, end_s=max(start_s + SHORTEST_REPAIRED_S, session.end_s)))
+    if parts and parts[-1].end_s < duration_s - SHORTEST_S:
+        parts[-1] = replace(parts[-1], end_s=duration_s)
+    return parts
+
+
+def _joined(a: Session, b: Session) -> Session:
+    summary = f"{a.summary} {b.summary}".strip()
+    return Session(a.start_s, b.end_s, a.topic or b.topic, summary, (*a.key_times_s, *b.key_times_s))
+
+
+def _with_own_times(session: Session) -> Session:
+    """The session with its key frames that lie inside it, each once, at most 16."""
+    inside = {round(t, DIGITS) for t in session.key_times_s if session.start_s < t < session.end_s}
+    times = sorted(inside)
+    if len(times) > MAX_PER_SESSION:
+        times = [times[round(k * (len(times) - 1) / (MAX_PER_SESSION - 1))] for k in range(MAX_PER_SESSION)]
+    return replace(session, key_times_s=tuple(times))
+
+
+def _with_total(parts: list[Session], total: int) -> list[Session]:
+    """The sessions with `total` key frames in all; fewer if they are too short for as many different times."""
+    requested = [len(part.key_times_s) for part in parts]
+    parts = [part if part.key_times_s else part.spread(1) for part in parts]
+    counts = [len(part.key_times_s) for part in parts]
+    while sum(counts) > total:
+        k = max(range(len(parts)), key=lambda k: counts[k])
+        parts[k] = _without_densest(parts[k])
+        counts[k] -= 1
+    full: set[int] = set()
+    while sum(counts) < total:
+        open_parts = [k for k in range(len(parts)) if counts[k] < MAX_PER_SESSION and k not in full]
+        if not open_parts:
+            break
+        k = max(open_parts, key=lambda k: (requested[k], parts[k].length_s))
+        parts[k] = _with_one_more(parts[k])
+        if len(parts[k].key_times_s) == counts[k]:
+            full.add(k)
+        counts[k] = len(parts[k].key_times_s)
+    return parts
+
+
+def _without_densest(session: Session) -> Session:
+    """The session without the key frame that is nearest to its neighbour, of equal ones the first."""
+    times = session.key_times_s
+    gaps = [math.inf, *(b - a for a, b in pairwise(times)), math.inf]
+    k = min(range(len(times)), key=lambda k: min(gaps[k], gaps[k + 1]))
+    return replace(session, key_times_s=times[:k] + times[k + 1 :])
+
+
+def _with_one_more(session: Session) -> Session:
+    """The session with a key frame in the middle of its widest gap, of equal ones the first."""
+    bounds = [session.start_s, *session.key_times_s, session.end_s]
+    a, b = max(pairwise(bounds), key=lambda gap: gap[1] - gap[0])
+    return replace(session, key_times_s=tuple(sorted({*session.key_times_s, round((a + b) / 2, DIGITS)})))
+
+
+def _spread_well(session: Session) -> Session:
+    times = session.key_times_s
+    if len(times) < 2:
+        return session
+    gaps = [b - a for a, b in pairwise(times)]
+    covers = (times[-1] - times[0]) / max(session.length_s, 1e-3)
+    is_uneven = max(gaps) / max(min(gaps), 1e-3) > MAX_GAP_RATIO
+    return session.spread(len(times)) if covers < MIN_COVERAGE or is_uneven else session

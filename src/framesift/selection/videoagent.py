@@ -1,0 +1,192 @@
+"""VideoAgent: answer from descriptions of few frames, and retrieve frames of what is missing while unsure.
+
+Wang et al., "VideoAgent: Long-form Video Understanding with Large Language Model as Agent", ECCV 2024.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from framesift._utils.text import clock, printable
+from framesift.selection.captions import FrameCaptions, question_lines
+from framesift.selection.frame_access import FrameAccess
+from framesift.selection.model_calls import (
+    Model,
+    ModelCalls,
+    QuestionContext,
+    model_name,
+    parse_json,
+    require_question,
+)
+from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.scores import Ranking
+from framesift.selection.selector import Selector
+from framesift.selection.validation import check_whole
+from framesift.types import Evidence, Selection
+from framesift.types.vectors import merge_ties
+
+UNSURE, SURE = 1, 3  # the confidence goes from 1 (too little information) to 3 (enough)
+MAX_DESCRIPTIONS = 16  # of missing frames in one reply
+ANSWER_CHARACTERS = 200  # of an answer in the trace
+
+FRAMES = """These are descriptions of {count} frames of a video of {duration}, in chronological order:
+{captions}
+
+{question}
+
+"""
+ANSWER = FRAMES + 'Think step by step, then give the best answer as JSON: {{"answer": "…"}}'
+CONFIDENCE = """{prompt}
+
+The answer given was:
+{answer}
+
+How well do the descriptions support this answer? 1: they are too little for a conclusion, 2: they support a guess, 3:
+they support it fully. Reply with JSON only: {{"confidence": 1}}"""
+MISSING = (
+    FRAMES
+    + """The descriptions are not enough to answer the question with confidence. Between the frames lie these segments:
+{segments}
+
+Which further frames would answer it? For each, give the number of its segment and one sentence that describes what the
+frame should show. Reply with JSON only: {{"frames": [{{"segment": 1, "description": "…"}}]}}"""
+)
+
+
+def videoagent(
+    evidence: Evidence,
+    budget: int,
+    *,
+    model: Model | None = None,
+    captioner: Model | None = None,
+    context: QuestionContext | None = None,
+    first: int = 5,
+    rounds: int = 2,
+    calls: int = 64,
+) -> Selection:
+    """Describe a few frames, answer, and while the answer is uncertain retrieve the frames that the model asks for.
+
+    Input: frame vectors, decoded frames, the question's words and text vectors (`context`), a model. Cost: one call of
+    `captioner` (by default the model) for each frame, two or three of `model` in each round, at most `calls`. `first`
+    frames are evenly spaced, both ends included. In each of the `rounds` the model answers, rates its confidence, and,
+    unless that is full, describes what is missing in the segments between the frames; the frame of that segment whose
+    vector is nearest to the description is added.
+
+    Differs: a confidence that is not 1, 2 or 3 counts as unsure (in the original it is drawn), and a description of no
+    valid segment adds nothing (in the original none of that reply does); what is found beyond the budget is left out,
+    and a budget that is not used up is filled by relevance; a budget for all frames asks nothing; without calls left
+    for another round, the search ends.
+    """
+    first, rounds = check_whole("first", first, low=2), check_whole("rounds", rounds)
+    named = require_question("videoagent", context)
+    asked = ModelCalls("videoagent", model, calls)
+    names = {"model": model_name(model), "captioner": model_name(captioner or model)}
+    options = {**names, "first": first, "rounds": rounds}
+    access = FrameAccess(evidence)
+    if budget >= len(evidence):
+        return build_selection(evidence, budget, "videoagent", range(len(evidence)), "visual", options, access=access)
+    captions = FrameCaptions(evidence, access, asked, captioner)
+    picked = np.linspace(0, len(evidence) - 1, num=min(first, budget)).astype(int).tolist()
+    asked.require(len(picked) + 1)
+    steps: list[dict[str, Any]] = []
+    while True:
+        captions.add(picked)
+        shown = _frames_prompt(evidence, named, captions, sorted(picked))
+        prompt = ANSWER.format(**shown)
+        answer = asked.ask(prompt)
+        steps.append({"frames": len(picked), "answer": _short_answer(answer)})
+        if len(steps) > rounds or len(picked) == budget or not asked.left:
+            break
+        steps[-1]["confidence"] = parse_confidence(asked.ask(CONFIDENCE.format(prompt=prompt, answer=answer)))
+        if steps[-1]["confidence"] == SURE or not asked.left:
+            break
+        segments = segments_between(sorted(picked))
+        times = [f"{k}. {_span(evidence, *segment)}" for k, segment in enumerate(segments, start=1)]
+        wanted = parse_missing(asked.ask(MISSING.format(**shown, segments="\n".join(times))), len(segments))
+        # One call is for the answer from the new frames.
+        found = retrieve(evidence, named, segments, wanted[: max(0, asked.left - 1)])
+        steps[-1]["missing"] = [
+            {"description": text, "index": index} for (_, text), index in zip(wanted, found, strict=False)
+        ]
+        picked += [index for index in dict.fromkeys(found) if index not in picked][: budget - len(picked)]
+    indices = fill_by_relevance(Ranking(evidence.relevance), picked, budget)
+    selection = build_selection(evidence, budget, "videoagent", indices, "visual", options, access=access)
+    captioned = [{"index": index, "caption": text} for index, text in sorted(captions.texts.items())]
+    return add_to_trace(selection, rounds=steps, captions=captioned, calls=asked.made)
+
+
+def segments_between(frames: Sequence[int]) -> list[tuple[int, int]]:
+    """The ranges start ≤ index < stop between these ascending frames: after each frame, up to and with the next."""
+    return [(a + 1, b + 1) for a, b in pairwise(frames)]
+
+
+def retrieve(
+    evidence: Evidence,
+    context: QuestionContext,
+    segments: Sequence[tuple[int, int]],
+    wanted: Sequence[tuple[int, str]],
+) -> list[int]:
+    """For each (segment, description) the frame of the segment that is nearest to the description, ties by time."""
+    if not wanted:
+        return []
+    scores = context.score_frames(evidence, [text for _, text in wanted])
+    spans = [segments[segment] for segment, _ in wanted]
+    return [a + int(np.argmax(merge_ties(row[a:b]))) for (a, b), row in zip(spans, scores, strict=True)]
+
+
+def parse_confidence(reply: str) -> int:
+    """The number from 1 to 3 of a reply; 1 if it has none."""
+    value = parse_json(reply)
+    given = value.get("confidence") if isinstance(value, dict) else value
+    number = int(given) if isinstance(given, str) and given.strip() in ("1", "2", "3") else given
+    return number if isinstance(number, int) and UNSURE <= number <= SURE and number is not True else UNSURE
+
+
+def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
+    """(segment from 0, description) of each entry of a reply that has both; those of unknown segments are left out."""
+    value = parse_json(reply)
+    entries = value.get("frames") if isinstance(value, dict) else value
+    wanted = []
+    for entry in entries if isinstance(entries, list) else []:
+        text, number = (entry.get("description"), entry.get("segment")) if isinstance(entry, dict) else (None, None)
+        if isinstance(number, str) and number.strip().isdecimal() and len(number) < 9:
+            number = int(number)
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= segments:
+            continue
+        if isinstance(text, str) and text.strip():
+            wanted.append((number - 1, printable(text)))
+    return wanted[:MAX_DESCRIPTIONS]
+
+
+def _frames_prompt(
+    evidence: Evidence, context: QuestionContext, captions: FrameCaptions, frames: Sequence[int]
+) -> dict[str, object]:
+    return {
+        "count": len(frames),
+        "duration": clock(evidence.duration_s),
+        "captions": captions.listed(frames),
+        "question": question_lines(context),
+    }
+
+
+def _span(evidence: Evidence, start: int, stop: int) -> str:
+    """The times of a segment, from the frame before it to its last."""
+    return f"{clock(float(evidence.times_s[start - 1]))} to {clock(float(evidence.times_s[stop - 1]))}"
+
+
+def _short_answer(reply: str) -> str:
+    value = parse_json(reply)
+    given = value.get("answer") if isinstance(value, dict) else None
+    return printable(str(given) if isinstance(given, str | int) else reply)[:ANSWER_CHARACTERS]
+
+
+SELECTOR = Selector.of(
+    "videoagent",
+    videoagent,
+    "few frames in words, then those that a model finds missing",
+    paper="Wang et al., ECCV 2024",
+    needs=("vectors", "pictures", "model"),
+)

@@ -1,0 +1,78 @@
+"""A model that replies to the prompts of selectors by rule, and the context of a question."""
+
+import hashlib
+from itertools import pairwise
+
+import numpy as np
+
+import framesift as fs
+from framesift.selection.model_calls import QuestionContext
+
+QUESTION = fs.Question("Who opens the door?", ["the man", "the dog"])
+
+
+class RuleModel:
+    """Replies with the first entry of `replies` whose key is in the text of the message; records every message.
+
+    A reply may be a function of that text. Without a matching entry the reply is a sentence that names the message.
+    """
+
+    name = "rules"
+
+    def __init__(self, **replies):
+        self.replies = replies
+        self.messages = []
+
+    def __call__(self, parts):
+        self.messages.append(parts)
+        text = "\n".join(part for part in parts if isinstance(part, str))
+        for key, reply in self.replies.items():
+            if f'"{key}"' in text:
+                return reply(text) if callable(reply) else reply
+        return f"A scene like {digest(parts) % 1000}."
+
+    def asked(self, key):
+        """The texts of the messages that ask for this key."""
+        texts = ["\n".join(part for part in parts if isinstance(part, str)) for parts in self.messages]
+        return [text for text in texts if f'"{key}"' in text]
+
+    @property
+    def described(self):
+        """How many messages were one frame to describe."""
+        return sum(len(parts) == 2 and isinstance(parts[1], np.ndarray) for parts in self.messages)
+
+
+def random_replies(text):
+    """A reply with valid and invalid values under every key that selectors read, by the text alone."""
+    rng = np.random.default_rng(digest([text]))
+    frames = [{"segment": int(rng.integers(0, 8)), "description": f"thing {k}"} for k in range(rng.integers(0, 6))]
+    edges = np.sort(rng.uniform(-2, 40, rng.integers(0, 30))).tolist()
+    sessions = [
+        {"start": a, "end": b, "topic": "t", "keyframes": rng.uniform(a, b + 1, 5).tolist()} for a, b in pairwise(edges)
+    ]
+    fields = {
+        "relevance": rng.integers(0, 5, rng.integers(0, 40)).tolist(),
+        "confidence": int(rng.integers(0, 5)),
+        "frames": frames,
+        "sessions": sessions,
+        "answer": "B",
+    }
+    return str(fields).replace("'", '"')
+
+
+def random_model():
+    return RuleModel(**dict.fromkeys(("relevance", "confidence", "frames", "sessions", "answer"), random_replies))
+
+
+def make_context(dim, question=QUESTION):
+    """The context of a question whose texts have vectors by their digest."""
+
+    def encode_texts(texts):
+        return np.array([np.random.default_rng(digest([text])).standard_normal(dim) for text in texts])
+
+    return QuestionContext(question, encode_texts)
+
+
+def digest(parts):
+    data = b"|".join(part.encode() if isinstance(part, str) else np.asarray(part).tobytes() for part in parts)
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
