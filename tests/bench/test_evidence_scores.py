@@ -1,21 +1,11 @@
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.bench.evidence_scores import (
-    frame_times,
-    read_scenes,
-    read_selections,
-    score_selections,
-    score_times,
-)
+from framesift.bench.evidence_scores import read_scenes, score_selections, score_times
 from framesift.bench.items import EvidenceScene
 from framesift.errors import InputError
-from framesift.video.frames import frame_numbers
-from helpers.clips import make_clip
 from helpers.published_annotations import item, write
 
 
@@ -119,47 +109,3 @@ def test_scenes_are_read_from_a_csv_with_the_last_second_inside(tmp_path):
 def test_csv_with_other_columns_is_an_error(tmp_path):
     with pytest.raises(InputError, match="expected the columns id, scene_id, start, end"):
         read_scenes(write(tmp_path / "s.csv", "video,begin\na,1\n"))
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": "a", "times_s": [1.0, 2.0]},
-        {"question_id": "a", "frame_timestamps": [1, 2]},
-        {"id": "a", "keyframe_indices": [25, 50], "fps": 25},
-        {"q_uid": "a", "frame_idx": [30, 60]},
-    ],
-    ids=["times_s", "frame_timestamps", "keyframe_indices", "frame_idx"],
-)
-def test_other_peoples_frames_are_read_in_seconds(tmp_path, row):
-    path = write(tmp_path / "frames.json", [row, {"id": "elsewhere", "times_s": [9]}])
-    assert read_selections(path, [item("a")], fps=30.0) == {"a": [1.0, 2.0]}
-
-
-def test_rate_may_be_given_for_each_video(tmp_path):
-    path = write(tmp_path / "frames.jsonl", json.dumps({"id": "a", "frame_idx": [10]}))
-    assert read_selections(path, [item("a", video="v")], fps={"v": 5.0}) == {"a": [2.0]}
-
-
-def test_frames_of_other_questions_alone_are_errors(tmp_path):
-    path = write(tmp_path / "frames.json", [{"id": "elsewhere", "times_s": [9]}])
-    with pytest.raises(InputError, match="none of the 1 entries"):
-        read_selections(path, [item("a")])
-
-
-def test_entry_without_frames_is_named(tmp_path):
-    path = write(tmp_path / "frames.json", [{"id": "a"}])
-    with pytest.raises(InputError, match="entry 1 has no frames; expected one of times_s"):
-        read_selections(path, [item("a")])
-
-
-def test_frame_numbers_become_times_by_the_video_itself(tmp_path):
-    path = tmp_path / "clip.mp4"
-    make_clip(path, seconds=3)
-    times = frame_times(path, [0, 3, 7])
-    assert frame_numbers(path, times) == [0, 3, 7]
-
-
-def test_negative_frame_number_is_an_error():
-    with pytest.raises(InputError, match="a frame number is -1"):
-        frame_times("clip.mp4", [3, -1], fps=25.0)

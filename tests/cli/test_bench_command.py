@@ -6,6 +6,7 @@ import pytest
 
 from framesift.batch.results import read_results
 from framesift.cli import main
+from helpers.published_annotations import longvideobench, lvb_row
 from helpers.small_dataset import make_dataset
 
 pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
@@ -83,6 +84,59 @@ def test_frames_chosen_by_others_are_scored(bench, prepared, tmp_path, capsys):
     assert bench("evidence", str(prepared / "small.jsonl"), "--selections", "theirs.json", "--json") == 0
     output = json.loads(capsys.readouterr().out)
     assert output["rows"][0][0]["text"] == "theirs" and output["rows"][0][1]["number"] == 50.0
+
+
+def test_published_frames_need_neither_videos_nor_subtitles(bench, tmp_path, capsys):
+    longvideobench(tmp_path / "lvb", [lvb_row("a_0"), lvb_row("a_1"), lvb_row("b_0")], videos=False)
+    (tmp_path / "aks.json").write_text(json.dumps([[0, 50], [250, 75], [25]]))
+    words = ["evidence", "longvideobench", "--data", "lvb/lvb_val.json", "--selections", "aks.json"]
+    assert bench(*words, "--fps-from", "aks.json", "--limit", "2", "--json") == 0
+    output = json.loads(capsys.readouterr().out)
+    assert [cell.get("number") for cell in output["rows"][0][1:3]] == [100.0, 75.0]
+    assert bench(*words, "--fps", "5") == 2
+    assert "give the rate of each video with --fps-from" in capsys.readouterr().err
+
+
+@pytest.fixture
+def sets(tmp_path):
+    questions = [{"video": "v", "question": "a red bus", "first": 0}, {"video": "v", "question": "cheese", "first": 1}]
+    value = {"videos": {"v": ["There is a red bus.", "Cheese is made of milk."]}, "questions": questions}
+    (tmp_path / "words.json").write_text(json.dumps(value))
+    row = {"id": "m", "curve": [0, 0, 1, 0], "windows": [[4, 6]]}
+    (tmp_path / "moments.jsonl").write_text(json.dumps(row))
+
+
+def test_selectors_run_on_evidence_sets(bench, prepared, sets, capsys):
+    flags = ("--video", str(prepared / "0.mp4"), "--encoder", "offline", "--budgets", "1", "--methods", "text,topk")
+    assert bench("evidence", "words.json", "moments.jsonl", *flags, "--json") == 0
+    words, moments = json.loads(capsys.readouterr().out)["tables"]
+    assert [cell["number"] for cell in words["rows"][0][1:]] == [100.0, 100.0, 2, 1]
+    assert [cell["number"] for cell in moments["rows"][1][1:]] == [100.0, 1, 1]
+    assert bench("evidence", "words.json", *flags) == 0
+    assert "| text | **100.00** (0.0 … 100.0) |" in capsys.readouterr().out
+
+
+def test_all_selectors_run_by_default_and_the_others_are_named(bench, prepared, sets, capsys):
+    assert bench("evidence", "moments.jsonl", "--video", str(prepared / "0.mp4"), "--encoder", "offline") == 0
+    captured = capsys.readouterr()
+    assert "| gcr |" in captured.out and "16 frames Windows" in captured.out
+    assert "left out: t-star: needs the decoded frames" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["words.json"], "give a video whose frames stand for them: --video"),
+        (["words.json", "--methods", "t-star"], "t-star can't run on evidence sets"),
+        (["longvideobench"], "longvideobench is not an evidence set"),
+        (["nowhere.json"], "nowhere.json can't be read"),
+        (["words.json", "--selections", "x.json", "--methods", "gcr"], "--methods runs selectors on evidence sets"),
+    ],
+)
+def test_bad_evidence_command_is_one_sentence(bench, sets, capsys, words, expected):
+    assert bench("evidence", *words) == 2
+    error = capsys.readouterr().err.strip()
+    assert expected in error and "\n" not in error
 
 
 @pytest.mark.parametrize(

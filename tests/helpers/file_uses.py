@@ -75,6 +75,7 @@ def file_uses(folder: Path) -> Iterator[FileUse]:
     dataset = make_dataset(folder / "data", videos=2)
     own = folder / "data" / "small.jsonl"
     yield from _evidence_lists(folder, own)
+    yield from _evidence_sets(folder, Path(dataset.items[0].video))
     yield from _results(folder)
     yield from _own_data(folder, own)
     yield from _published_data(folder)
@@ -97,11 +98,25 @@ def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
     def use(path: Path) -> None:
         _command("bench", "evidence", str(own), "--selections", str(path))
 
+    def use_rated(path: Path) -> None:
+        _command("bench", "evidence", str(own), "--selections", str(path), "--fps", "5")
+
     yield _file("evidence times", "json", folder / "times.json", json.dumps(times), use)
     yield _file("evidence times by line", "jsonl", folder / "times.jsonl", _lines(times), use)
     yield _file("evidence frame numbers", "jsonl", folder / "numbers.jsonl", _lines(numbers), use)
     yield _file("evidence frame numbers of a video", "jsonl", folder / "unrated.jsonl", _lines(unrated), use)
     listed = write(folder / "valid-times.json", times)
+    named = write(folder / "valid-numbers.json", {name: [5, 11, 40] for name in ids})
+    yield _file("evidence frame numbers by id", "json", folder / "named.json", named.read_text(), use_rated)
+    yield _file("evidence frame lists", "json", folder / "lists.json", json.dumps([[5, 11, 40]] * 4), use_rated)
+    rates = json.dumps({"0.mp4": 5, "1.mp4": {"fps": 5.0}})
+    yield _file(
+        "evidence frame rates",
+        "json",
+        folder / "rates.json",
+        rates,
+        lambda path: _command("bench", "evidence", str(own), "--selections", str(named), "--fps-from", str(path)),
+    )
     scenes = "id,scene_id,start,end\n0-A,1,0:01,0:03\n0-A,2,5,6\n1-B,1,1.5,00:00:04\n"
     yield _file(
         "scenes",
@@ -110,6 +125,35 @@ def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
         scenes,
         lambda path: _command("bench", "evidence", str(own), "--selections", str(listed), "--scenes", str(path)),
     )
+
+
+def _evidence_sets(folder: Path, clip: Path) -> Iterator[FileUse]:
+    import framesift as fs
+    from framesift.bench.evidence_runs import run_evidence_set, score_table
+    from framesift.bench.evidence_sets import read_evidence_set
+    from framesift.bench.plan import make_plan
+
+    sentences = [{"start_s": 0, "end_s": 2.5, "text": "A cup."}, {"start_s": "0:03", "end_s": 6, "text": "A pen."}]
+    questions = [
+        {"video": "v", "question": "What?", "options": ["a", "b"], "first": 0, "last": 1},
+        {"video": "w", "question": "Where?", "spans": [[0, 2], [3, "0:04"]], "id": "x"},
+    ]
+    videos = {"v": sentences, "w": {"sentences": ["One.", "Two."], "duration_s": 12}}
+    transcripts = {"videos": videos, "questions": questions}
+    rows = [
+        {"qid": 7, "query": "a cup", "curve": [0.1, 0.4, 0.2], "windows": [[0, 2]]},
+        {"id": "b", "video": "v", "curve": [0, 1], "times_s": [1, 4], "duration_s": 6, "windows": [[3, 5], [0, 1]]},
+    ]
+
+    config = fs.PipelineConfig(encoder=GridEncoder(), store=folder / "set-store")
+    choices = make_plan({"methods": "uniform,text", "budgets": "2"}).choices
+
+    def use(path: Path) -> None:
+        data = read_evidence_set(path)
+        score_table(data, run_evidence_set(data, choices, config, substitute=clip))
+
+    yield _file("transcript set", "json", folder / "transcripts.json", json.dumps(transcripts), use)
+    yield _file("moment set", "jsonl", folder / "moments.jsonl", _lines(rows), use)
 
 
 def _results(folder: Path) -> Iterator[FileUse]:

@@ -106,6 +106,7 @@ class Result:
     reply: str = ""
     times_s: tuple[float, ...] = ()
     frame_numbers: tuple[int, ...] = ()
+    event_starts_s: tuple[float, ...] = ()  # of the events whose text is on the frames, in the frames' order
     rendered: int = 0  # frames shown to the reader with text on them
     candidates: int = 0  # frames the selector could choose from
     looked_at: int = 0  # candidates whose score the selector used

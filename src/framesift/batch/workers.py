@@ -359,6 +359,7 @@ def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
         row,
         times_s=tuple(float(time_s) for time_s in exhibit.selection.times_s),
         frame_numbers=exhibit.numbers,
+        event_starts_s=tuple(slot.event.start_s for slot in exhibit.selection.slots if slot.event is not None),
         rendered=sum(bool(frame.text) for frame in exhibit.frames) if is_drawn else 0,
         candidates=frames.candidates,
         looked_at=int(exhibit.selection.trace.get("looked_at", 0) or 0),

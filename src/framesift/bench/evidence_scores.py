@@ -12,12 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from framesift._utils.records import Name, Seconds, listed, read_field
-from framesift.bench.datasets.annotations import read_rows
+from framesift._utils.records import Seconds, listed, read_field
+from framesift.bench.frame_lists import read_selections as read_selections
 from framesift.bench.items import EvidenceScene, Item
 from framesift.bench.statistics import Interval, share_interval
 from framesift.errors import InputError
@@ -141,63 +140,6 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, 
         start_s, end_s = (read_field(row, key, Seconds, location) for key in ("start", "end"))
         spans[name][scene].append((start_s, end_s + SCENE_END_S))
     return {name: tuple(EvidenceScene(tuple(parts)) for parts in scenes.values()) for name, scenes in spans.items()}
-
-
-def read_selections(
-    path: str | os.PathLike[str], items: Sequence[Item], *, fps: float | Mapping[str, float] | None = None
-) -> dict[str, list[float]]:
-    """Read frame times by question from files in the common formats.
-
-    A JSON list or JSON Lines with an id (`id`, `question_id`, `q_uid`, `uid`) and `times_s` or `frame_timestamps` in
-    seconds, or native frame numbers as `keyframe_indices` or `frame_idx`. Numbers are converted by the row's `fps`,
-    else by `fps` (one rate, or one per video id), else by the timestamps of the video, which is always exact.
-    """
-    rows, _ = read_rows(Path(path))
-    by_id = {item.id: item for item in items}
-    times_of: dict[str, list[float]] = {}
-    for k, row in enumerate(rows, 1):
-        location = f"{path}, entry {k}"
-
-        def first(names: Sequence[str], kind: Any, row: Mapping[str, Any] = row, location: str = location) -> Any:
-            return next((read_field(row, key, kind, location) for key in names if row.get(key) is not None), None)
-
-        name = first(_IDS, Name)
-        if name is None:
-            raise InputError(f"{location} has no id; expected one of {', '.join(_IDS)}")
-        if name not in by_id:
-            continue
-        times = first(_TIMES, tuple[Seconds, ...])
-        if times is None:
-            numbers = first(_NUMBERS, tuple[int, ...])
-            if numbers is None:
-                raise InputError(f"{location} has no frames; expected one of {', '.join(_TIMES + _NUMBERS)}")
-            rate = first(("fps",), float) or (fps.get(by_id[name].video_id) if isinstance(fps, Mapping) else fps)
-            times = frame_times(by_id[name].video, numbers, fps=rate)
-        times_of[name] = list(times)
-    if not times_of:
-        raise InputError(f"none of the {len(rows)} entries of {path} is one of the selected questions")
-    return times_of
-
-
-def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: float | None = None) -> list[float]:
-    """Presentation times of the frames with these numbers, from 0 in presentation order."""
-    if any(number < 0 for number in numbers):
-        raise InputError(f"{video}: a frame number is {min(numbers)}; expected numbers from 0")
-    if fps is not None:
-        if not 0 < fps < math.inf:
-            raise InputError(f"fps is {fps}; expected frames per second")
-        return [number / fps for number in numbers]
-    from framesift.video.timeline import read_timeline
-
-    timeline = read_timeline(video)
-    if numbers and max(numbers) >= len(timeline):
-        raise InputError(f"{video} has {len(timeline)} frames; got frame number {max(numbers)}")
-    return [timeline.time_s(int(timeline.shown[number])) for number in numbers]
-
-
-_IDS = ("id", "question_id", "q_uid", "uid")
-_TIMES = ("times_s", "frame_timestamps")
-_NUMBERS = ("keyframe_indices", "frame_idx")
 
 
 def _within(times: Array, spans: Sequence[tuple[float, float]], slack_s: float = 0.0) -> Array:

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.records import read_value
 from framesift._utils.text import counted, duration_text
+from framesift.cli.bench_evidence import add_evidence
+from framesift.cli.bench_questions import (
+    add_question_flags,
+    command_line,
+    has_moments,
+    load_questions,
+    table_rows,
+)
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
-from framesift.errors import InputError, OptionError
+from framesift.errors import OptionError
 from framesift.selection.skipping import BLANK_FRAMES
 
 if TYPE_CHECKING:
@@ -70,28 +78,9 @@ def add_commands(add: AddCommand) -> None:
     report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
     report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
     report.add_argument("--no-plots", action="store_true")
-    evidence = part("evidence", _evidence, "score any tool's frames against annotated moments, without a reader")
-    evidence.add_argument("dataset", metavar="DATASET")
-    evidence.add_argument("--data", metavar="DIR")
-    evidence.add_argument(
-        "--selections", action="append", required=True, metavar="FILE", help="frame lists; repeatable"
-    )
-    evidence.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
-    _add_data(evidence)
+    add_evidence(part)
     selftest = part("selftest", _selftest, "run everything on a small synthetic benchmark")
     selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
-
-
-def _add_data(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--limit", type=int, metavar="N", help="the first N questions, of those that are left")
-    command.add_argument("--sample", type=int, metavar="N", help="N questions drawn by --seed")
-    command.add_argument("--ids", metavar="ID,ID", help="these questions")
-    command.add_argument("--groups", metavar="NAME,NAME", help="as in Short,Medium, or the data set's own words")
-    command.add_argument("--seed", type=int, help="of the sample, of methods that draw, of the shuffled overlay")
-    command.add_argument(
-        "--allow-missing", action="store_true", default=None, help="leave out questions whose video is missing"
-    )
-    command.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
 
 
 def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> None:
@@ -118,7 +107,7 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
-    _add_data(command)
+    add_question_flags(command)
     add_settings(command, "store")
 
 
@@ -130,7 +119,7 @@ def _dataset(args: argparse.Namespace) -> int:
     from framesift.bench.plan import make_plan
 
     settings = {name: getattr(args, name) for name in _PLAN if getattr(args, name, None) is not None}
-    dataset = _load(args.dataset, args.data, args, {})
+    dataset = load_questions(args.dataset, args.data, args, {})
     return _run(args, [dataset], make_plan(settings))
 
 
@@ -148,7 +137,9 @@ def _run_file(args: argparse.Namespace) -> int:
         narrowed_to["budgets"] = [int(text) if text.isdigit() else text for text in narrowed_to["budgets"]]
     folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
     return _run(
-        args, [_load(name, folder, args, settings) for name, folder in folders.items()], plan.narrowed(**narrowed_to)
+        args,
+        [load_questions(name, folder, args, settings) for name, folder in folders.items()],
+        plan.narrowed(**narrowed_to),
     )
 
 
@@ -184,29 +175,6 @@ def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | N
     return folders
 
 
-def _load(name: str, folder: str | None, args: argparse.Namespace, settings: dict[str, Any]) -> "Dataset":
-    from framesift.bench.datasets import load_dataset
-    from framesift.bench.evidence_scores import read_scenes
-    from framesift.bench.plan import words
-
-    def setting(option: str) -> Any:
-        value = getattr(args, option, None)
-        return settings.get(option) if value is None else value
-
-    dataset = load_dataset(name, folder)
-    dataset = dataset.choose(
-        ids=words(setting("ids"), "ids") or None,
-        groups=words(setting("groups"), "groups") or None,
-        sample=setting("sample"),
-        seed=setting("seed") or 0,
-    ).with_files(allow_missing=bool(setting("allow_missing")), limit=setting("limit"))
-    if args.scenes:
-        dataset = dataset.with_scenes(read_scenes(args.scenes))
-    if not dataset.items:
-        raise InputError(f"{dataset.name}: no question is left; use fewer filters")
-    return dataset
-
-
 def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPlan") -> int:
     from framesift.batch.results import Results, read_results
     from framesift.batch.runner import parse_shard
@@ -235,7 +203,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     names = {dataset.name for dataset in datasets}
     rows = Results([row for row in results.rows if row.dataset in names], results.runs, results.unreadable)
     tables = [table for table in make_tables(rows) if table.name.startswith("main")] if rows.rows else []
-    _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if _has_moments(d)])], tallies)
+    _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if has_moments(d)])], tallies)
     return 1 if any(tally.errors for tally in tallies) else 0
 
 
@@ -256,18 +224,6 @@ def _show(args: argparse.Namespace, tables: "list[ResultTable]", tallies: "list[
         answers = f"{counted(tally.done, 'answer')} in {duration_text(tally.seconds)}"
         print(f"{answers}{failed}{before}; all are in {tally.folder}")
     print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
-
-
-def table_rows(table: "ResultTable") -> dict[str, Any]:
-    """A table as JSON values: its numbers unrounded, bounds beside them."""
-    columns = [f"{column}" for column in table.columns]
-    rows = []
-    for line in table.rows:
-        cells = [asdict(cell) for cell in line]
-        rows.append(
-            [{key: value for key, value in cell.items() if value is not None and key != "bold"} for cell in cells]
-        )
-    return {"name": table.name, "title": table.title, "columns": columns, "rows": rows, "notes": list(table.notes)}
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -306,26 +262,6 @@ def _own_pairs(given: list[str]) -> list[str]:
     return [f"{text}=" if text.lower().endswith(OWN_ENDINGS) and "=" not in text else text for text in given]
 
 
-def _evidence(args: argparse.Namespace) -> int:
-    from framesift.bench.evidence_scores import read_selections, score_selections
-    from framesift.bench.layouts import evidence_table
-
-    dataset = _load(args.dataset, args.data, args, {})
-    if not _has_moments(dataset):
-        raise InputError(f"{dataset.name} has no annotated moments; give true scenes with --scenes CSV")
-    summaries = {}
-    for path in args.selections:
-        times = read_selections(path, dataset.items, fps=args.fps)
-        summaries[Path(path).stem if len(args.selections) == 1 else path] = score_selections(dataset.items, times)[1]
-    described = f"data: {dataset.name}, {counted(len(dataset), 'question')}, fingerprint {dataset.fingerprint}"
-    table = evidence_table(summaries, (f"command: {command_line(args)}", described))
-    if args.json:
-        print_json(table_rows(table))
-    else:
-        print(table.to_markdown())
-    return 0
-
-
 def _selftest(args: argparse.Namespace) -> int:
     from tempfile import TemporaryDirectory
 
@@ -346,17 +282,6 @@ def _selftest(args: argparse.Namespace) -> int:
             print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
         print(f"\n{duration_text(outcome.seconds)}" + (f"; everything is in {args.out}" if args.out else ""))
     return 0 if outcome.passed else 1
-
-
-def command_line(args: argparse.Namespace) -> str:
-    """The command as typed, without the credentials of any address."""
-    from framesift.readers.address import scrub_arguments
-
-    return shlex.join(["framesift", *scrub_arguments(args.argv)])
-
-
-def _has_moments(dataset: "Dataset") -> bool:
-    return any(item.moments_s or item.scenes for item in dataset.items)
 
 
 def _is_own(name: str) -> bool:

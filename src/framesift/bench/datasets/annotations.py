@@ -35,12 +35,20 @@ def root_of(folder: Path) -> Path:
     return folder.parent if folder.is_file() else folder
 
 
-def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
-    """The rows of a JSON, JSON Lines, CSV or Parquet file, and a hash of its content."""
+def read_bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} can't be read ({error.strerror or error}); expected an annotation file") from None
+
+
+def content_hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
+    """The rows of a JSON, JSON Lines, CSV or Parquet file, and a hash of its content."""
+    data = read_bytes(path)
     kind = path.suffix.lower()
     try:
         if kind == ".parquet":
@@ -58,7 +66,7 @@ def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
         raise InputError(f"{path} can't be read as {kind or 'JSON'} ({error}); download it again") from None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise InputError(f"{path} has no list of questions; expected one object for each")
-    return rows, hashlib.sha256(data).hexdigest()[:16]
+    return rows, content_hash(data)
 
 
 def joined_hash(hashes: Iterable[str]) -> str:

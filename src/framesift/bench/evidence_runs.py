@@ -1,0 +1,302 @@
+"""Run selectors on evidence sets: which share of the questions has its evidence among the selected frames.
+
+A video of a set that has no frames of its own borrows those of a substitute video, a different part for each video:
+they say nothing about the question, so that only the text, or the curve, can find the answer.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from framesift._utils.text import counted
+from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_results
+from framesift.batch.runner import package_versions
+from framesift.batch.settings import row_identity
+from framesift.bench.evidence_sets import AnswerSpan, EvidenceSet, SetQuestion, SetVideo
+from framesift.bench.plan import Condition
+from framesift.bench.provenance import describe
+from framesift.bench.statistics import share_interval
+from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
+from framesift.config import PipelineConfig
+from framesift.encoders.registry import identify
+from framesift.errors import FramesiftError, InputError
+from framesift.pipeline import Pipeline, select_many
+from framesift.progress import Progress, ignore_progress
+from framesift.selection.registry import NEEDS, Selector, select_frames, selectors
+from framesift.types import Event, Evidence, Selection, VideoIndex, VideoInfo
+from framesift.types.vectors import Array
+
+# What every set has; a selector with other needs can't run on one.
+_AVAILABLE = {"vectors", "events", "peers"}
+# Successive videos of a set borrow parts of the substitute video this many seconds apart.
+_OFFSET_S = {"transcripts": 53, "moments": 37}
+_HIGHEST_COSINE = 0.2  # of a curve's frames with their query, as SigLIP's
+_MOMENT_DEMAND = 0.8  # the query of a moment asks for what is seen
+
+NOTES = {
+    "transcripts": (
+        "In percent of the questions. Words: a selected frame carries the text of a sentence that answers it; methods "
+        "that place no text on frames have none. Frames: a selected frame is inside the time of the answer."
+    ),
+    "moments": "In percent. Windows: the share of a query's windows with a selected frame inside.",
+}
+INTERVALS = "In brackets: 95 % intervals clustered by video. Bold is the largest number of a column."
+
+
+def runnable_selectors() -> tuple[list[str], dict[str, str]]:
+    """The names of the selectors that can run on an evidence set, and why each of the others can't."""
+    reasons = {name: why_not_runnable(selector) for name, selector in selectors().items()}
+    return [name for name in reasons if not reasons[name]], {name: why for name, why in reasons.items() if why}
+
+
+def why_not_runnable(selector: Selector) -> str:
+    """Why a selector can't run on an evidence set; "" if it can."""
+    if selector.problem:
+        return selector.problem
+    missing = [NEEDS[need] for need in selector.needs if need not in _AVAILABLE]
+    if missing:
+        return f"needs {', '.join(missing)}"
+    events, vectors = [Event(1.0, 2.0, "trial")], np.eye(8)
+    trial = Evidence(np.arange(8.0), 8.0, vectors, vectors[0], events=events, event_features=vectors[:1])
+    try:
+        select_frames(trial, budget=2, method=selector)
+    except FramesiftError as error:
+        return str(error)
+    return ""
+
+
+def run_evidence_set(
+    data: EvidenceSet,
+    choices: Sequence[Condition],
+    config: PipelineConfig,
+    *,
+    substitute: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    command: str = "",
+    progress: Progress = ignore_progress,
+) -> Results:
+    """Select frames for every question by every choice, a row for each; text modes make no difference.
+
+    substitute: the video whose frames stand for those of videos without any. folder: of the rows; those it holds are
+    not computed again. None keeps no rows.
+    """
+    pipeline = Pipeline(config)
+    borrowed = None if substitute is None else pipeline.index(substitute, progress=progress)
+    if borrowed is None and any(video.file is None and video.vectors is None for video in data.videos):
+        raise InputError(f"{data.name} has videos without frames; give a video whose frames stand for them: --video")
+    identity = row_identity(config, data.name, borrowed.encoder if borrowed else _encoder_name(config))
+    if data.kind == "moments":
+        identity |= {"events": "none", "visual_demand": f"{_MOMENT_DEMAND:g}"}
+    run = new_run(
+        command=command,
+        dataset=data.name,
+        data=data.annotation,
+        annotation=_input_hash(data, borrowed),
+        encoder=identity["encoder"],
+        versions=package_versions(),
+        items=data.questions,
+        notes=(*data.notes, *_borrowed_note(borrowed, substitute)),
+    )
+    stored = read_results(folder) if folder is not None and Path(folder).is_dir() else Results([], {})
+    finished = {row.key: row for row in stored.rows if row.annotation == run.annotation and not row.error}
+    rows: list[Result] = []
+    with ExitStack() as stack:
+        writer = None if folder is None else stack.enter_context(ResultWriter(folder, run))
+        for video in data.videos:
+            prepared = _PreparedSetVideo(data.kind, video, pipeline, borrowed)
+            for choice in choices:
+                wanted = [(question, _row(identity, choice, video, question)) for question in video.questions]
+                rows += [finished[row.key] for _, row in wanted if row.key in finished]
+                pending = [(question, row) for question, row in wanted if row.key not in finished]
+                started = time.perf_counter()
+                selections = prepared.select(choice, [question for question, _ in pending]) if pending else []
+                seconds = (time.perf_counter() - started) / max(len(pending), 1)
+                for (_, row), selection in zip(pending, selections, strict=True):
+                    complete = replace(_with_frames(row, selection, seconds), run=run.id, annotation=run.annotation)
+                    rows.append(complete if writer is None else writer.add(complete))
+                progress("", len(rows), data.questions * len(choices))
+    return Results(rows, stored.runs | {run.id: run})
+
+
+def score_table(data: EvidenceSet, results: Results, notes: Sequence[str] = ()) -> ResultTable:
+    """A line for each method with its options, the scores of each budget with intervals, and n."""
+    spans = {question.id: question.spans for video in data.videos for question in video.questions}
+    scorers = {"Words": _shows_words, "Frames": _has_frame} if data.kind == "transcripts" else {"Windows": _windows_hit}
+    by_line: dict[str, dict[int, list[Result]]] = {}
+    for row in results.rows:
+        by_line.setdefault(row.variant, {}).setdefault(row.budget, []).append(row)
+    budgets = sorted({row.budget for row in results.rows})
+    lines = []
+    for variant, by_budget in by_line.items():
+        cells = [word(variant)]
+        for budget in budgets:
+            rows = by_budget.get(budget, [])
+            videos = [row.video_id for row in rows]
+            for scorer in scorers.values():
+                shares = [scorer(row, spans[row.item_id]) for row in rows]
+                cells.append(TableCell.percent(share_interval(shares, videos)) if rows else EMPTY)
+        first = next(iter(by_budget.values()))
+        lines.append([*cells, TableCell.count(len(first)), TableCell.count(len({row.video_id for row in first}))])
+    return ResultTable(
+        name=f"evidence-{data.kind}",
+        title=f"Evidence found: {data.name}",
+        columns=("Method", *(name for _ in budgets for name in scorers), "n", "Videos"),
+        rows=tuple(map(tuple, bold_best(lines, range(1, 1 + len(budgets) * len(scorers))))),
+        head=(("", 1), *((counted(budget, "frame"), len(scorers)) for budget in budgets), ("", 1), ("", 1)),
+        notes=(NOTES[data.kind], INTERVALS, *notes, *describe(results.rows, results.runs.values())),
+    )
+
+
+class _PreparedSetVideo:
+    """The selector's inputs for one video of a set, computed when first used."""
+
+    def __init__(self, kind: str, video: SetVideo, pipeline: Pipeline, borrowed: VideoIndex | None) -> None:
+        self.kind, self.video, self.pipeline, self.borrowed = kind, video, pipeline, borrowed
+        self._queries: dict[str, Array] = {}
+
+    def select(self, choice: Condition, questions: Sequence[SetQuestion]) -> list[Selection]:
+        method = choice.variant.method
+        options = replace(self.pipeline.config, method=method, options=choice.variant.options).method_options
+        if self.kind == "moments":
+            return [select_frames(self.moment, budget=choice.budget, method=method, **options)]
+        return select_many(
+            self.index,
+            [question.question for question in questions],
+            queries=self._encoded(questions),
+            events=self.video.events,
+            event_features=self.event_vectors,
+            budget=choice.budget,
+            method=method,
+            **options,
+        )
+
+    @cached_property
+    def index(self) -> VideoIndex:
+        """The candidates: of the video's own file, its own vectors, or borrowed, one per second."""
+        video = self.video
+        if video.file is not None:
+            return self.pipeline.index(video.file)
+        if video.vectors is not None:
+            rows = _read_vectors(video.vectors)
+            times = np.arange(len(rows), dtype=float) if video.times_s is None else np.asarray(video.times_s)
+            duration_s = float(len(rows)) if video.duration_s is None else video.duration_s
+            encoder = _encoder_name(self.pipeline.config)
+        elif self.borrowed is not None and video.duration_s is not None:
+            duration_s = video.duration_s
+            seconds = max(int(np.ceil(duration_s)), 1)
+            times = np.arange(seconds, dtype=float) if video.times_s is None else np.asarray(video.times_s)
+            start = _OFFSET_S[self.kind] * video.number
+            rows, encoder = _borrow(self.borrowed, start, times, duration_s), self.borrowed.encoder
+        else:
+            raise InputError(f"{video.id} has no frames; give a video whose frames stand for them: --video")
+        return VideoIndex(VideoInfo(video.id, duration_s), times, rows, encoder)
+
+    @cached_property
+    def event_vectors(self) -> Array | None:
+        return self.pipeline.encode_events(self.index, self.video.events)
+
+    @cached_property
+    def moment(self) -> Evidence:
+        """The evidence of a moment: its own vectors and query, or vectors whose cosines follow its curve."""
+        video, index = self.video, self.index
+        if video.curve is None:
+            query = self._encoded(video.questions)[0]
+            return Evidence(index.times_s, index.info.duration_s, index.frames, query, visual_demand=_MOMENT_DEMAND)
+        times = np.asarray(video.times_s)
+        frames = np.asarray(index.frames, dtype=float)
+        if video.file is not None:
+            frames = frames[np.searchsorted(index.times_s, times, side="right").clip(1, len(frames)) - 1]
+        if len(frames) != len(times):
+            raise InputError(f"{video.id} has {len(frames)} vectors for {len(times)} values; expected one each")
+        curve = np.asarray(video.curve, dtype=float)
+        cosines = _HIGHEST_COSINE * (curve - curve.min()) / np.ptp(curve)
+        vectors = np.concatenate((cosines[:, None], np.sqrt(1 - cosines**2)[:, None] * frames), axis=1)
+        query = np.eye(vectors.shape[1])[0]
+        duration_s = index.info.duration_s
+        return Evidence(times, duration_s, vectors, query, visual_demand=_MOMENT_DEMAND)
+
+    def _encoded(self, questions: Sequence[SetQuestion]) -> Array:
+        new = [question for question in questions if question.id not in self._queries]
+        if new:
+            vectors = self.pipeline.encode_questions(self.index, [question.question for question in new])
+            self._queries |= {question.id: vector for question, vector in zip(new, vectors, strict=True)}
+        return np.stack([self._queries[question.id] for question in questions])
+
+
+def _borrow(index: VideoIndex, start: int, times: Array, duration_s: float) -> Array:
+    """(n, D) frames of a substitute video from a start on, one per second; after its end they begin again."""
+    frames = np.asarray(index.frames)
+    first = start % max(len(frames) - int(duration_s), 1)
+    rows: Array = frames[(first + (times - times[0]).astype(int)) % len(frames)]
+    return rows
+
+
+def _row(identity: Mapping[str, Any], choice: Condition, video: SetVideo, question: SetQuestion) -> Result:
+    return Result(
+        **identity,
+        item_id=question.id,
+        video_id=video.id,
+        method=choice.variant.method,
+        options=own_options(choice.variant.method, choice.variant.options, identity["seed"]),
+        budget=choice.budget,
+        duration_s=video.duration_s,
+    )
+
+
+def _with_frames(row: Result, selection: Selection, seconds: float) -> Result:
+    return replace(
+        row,
+        times_s=tuple(float(slot.time_s) for slot in selection.slots),
+        event_starts_s=tuple(slot.event.start_s for slot in selection.slots if slot.event is not None),
+        looked_at=int(selection.trace.get("looked_at", 0) or 0),
+        seconds={"select": seconds},
+    )
+
+
+def _shows_words(row: Result, spans: Sequence[AnswerSpan]) -> float:
+    return float(any(start <= event_s < end for event_s in row.event_starts_s for start, end in spans))
+
+
+def _has_frame(row: Result, spans: Sequence[AnswerSpan]) -> float:
+    return float(any(start <= time_s <= end for time_s in row.times_s for start, end in spans))
+
+
+def _windows_hit(row: Result, spans: Sequence[AnswerSpan]) -> float:
+    return sum(_has_frame(row, [span]) for span in spans) / len(spans)
+
+
+def _read_vectors(path: Path) -> Array:
+    try:
+        vectors = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} can't be read ({error}); expected a .npy file of vectors (N, D)") from None
+    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
+        raise InputError(f"{path} is no array of vectors; expected a .npy file of floats (N, D)")
+    return vectors
+
+
+def _encoder_name(config: PipelineConfig) -> str:
+    return identify(config.encoder)[0] if isinstance(config.encoder, str) else config.encoder.name
+
+
+def _input_hash(data: EvidenceSet, borrowed: VideoIndex | None) -> str:
+    """A hash of the set, of its questions in use and of the borrowed frames: rows with the same can be used again."""
+    digest = hashlib.sha256(data.annotation.encode())
+    digest.update(repr([(video.id, len(video.questions)) for video in data.videos]).encode())
+    if borrowed is not None:
+        digest.update(np.ascontiguousarray(borrowed.frames).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _borrowed_note(borrowed: VideoIndex | None, path: str | os.PathLike[str] | None) -> list[str]:
+    if borrowed is None or path is None:
+        return []
+    return [f"frames borrowed from {Path(path).name}, {counted(len(borrowed), 'candidate')}"]

@@ -1,0 +1,213 @@
+"""Frame lists as other tools publish them, read as times in seconds by question.
+
+[{"id": "a_0", "times_s": [1.5, 9.0]}, …]   rows, also as JSON Lines; the names of the fields are in the tables below
+{"a_0": [36, 216], …}                       frame numbers by question, as QCA publishes them
+[[36, 216], …]                              frame numbers of every question in the annotation's order, as AKS does
+"""
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framesift._utils.json import load_json
+from framesift._utils.records import Name, Seconds, read_field, read_value
+from framesift.bench.datasets.annotations import read_bytes, read_rows
+from framesift.bench.items import Item
+from framesift.errors import InputError
+
+IDS = ("id", "question_id", "q_uid", "uid")
+TIMES = ("times_s", "frame_timestamps", "timestamps_used")  # ours, KFS-Bench, ToolMerge
+NUMBERS = ("keyframe_indices", "frame_idx")  # WFS-SB, TSPO
+VIDEOS = ("video_id", "videoID", "video", "video_path", "video_name")
+# Annotated durations are rounded, and the last frame may begin a little past them.
+PAST_END_S = 1.0
+MAX_FPS = 1000.0
+# AKS takes every int(fps)-th frame, so that its numbers have this step in common; the rates of broadcast video are
+# not whole numbers.
+_BROADCAST_FPS = {23: 23.976, 29: 29.97, 59: 59.94}
+_PLAUSIBLE_STEPS = range(10, 61)
+
+FrameRates = float | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """The frames of one question: times in seconds or frame numbers, with the entry's own rate if it has one."""
+
+    location: str
+    times_s: tuple[float, ...] | None = None
+    numbers: tuple[int, ...] = ()
+    fps: float | None = None
+
+
+def read_selections(
+    path: str | os.PathLike[str],
+    items: Sequence[Item],
+    *,
+    fps: FrameRates | None = None,
+    ids: Sequence[str] | None = None,
+) -> dict[str, list[float]]:
+    """Read frame times by question from a published file.
+
+    Frame numbers are converted by the entry's `fps`, else by `fps` (one rate, which must not place a frame after the
+    end of its video, or one per video id), else by the timestamps of the video file, which is always exact. ids: all
+    questions of the annotation in its order, for lists without names; by default those of `items`.
+    """
+    by_id = {item.id: item for item in items}
+    entries = _read_entries(Path(path), [item.id for item in items] if ids is None else ids)
+    times_of = {name: _times(entry, by_id[name], fps) for name, entry in entries.items() if name in by_id}
+    if not times_of:
+        raise InputError(f"none of the {len(entries)} entries of {path} is one of the selected questions")
+    return times_of
+
+
+def read_frame_rates(path: str | os.PathLike[str], items: Sequence[Item]) -> dict[str, float]:
+    """Read frames per second by video id, for all videos of an annotation that the file has.
+
+    {"VIDEO": 25, …}, or rows with `fps` and the name of a video or question; or AKS's published list, whose numbers
+    have a common step in each video: the whole part of the rate.
+    """
+    value = _read_json(Path(path))
+    if isinstance(value, list) and value and all(isinstance(part, list) for part in value):
+        return _rates_from_steps(_read_entries(Path(path), [item.id for item in items]), items)
+    pairs = value.items() if isinstance(value, Mapping) else ((None, row) for row in value)
+    videos = _video_ids(items)
+    rates: dict[str, float] = {}
+    count = 0
+    for count, (key, row) in enumerate(pairs, 1):
+        location = f"{path}, entry {count}"
+        names = [key] if key is not None else []
+        rate = row
+        if isinstance(row, Mapping):
+            names += [read_field(row, field, Name, location, None) for field in (*VIDEOS, *IDS)]
+            rate = read_field(row, "fps", Any, location)
+        video = next((videos[name] for name in names if name in videos), None)
+        if video is not None:
+            rates[video] = _checked_rate(read_value(Seconds, rate, f"{location}: fps"), location)
+    if not rates:
+        raise InputError(f"none of the {count} entries of {path} is a video or question of the annotation")
+    return rates
+
+
+def count_past_end(items: Iterable[Item], times_s: Mapping[str, Sequence[float]]) -> int:
+    """The questions with a frame after the annotated end of their video: a sign of wrong frame rates."""
+    return sum(
+        item.duration_s is not None and max(times_s.get(item.id) or [0.0]) > item.duration_s + PAST_END_S
+        for item in items
+    )
+
+
+def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: float | None = None) -> list[float]:
+    """Presentation times of the frames with these numbers, from 0 in presentation order."""
+    if any(number < 0 for number in numbers):
+        raise InputError(f"{video}: a frame number is {min(numbers)}; expected numbers from 0")
+    if fps is not None:
+        rate = _checked_rate(fps, str(video))
+        return [number / rate for number in numbers]
+    from framesift.video.timeline import read_timeline
+
+    timeline = read_timeline(video)
+    if numbers and max(numbers) >= len(timeline):
+        raise InputError(f"{video} has {len(timeline)} frames; got frame number {max(numbers)}")
+    return [timeline.time_s(int(timeline.shown[number])) for number in numbers]
+
+
+def _times(entry: _Entry, item: Item, fps: FrameRates | None) -> list[float]:
+    if entry.times_s is not None:
+        return list(entry.times_s)
+    rate = entry.fps
+    if rate is None:
+        rate = fps.get(item.video_id) if isinstance(fps, Mapping) else fps
+    if rate is None and not item.video.is_file():
+        raise InputError(
+            f"{entry.location} has frame numbers and no frame rate, and {item.video} does not exist; "
+            "give the rate of each video with --fps-from, or get the video"
+        )
+    times = frame_times(item.video, entry.numbers, fps=rate)
+    is_one_for_all = entry.fps is None and isinstance(fps, int | float)
+    if is_one_for_all and item.duration_s is not None and max(times, default=0.0) > item.duration_s + PAST_END_S:
+        raise InputError(
+            f"{entry.location}: at {rate:g} frames per second frame {max(entry.numbers)} is at {max(times):.1f} s, "
+            f"after the end of {item.video_id} at {item.duration_s:.1f} s; give the rate of each video with --fps-from"
+        )
+    return times
+
+
+def _read_entries(path: Path, ids: Sequence[str]) -> dict[str, _Entry]:
+    """The entries of a file by question."""
+    value = _read_json(path)
+    if isinstance(value, list) and all(isinstance(part, list) for part in value):
+        if len(value) != len(ids):
+            raise InputError(
+                f"{path} has {len(value)} lists of frames without ids for {len(ids)} questions; expected one for each, "
+                "in the annotation's order"
+            )
+        pairs: Iterable[tuple[str | None, Any]] = zip(ids, value, strict=True)
+    else:
+        pairs = value.items() if isinstance(value, Mapping) else ((None, row) for row in value)
+    entries: dict[str, _Entry] = {}
+    for k, (key, row) in enumerate(pairs, 1):
+        location = f"{path}, entry {k}"
+        name = key
+        if isinstance(row, Mapping):
+            name = _first(row, IDS, Name, location) or key
+            if name is None:
+                raise InputError(f"{location} has no id; expected one of {', '.join(IDS)}")
+            entry = _entry(row, location)
+        else:
+            entry = _Entry(location, numbers=read_value(tuple[int, ...], row, location))
+        if name is None:
+            raise InputError(f"{location} is a list without an id; expected all entries to be lists, or to have an id")
+        if name in entries:
+            raise InputError(f"{location}: the id {name!r} occurs more than once; expected one entry per question")
+        entries[name] = entry
+    if not entries:
+        raise InputError(f"{path} has no entry; expected the frames of at least one question")
+    return entries
+
+
+def _entry(row: Mapping[str, Any], location: str) -> _Entry:
+    times = _first(row, TIMES, tuple[Seconds, ...], location)
+    if times is not None:
+        return _Entry(location, times)
+    numbers = _first(row, NUMBERS, tuple[int, ...], location)
+    if numbers is None:
+        raise InputError(f"{location} has no frames; expected one of {', '.join(TIMES + NUMBERS)}")
+    return _Entry(location, None, numbers, read_field(row, "fps", float, location, None))
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str], kind: Any, location: str) -> Any:
+    return next((read_field(row, key, kind, location) for key in names if row.get(key) is not None), None)
+
+
+def _read_json(path: Path) -> Any:
+    """A list or an object of a JSON file; the rows of any other annotation file."""
+    if path.suffix.lower() != ".json":
+        return read_rows(path)[0]
+    value = load_json(read_bytes(path), str(path), "a list or an object")
+    if not isinstance(value, list | Mapping):
+        raise InputError(f"{path} has no list of frames; expected a list or an object")
+    return value
+
+
+def _rates_from_steps(entries: Mapping[str, _Entry], items: Sequence[Item]) -> dict[str, float]:
+    steps: dict[str, int] = {}
+    for item in items:
+        steps[item.video_id] = math.gcd(steps.get(item.video_id, 0), *entries[item.id].numbers)
+    return {video: _BROADCAST_FPS.get(step, float(step)) for video, step in steps.items() if step in _PLAUSIBLE_STEPS}
+
+
+def _video_ids(items: Sequence[Item]) -> dict[str, str]:
+    """The video id by each name that a file may use for it: that of a question, of the video's file, or its own."""
+    names = [(item.id, item.video_id) for item in items]
+    names += [(name, item.video_id) for item in items for name in (item.video.name, item.video.stem)]
+    return dict(names) | {item.video_id: item.video_id for item in items}
+
+
+def _checked_rate(fps: float, location: str) -> float:
+    if not 0 < fps <= MAX_FPS:
+        raise InputError(f"{location}: fps is {fps}; expected frames per second, above 0")
+    return fps

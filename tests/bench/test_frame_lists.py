@@ -1,0 +1,130 @@
+import json
+
+import pytest
+
+from framesift.bench.frame_lists import count_past_end, frame_times, read_frame_rates, read_selections
+from framesift.errors import InputError
+from framesift.video.frames import frame_numbers
+from helpers.clips import make_clip
+from helpers.published_annotations import item, write
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "a", "times_s": [1.0, 2.0]},
+        {"question_id": "a", "frame_timestamps": [1, 2]},
+        {"id": "a", "keyframe_indices": [25, 50], "fps": 25},
+        {"q_uid": "a", "frame_idx": [30.0, 60.0]},
+        {"uid": "a", "frames_used": [2, 4], "timestamps_used": [1.0, 2.0]},
+    ],
+    ids=["times_s", "frame_timestamps", "keyframe_indices", "frame_idx", "timestamps_used"],
+)
+def test_other_peoples_frames_are_read_in_seconds(tmp_path, row):
+    path = write(tmp_path / "frames.json", [row, {"id": "elsewhere", "times_s": [9]}])
+    assert read_selections(path, [item("a")], fps=30.0) == {"a": [1.0, 2.0]}
+
+
+def test_rate_may_be_given_for_each_video(tmp_path):
+    path = write(tmp_path / "frames.jsonl", json.dumps({"id": "a", "frame_idx": [10]}))
+    assert read_selections(path, [item("a", video="v")], fps={"v": 5.0}) == {"a": [2.0]}
+
+
+def test_frames_of_other_questions_alone_are_errors(tmp_path):
+    path = write(tmp_path / "frames.json", [{"id": "elsewhere", "times_s": [9]}])
+    with pytest.raises(InputError, match="none of the 1 entries"):
+        read_selections(path, [item("a")])
+
+
+def test_entry_without_frames_is_named(tmp_path):
+    path = write(tmp_path / "frames.json", [{"id": "a"}])
+    with pytest.raises(InputError, match="entry 1 has no frames; expected one of times_s"):
+        read_selections(path, [item("a")])
+
+
+def test_frame_numbers_become_times_by_the_video_itself(tmp_path):
+    path = tmp_path / "clip.mp4"
+    make_clip(path, seconds=3)
+    times = frame_times(path, [0, 3, 7])
+    assert frame_numbers(path, times) == [0, 3, 7]
+
+
+def test_negative_frame_number_is_an_error():
+    with pytest.raises(InputError, match="a frame number is -1"):
+        frame_times("clip.mp4", [3, -1], fps=25.0)
+
+
+def test_lists_without_ids_are_in_the_annotations_order(tmp_path):
+    path = write(tmp_path / "aks.json", [[30], [60], []])
+    chosen = [item("c"), item("b")]
+    assert read_selections(path, chosen, fps=30.0, ids=["a", "b", "c"]) == {"b": [2.0], "c": []}
+
+
+def test_lists_without_ids_must_be_one_per_question(tmp_path):
+    path = write(tmp_path / "aks.json", [[30], [60]])
+    with pytest.raises(InputError, match="2 lists of frames without ids for 3 questions"):
+        read_selections(path, [item("a")], fps=30.0, ids=["a", "b", "c"])
+
+
+def test_frame_numbers_by_question_are_read(tmp_path):
+    path = write(tmp_path / "qca.json", {"a": [50, 75], "elsewhere": [3]})
+    assert read_selections(path, [item("a")], fps=25.0) == {"a": [2.0, 3.0]}
+
+
+def test_object_of_rows_takes_its_keys_as_ids(tmp_path):
+    path = write(tmp_path / "rows.json", {"a": {"times_s": [1.0]}})
+    assert read_selections(path, [item("a")]) == {"a": [1.0]}
+
+
+def test_one_rate_that_places_a_frame_after_the_end_is_refused(tmp_path):
+    path = write(tmp_path / "frames.json", {"a": [10, 310]})
+    long = item("a", duration_s=10.0)
+    assert read_selections(path, [long], fps=30.0) == {"a": [pytest.approx(1 / 3), pytest.approx(310 / 30)]}
+    with pytest.raises(InputError, match="at 24 frames per second frame 310 is at 12.9 s, after the end of"):
+        read_selections(path, [long], fps=24.0)
+
+
+def test_frames_after_the_end_are_counted():
+    times = {"a": [11.5], "b": [11.0], "c": []}
+    assert count_past_end([item(name, duration_s=10.0) for name in "abc"], times) == 1
+
+
+def test_frame_numbers_without_a_rate_or_a_video_are_an_error(tmp_path):
+    path = write(tmp_path / "frames.json", {"a": [10]})
+    with pytest.raises(InputError, match="no frame rate, and v.mp4 does not exist; give the rate of each video"):
+        read_selections(path, [item("a")])
+
+
+def test_two_entries_of_one_question_are_an_error(tmp_path):
+    path = write(tmp_path / "frames.json", [{"id": "a", "times_s": [1]}, {"id": "a", "times_s": [2]}])
+    with pytest.raises(InputError, match="'a' occurs more than once"):
+        read_selections(path, [item("a")])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.json", {"v": 25}),
+        ("r.json", {"v.mp4": {"fps": 25}}),
+        ("r.json", [{"id": "a", "fps": 25.0}, {"id": "elsewhere", "fps": 1}]),
+        ("r.jsonl", '{"video_id": "v", "fps": 25}'),
+        ("r.csv", "video,fps\nv.mp4,25\n"),
+    ],
+    ids=["object", "objects", "questions", "lines", "table"],
+)
+def test_rates_are_read_by_video_or_question(tmp_path, name, content):
+    asked = item("a", video="v.mp4")
+    asked = type(asked)(**{**asked.__dict__, "video_id": "v"})
+    assert read_frame_rates(write(tmp_path / name, content), [asked]) == {"v": 25.0}
+
+
+def test_rates_follow_from_the_common_step_of_frames_taken_once_a_second(tmp_path):
+    items = [item("a", video="x"), item("b", video="x"), item("c", video="y"), item("d", video="z")]
+    path = write(tmp_path / "aks.json", [[0, 58, 116], [87], [50, 125], [0, 3, 7]])
+    assert read_frame_rates(path, items) == {"x": 29.97, "y": 25.0}
+
+
+@pytest.mark.parametrize("content", [{"v": 0}, {"v": "fast"}, {"v": {"rate": 25}}, [{"fps": 25}], {}, 7, {"v": -1}])
+def test_bad_rates_are_one_sentence(tmp_path, content):
+    with pytest.raises(InputError, match="expected|none of|has no"):
+        read_frame_rates(write(tmp_path / "rates.json", content), [item("a", video="v")])
