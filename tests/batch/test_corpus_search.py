@@ -1,6 +1,7 @@
 """Search: the result of a full scan in float64, whatever the store holds and however it grew."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +190,20 @@ def test_changed_search_vectors_are_noticed(store, end, caplog):
         file.write_bytes(data.replace(b'"starts": [0, 4', b'"starts": [0, 3') if end == ".json" else flip(data, -3))
     assert search("one", encoder=ENCODER, store=store.root) == first
     assert "it is rebuilt" in caplog.text
+
+
+def test_vectors_of_a_killed_search_are_removed_after_a_day(store):
+    first = search("one", encoder=ENCODER, store=store.root)
+    (layout,) = (store.root / "corpus").glob("search-*.json")
+    layout.unlink()
+    assert search("one", encoder=ENCODER, store=store.root) == first
+    assert len(list((store.root / "corpus").glob("search-*.npy"))) == 4
+    for file in (store.root / "corpus").iterdir():
+        os.utime(file, (0, 0))
+    save(store, 9)
+    search("one", encoder=ENCODER, store=store.root)
+    stems = {path.name.partition(".")[0] for path in (store.root / "corpus").glob("search-*")}
+    assert layout.stem not in stems and len(stems) == 2
 
 
 def test_changed_vectors_and_events_are_not_searched(store, caplog):

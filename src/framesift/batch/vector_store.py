@@ -15,6 +15,7 @@ import json
 import logging
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -30,6 +31,7 @@ from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.records import read_record
 from framesift.batch.executors.local import cores
 from framesift.errors import FramesiftError, InputError, OutputError
+from framesift.store.maintenance import DAY_S
 from framesift.store.store import log_unwritable
 from framesift.types.vectors import Array
 
@@ -136,6 +138,7 @@ class VectorStore:
 
     def _build(self, sources: Sequence[VectorSource], columns: Array) -> Segment | None:
         """Write a segment; where the store can't be written, for this search only."""
+        self._remove_unfinished()
         try:
             return build(self.folder, self.name, sources, columns)
         except OSError as error:
@@ -156,6 +159,14 @@ class VectorStore:
             except (InputError, OSError, ValueError, EOFError, SyntaxError, TokenError) as error:
                 log.warning("%s can't be used (%s): it is rebuilt", path, error)
                 _delete(path)
+
+    def _remove_unfinished(self) -> None:
+        """Delete vectors that a process was writing when it was killed, a day ago or earlier."""
+        for codes_path in self.folder.glob(f"{self.name}-*.codes.npy"):
+            path = codes_path.with_name(codes_path.name.replace(".codes.npy", ".json"))
+            with suppress(OSError):
+                if not path.exists() and time.time() - codes_path.stat().st_mtime > DAY_S:
+                    _delete(path)
 
     def _remove(self, segments: Sequence[Segment]) -> None:
         for segment in segments:
