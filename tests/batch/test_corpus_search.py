@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.batch.search import _RowRanking, search
 from framesift.batch.search_report import write_report
-from framesift.batch.vector_store import build, quantise
+from framesift.batch.vector_store import build, checksum, quantise
 from framesift.errors import InputError
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
@@ -190,6 +190,16 @@ def test_changed_search_vectors_are_noticed(store, end, caplog):
         file.write_bytes(data.replace(b'"starts": [0, 4', b'"starts": [0, 3') if end == ".json" else flip(data, -3))
     assert search("one", encoder=ENCODER, store=store.root) == first
     assert "it is rebuilt" in caplog.text
+
+
+def test_checksum_changes_with_inserted_zeros(tmp_path):
+    data = np.random.default_rng(0).bytes(20_000)
+    file = tmp_path / "vectors.npy"
+    found = set()
+    for at in (None, 0, 64, 4096, 19_968):
+        file.write_bytes(data if at is None else data[:at] + bytes(64) + data[at:])
+        found.add(checksum(file))
+    assert len(found) == 5
 
 
 def test_vectors_of_a_killed_search_are_removed_after_a_day(store):

@@ -11,6 +11,7 @@ one byte per number thus gives the rows that can be among the best, and only tho
 the result is that of the full scan. Only the columns in which text vectors are not zero are stored.
 """
 
+import hashlib
 import json
 import logging
 import secrets
@@ -39,6 +40,7 @@ ROW = np.dtype([("scale", "<f4"), ("error", "<f4"), ("time_s", "<f8")])
 # Rows converted to float32 at a time: they stay in a core's cache until they are multiplied.
 SCAN_ROWS = 128
 BUILD_ROWS = 65536
+SUMMED_BYTES = 4096
 # Margin for the rounding of the products in float32 and of the bounds themselves.
 ROUNDING = 2e-5
 
@@ -235,10 +237,11 @@ def load(path: Path) -> Segment:
 
 
 def checksum(path: Path) -> str:
-    """The sum of a file's 64-bit words: three times as fast as the scan of the vectors, which a CRC is not."""
+    """A hash of the sums of each 4 KiB of a file: twice as fast as the scan of the vectors, unlike one of all bytes."""
     data = np.memmap(path, np.uint8, mode="r")
-    words = len(data) // 8 * 8
-    return f"{int(data[:words].view('<u8').sum()) + int.from_bytes(data[words:].tobytes(), 'little'):x}"
+    end = len(data) // SUMMED_BYTES * SUMMED_BYTES
+    sums = data[:end].view("<u8").reshape(-1, SUMMED_BYTES // 8).sum(axis=1)
+    return hashlib.sha256(sums.tobytes() + data[end:].tobytes()).hexdigest()
 
 
 def quantise(vectors: Array) -> tuple[Array, Array]:
