@@ -18,7 +18,7 @@ from framesift.readers.address import scrub, scrub_arguments
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
-from framesift.selection.registry import Method, check_budget, check_options, get_selector
+from framesift.selection.registry import DEFAULT_METHOD, Method, check_budget, check_options, get_selector
 from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_frames
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import check_sampling
@@ -114,7 +114,7 @@ class PipelineConfig:
     speech: str = setting(AUTO, "speech recognition: auto, none, moonshine, whisper:…", metavar="ENGINE")
     screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
     # The selection
-    method: Method = setting("gcr", "a name of `framesift selectors`", metavar="NAME")
+    method: Method = setting(DEFAULT_METHOD, "a name of `framesift selectors`", metavar="NAME")
     budget: int = setting(32, "how many frames", type=int, metavar="N")
     options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the method"})
     seed: int = setting(0, "of the method's random draws and the shuffled overlay", type=int, metavar="N")

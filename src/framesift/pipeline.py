@@ -24,7 +24,7 @@ from framesift.question_inputs import question_contexts, resolve_options, score_
 from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, leave_out_undecodable
 from framesift.selection.batch_select import select_from_vectors
-from framesift.selection.registry import Method
+from framesift.selection.registry import DEFAULT_METHOD, Method
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
@@ -270,7 +270,7 @@ def select(
     *,
     events: Sequence[Event] = (),
     budget: int = 32,
-    method: Method = "gcr",
+    method: Method = DEFAULT_METHOD,
     encoder: str | Encoder | None = None,
     event_encoder: str | None = None,
     visual_demand: VisualDemandSetting = "rules",
@@ -317,7 +317,7 @@ def select_many(
     events: Sequence[Event] = (),
     event_features: Array | None = None,
     budget: int = 32,
-    method: Method = "gcr",
+    method: Method = DEFAULT_METHOD,
     encoder: str | Encoder | None = None,
     event_encoder: str | None = None,
     visual_demand: VisualDemandSetting = "rules",

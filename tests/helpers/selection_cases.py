@@ -33,7 +33,7 @@ class Case:
         )
 
     def select(self, **kwargs) -> fs.Selection:
-        return fs.select_frames(self.evidence(**kwargs), budget=self.budget, **self.options)
+        return fs.select_frames(self.evidence(**kwargs), budget=self.budget, method="gcr", **self.options)
 
 
 def vectors(rng, count, dim, style):

@@ -14,7 +14,7 @@ from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.config import PipelineConfig
 from framesift.errors import OptionError
-from framesift.selection.registry import get_selector
+from framesift.selection.registry import DEFAULT_METHOD, get_selector
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE
 from framesift.video.frames import Fps, Mode
@@ -27,7 +27,7 @@ def select(
     questions: str | os.PathLike[str],
     *,
     results: str | os.PathLike[str],
-    method: str = "gcr",
+    method: str = DEFAULT_METHOD,
     budget: int = 32,
     options: Mapping[str, Any] | None = None,
     encoder: str = "auto",
@@ -81,7 +81,7 @@ def ask(
     text_mode: str = "aligned",
     concurrency: int | None = None,
     reader_options: Mapping[str, Any] | None = None,
-    method: str = "gcr",
+    method: str = DEFAULT_METHOD,
     budget: int = 32,
     options: Mapping[str, Any] | None = None,
     encoder: str = "auto",
@@ -155,7 +155,7 @@ def _run(
         items,
         [choice],
         readers,
-        replace(config, speech=NONE, seed=seed, method="gcr", options={}),
+        replace(config, speech=NONE, seed=seed, method=DEFAULT_METHOD, options={}),
         results,
         make_executor(*executor),
         dataset=file.stem,

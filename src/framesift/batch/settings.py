@@ -9,6 +9,7 @@ from framesift.batch.results import Result, own_options
 from framesift.config import PipelineConfig
 from framesift.readers.address import public_address
 from framesift.readers.base import Reader
+from framesift.selection.selector import DEFAULT_METHOD
 from framesift.store.events import NONE
 from framesift.store.store import IndexKey
 from framesift.video.frames import Fps, Mode
@@ -35,7 +36,7 @@ class IndexSettings:
 class SelectionChoice:
     """One way to select frames and to show their text. options: the method's own."""
 
-    method: str = "gcr"
+    method: str = DEFAULT_METHOD
     options: Mapping[str, Any] = field(default_factory=dict)
     budget: int = 32
     text_mode: str = "aligned"

@@ -25,7 +25,7 @@ from framesift.progress import Progress, ignore_progress
 BUDGETS = (8, 16)
 OTHERS = ("uniform", "topk", "mmr")
 KIND_OF_STAGE = {"ground": SPOKEN, "cover": VISUAL, "refine": OCCLUDED}  # the questions designed for each stage
-VARIANTS = ("gcr", *(f"gcr without={stage}" for stage in KIND_OF_STAGE), *OTHERS)
+VARIANTS = ("sift", "gcr", *(f"gcr without={stage}" for stage in KIND_OF_STAGE), *OTHERS)
 NOTE = (
     "Questions of the synthetic benchmark with a frame inside their evidence, in percent; in brackets 95 % intervals "
     "clustered by video. spoken: only in the subtitles; visual: shown for four seconds; occluded: blurred and moving "
@@ -68,7 +68,7 @@ def run_selftest(
     )
     dataset = load_dataset(str(path))
     settings = {
-        "methods": ["gcr", *OTHERS],
+        "methods": ["sift", "gcr", *OTHERS],
         "ablate": list(KIND_OF_STAGE),
         "budgets": list(budgets),
         "encoder": encoder,

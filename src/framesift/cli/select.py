@@ -29,6 +29,7 @@ from framesift.cli.settings import (
     method_options,
 )
 from framesift.errors import OptionError
+from framesift.selection.selector import DEFAULT_METHOD
 from framesift.text.questions import QuestionRow, parse_question, read_questions
 from framesift.types import Question, Selection
 from framesift.types.question import option_letter
@@ -43,7 +44,9 @@ NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions
 
 def add_commands(add: AddCommand) -> None:
     demo = add("demo", _demo, "make a sample video, select frames for a question, and show the report")
-    demo.add_argument("--method", default="gcr", help="a name of `framesift selectors` (default: gcr)")
+    demo.add_argument(
+        "--method", default=DEFAULT_METHOD, help=f"a name of `framesift selectors` (default: {DEFAULT_METHOD})"
+    )
     demo.add_argument("--budget", type=int, default=16, help="how many frames (default: 16)")
     demo.add_argument("--out", metavar="DIR", default=DEMO_FOLDER, help=f"folder to write (default: {DEMO_FOLDER})")
     demo.add_argument("--force", action="store_true", help="replace an exhibit of another video that is there")
@@ -54,7 +57,7 @@ def add_commands(add: AddCommand) -> None:
 
     compare = add("compare", _compare, "put several methods' frames for a question into one report")
     add_question(compare)
-    compare.add_argument("--methods", default="gcr,uniform,topk,mmr", help="names with commas between them")
+    compare.add_argument("--methods", default="sift,gcr,uniform,topk", help="names with commas between them")
     _add_settings(compare, *(name for name in SELECTION_SETTINGS if name != "method"))
 
 

@@ -10,7 +10,7 @@ from framesift.errors import InputError
 from framesift.selection.gcr.demand import resolve_demand
 from framesift.selection.lexical import EventWords
 from framesift.selection.model_calls import QuestionContext
-from framesift.selection.registry import Method, get_selector, select_frames
+from framesift.selection.registry import DEFAULT_METHOD, Method, get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
 from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
@@ -27,7 +27,7 @@ def select_from_vectors(
     events: Sequence[Event] = (),
     event_features: Array | None = None,
     event_scores: Array | None = None,
-    method: Method = "gcr",
+    method: Method = DEFAULT_METHOD,
     visual_demand: float | str | Callable[[str], float] = "rules",
     source: FrameSource | None = None,
     objects: Sequence[Objects] | None = None,

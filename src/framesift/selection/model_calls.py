@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -111,10 +112,13 @@ def model_name(model: Model | None) -> str | None:
     return None if model is None else str(getattr(model, "name", getattr(model, "__name__", type(model).__name__)))
 
 
+MAX_JSON_STARTS = 100  # brackets tried as the start of a reply's JSON, so that the work stays linear
+
+
 def parse_json(reply: str) -> Any:
     """The first JSON object or array in a reply; None if there is none that can be read."""
     decoder = json.JSONDecoder()
-    for start in re.finditer(r"[{\[]", reply):
+    for start in islice(re.finditer(r"[{\[]", reply), MAX_JSON_STARTS):
         try:
             return decoder.raw_decode(reply, start.start())[0]
         except ValueError:

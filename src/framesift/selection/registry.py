@@ -8,12 +8,13 @@ from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.records import shown
 from framesift.errors import InputError, PluginError, UnknownName
 from framesift.selection.custom import checked, from_function, from_plugin
-from framesift.selection.selector import NEEDS, Method, Selector
+from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector
 from framesift.selection.validation import check_budget, check_options
 from framesift.types import Basis, Evidence, Selection
 
 # With what callers need to validate a request before it runs.
 __all__ = [
+    "DEFAULT_METHOD",
     "NEEDS",
     "Method",
     "Selector",
@@ -62,7 +63,7 @@ def selectors() -> dict[str, Selector]:
     return _built_in() | _from_other_packages()
 
 
-def select_frames(evidence: Evidence, *, budget: int, method: Method = "gcr", **options: object) -> Selection:
+def select_frames(evidence: Evidence, *, budget: int, method: Method = DEFAULT_METHOD, **options: object) -> Selection:
     """Select min(budget, N) distinct frames of the evidence, in chronological order.
 
     method: a name of `selectors()`, or a function `(evidence, budget, *, option=default, …) → Selection`.

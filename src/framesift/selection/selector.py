@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from framesift.types import Selection
 
+DEFAULT_METHOD = "sift"
+
 # Inputs a selector can need beyond the relevance of each frame, with the description `framesift selectors` prints.
 NEEDS = {
     "vectors": "the frames' vectors",

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from framesift.readers.prompts import TextMode
+from framesift.selection.selector import DEFAULT_METHOD
 from framesift.server.jobs import JobKind, JobState
 from framesift.types import Role
 
@@ -132,11 +133,11 @@ class QuestionRequest(RequestModel):
 
 
 class SelectRequest(QuestionRequest):
-    method: BoundedName = "gcr"
+    method: BoundedName = DEFAULT_METHOD
 
 
 class ViewRequest(QuestionRequest):
-    methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS)] = ["gcr"]
+    methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS)] = [DEFAULT_METHOD]
     text_mode: TextMode = "aligned"
 
 

@@ -14,6 +14,7 @@ from framesift._utils.version import __version__
 from framesift.errors import InputError
 from framesift.readers.prompts import TEXT_MODES, TextMode
 from framesift.rendering.report.page import ROLE_SENTENCES
+from framesift.selection.selector import DEFAULT_METHOD
 from framesift.server.answering import export_name, list_methods
 from framesift.server.models import (
     MAX_BUDGET,
@@ -99,7 +100,7 @@ async def export_exhibit(
     format: Annotated[ExportFormat, Query()] = "zip",
     option: Annotated[list[BoundedText], Query(max_length=26)] = [],  # noqa: B006 (never mutated)
     budget: Annotated[int, Query(ge=1, le=MAX_BUDGET)] = 32,
-    method: Annotated[list[BoundedName], Query(min_length=1, max_length=MAX_METHODS)] = ["gcr"],  # noqa: B006
+    method: Annotated[list[BoundedName], Query(min_length=1, max_length=MAX_METHODS)] = [DEFAULT_METHOD],  # noqa: B006
     text_mode: Annotated[TextMode, Query()] = "aligned",
     visual_demand: Annotated[float | None, Query(ge=0, le=1)] = None,
     settings: Annotated[str, Query(max_length=4000, description="The `settings` of a request's body, as JSON.")] = "{}",

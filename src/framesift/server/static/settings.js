@@ -12,7 +12,7 @@ const TEXT_MODES = {
 const SLIDER_MAX = 64;
 const MAX_BUDGET = 256;
 const MAX_OPTIONS = 26;
-const DEFAULTS = { budget: 32, method: "gcr", textMode: "aligned" };
+const DEFAULTS = { budget: 32, method: "sift", textMode: "aligned" };
 
 export class Settings {
   constructor(choices, onChange) {
