@@ -157,7 +157,7 @@ def test_compare_writes_one_report_and_a_line_per_method(prepared, place, capsys
         (["-q", ""], "question is empty"),
         (["-q", "x", "--questions", "q.json"], "one or the other"),
         (["--questions", "nowhere.json"], "nowhere.json"),
-        (["-q", "x", "--method", "best"], "expected one of gcr"),
+        (["-q", "x", "--method", "best"], "expected one of sift"),
         (["-q", "x", "--set", "alpha"], "NAME=VALUE"),
         (["-q", "x", "--set", "alpha=1"], "alpha_ground"),
         (["-q", "x", "--set", "gate=high"], "gate"),
