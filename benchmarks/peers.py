@@ -71,6 +71,7 @@ def measure(runs):
     rows = []
     for name, selector in fs.selectors().items():
         options = {key: FixedModel() for key in ("detector", "network") if key in selector.options}
+        options |= {"lengths": 10.0} if "lengths" in selector.options else {}
         row = {"selector": name}
         for count, evidence in cases.items():
 

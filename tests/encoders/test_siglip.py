@@ -43,6 +43,21 @@ def test_vectors_match_transformers(encoder, checkpoint, family, images):
     np.testing.assert_allclose(encoder.encode_images(images), image_rows, atol=1e-5)
 
 
+def test_scale_and_bias_turn_cosines_into_the_logits_of_transformers(encoder, checkpoint, family, images):
+    import torch
+    from PIL import Image
+    from transformers import AutoModel
+
+    text_rows, image_rows = directly(checkpoint, family, TEXTS, [Image.fromarray(image) for image in images])
+    model = AutoModel.from_pretrained(checkpoint)
+    with torch.no_grad():
+        expected = torch.from_numpy(image_rows @ text_rows.T) * model.logit_scale.exp()
+        expected = expected + model.logit_bias if family != "clip" else expected
+    np.testing.assert_allclose(
+        encoder.logit_scale * (image_rows @ text_rows.T) + encoder.logit_bias, expected, rtol=1e-5
+    )
+
+
 def test_rows_are_float32_of_unit_length(encoder, images):
     for rows in (encoder.encode_images(images), encoder.encode_texts(TEXTS)):
         assert rows.dtype == np.float32

@@ -1,10 +1,11 @@
 """BOLT against a reference implementation: one running sum, one search per quantile."""
 
+import numpy as np
 import pytest
 
 import framesift as fs
 from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
-from helpers.gcr_reference import TIE_TOLERANCE, min_max
+from helpers.gcr_reference import min_max
 
 
 def reference(scores, budget, alpha=3.0):
@@ -12,18 +13,17 @@ def reference(scores, budget, alpha=3.0):
     size = min(budget, n)
     if size == n:
         return list(range(n))
-    weights = [s**alpha for s in min_max(scores)]
-    if sum(weights) == 0:
+    weights = np.array(min_max(scores)) ** alpha
+    if not weights.any():
         return [(2 * k + 1) * n // (2 * size) for k in range(size)]
     total, reached = 0.0, []
-    for w in weights:
+    for w in (weights / weights.sum()).tolist():
         total += w
         reached.append(total)
-    first, last = 1 / size, 1 - 1 / size
-    quantiles = [first + k * (last - first) / (size - 1) for k in range(size)] if size > 1 else [0.5]
+    quantiles = np.linspace(1 / size, 1 - 1 / size, size) if size > 1 else [0.5]
     chosen = []
     for q in quantiles:
-        wanted = next(i for i in range(n) if reached[i] / total >= q - TIE_TOLERANCE)
+        wanted = next(i for i in range(n) if reached[i] >= q)
         free = [i for i in range(n) if i not in chosen]
         chosen.append(min(free, key=lambda i: (abs(i - wanted), i)))
     return sorted(chosen)

@@ -24,6 +24,7 @@ def greedy(frames, log_relevance, segment, before, most):
     """Up to `most` picks and the value after each, given the frame before: each by the ratio of two determinants."""
     picks, totals = [], [0.0]
     basis = [] if before is None else [before]
+    value = 0.0 if before is None else log_relevance[before] + np.log(5)  # the frame before is counted again
     inside = frames[segment.start : segment.stop]
     while len(picks) < min(most, len(segment)):
         variance = np.full(len(segment), 5.0)
@@ -34,33 +35,34 @@ def greedy(frames, log_relevance, segment, before, most):
         gain[[i - segment.start for i in picks]] = -np.inf
         place = int(np.flatnonzero(gain >= gain.max() - GAIN_TIE)[0])
         picks.append(segment.start + place)
-        totals.append(totals[-1] + gain[place])
+        value += gain[place]
+        totals.append(value)
         if variance[place] > VARIANCE_FLOOR:  # a duplicate would make the determinant 0
             basis.append(picks[-1])
     return picks, totals
 
 
-def reference(frames, query, budget, weight=0.2):
+def reference(frames, query, budget, weight=0.2, length=None):
     frames = frames / np.linalg.norm(frames, axis=1, keepdims=True)
     query = query / np.linalg.norm(query)
     n = len(frames)
     if n <= budget:
         return list(range(n))
     log_relevance = 2 / weight * np.log(k(frames, query[None])[:, 0])
-    length = 32 if budget <= 32 else 128
+    length = length or (32 if budget <= 32 else 128)
     states = {0: (0.0, [])}
     for start in range(0, n, length):
         segment = range(start, min(start + length, n))
         runs = {
             before: greedy(frames, log_relevance, segment, before, budget)
-            for before in {picks[-1] if picks else None for _, picks in states.values()}
+            for before in {max(picks, default=None) for _, picks in states.values()}
         }
         reached = dict(states)
         for given in range(1, len(segment) + 1):
             for used, (value, chosen) in states.items():
                 if used + given > budget:
                     continue
-                picks, totals = runs[chosen[-1] if chosen else None]
+                picks, totals = runs[max(chosen, default=None)]
                 total = value + totals[given]
                 if used + given not in reached or total > reached[used + given][0] + GAIN_TIE:
                     reached[used + given] = (total, chosen + picks[:given])
@@ -90,6 +92,14 @@ def test_matches_the_reference_on_small_cases(style):
 def test_matches_the_reference_with_larger_budgets(style, count, budget):
     frames, query = random_vectors(style, count, dim=24)
     assert select_indices(evidence(frames, query), budget, "mdp3") == reference(frames, query, budget)
+
+
+@pytest.mark.parametrize("style", ["noise", "shots"])
+def test_one_segment_or_another_length_matches_the_reference(style):
+    frames, query = random_vectors(style, 200, dim=24)
+    for given, length in ((0, 200), (20, 20), (130, 130)):
+        indices = select_indices(evidence(frames, query), 12, "mdp3", segment_frames=given)
+        assert indices == reference(frames, query, 12, length=length), given
 
 
 @pytest.mark.parametrize("weight", [0.05, 1.0, 5.0])

@@ -11,12 +11,12 @@ from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, sele
 from helpers.gcr_reference import first_best
 
 
-def reference_q_frame(scores, budget, seed, temperature=0.8, logs=False):
+def reference_q_frame(scores, budget, seed, temperature=0.8, logs=True):
     rng = np.random.default_rng(seed)
     powers = [math.exp(s / temperature) for s in scores]
     total = math.fsum(powers)
     probabilities = [p / total for p in powers]
-    noise = [-math.log(-math.log(1.0 - rng.random())) for _ in scores]
+    noise = [-math.log(-math.log(rng.random() + 1e-10) + 1e-10) for _ in scores]
     keys = [(math.log(f) if logs else f) + g for f, g in zip(probabilities, noise, strict=True)]
     return sorted(sorted(range(len(scores)), key=lambda i: (-keys[i], i))[:budget])
 
@@ -41,9 +41,9 @@ def test_q_frame_depends_on_the_seed_alone():
     assert first == again != other
 
 
-def test_q_frame_with_logs_samples_in_proportion_to_the_softmax():
+def test_q_frame_samples_in_proportion_to_the_softmax():
     evidence = fs.Evidence(range(3), 3.0, np.eye(3), [1.0, 0, 0], scores=[0.0, math.log(2), math.log(5)])
-    draws = [select_indices(evidence, 1, "q-frame", seed=k, temperature=1.0, logs=True)[0] for k in range(2000)]
+    draws = [select_indices(evidence, 1, "q-frame", seed=k, temperature=1.0)[0] for k in range(2000)]
     assert np.bincount(draws) / 2000 == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.03)
 
 
@@ -51,7 +51,10 @@ def test_bin_max_selects_the_best_of_each_bin():
     for kind, count, budget in [*SMALL_CASES, *((kind, LONG, 32) for kind in KINDS)]:
         scores = curve(kind, count).tolist()
         size = min(budget, count)
-        bins = [range(k * count // size, (k + 1) * count // size) for k in range(size)]
+        centres = [round(k * ((count - 1) / max(size - 1, 1))) for k in range(size)]
+        bins = [[] for _ in centres]
+        for i in range(count):
+            bins[min(range(size), key=lambda k: abs(i - centres[k]))].append(i)
         expected = [first_best(frames, scores.__getitem__) for frames in bins]
         assert select_indices(curve_evidence(kind, count), budget, "bin-max") == expected, (kind, count, budget)
 

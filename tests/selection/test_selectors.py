@@ -75,7 +75,7 @@ class HalfNegated:
 
 
 def options_for(selector, dim):
-    helpers = {"detector": ColourDetector(), "network": HalfNegated(), "model": random_model()}
+    helpers = {"detector": ColourDetector(), "network": HalfNegated(), "lengths": 10.0, "model": random_model()}
     helpers["context"] = make_context(dim)
     return {name: helpers[name] for name in selector.options if name in helpers}
 
@@ -180,6 +180,9 @@ INVALID_OPTIONS = [
     ("aks", {"t1": "high"}, "t1 is 'high'; expected a finite number"),
     ("bolt", {"alpha": 0}, "alpha is 0; expected a number above 0"),
     ("q-frame", {"logs": 1}, "logs is 1; expected True or False"),
+    ("q-frame", {"seed": 0.5}, "seed is 0.5; expected a whole number of at least 0"),
+    ("mdp3", {"segment_frames": -1}, "segment_frames is -1; expected a whole number of at least 0"),
+    ("wfs-sb", {"logit_scale": 0}, "logit_scale is 0; expected a number above 0"),
     ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
     ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
     ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),

@@ -165,7 +165,8 @@ def fetch(repository: str) -> Path:
 class DualEncoder:
     """An image and a text encoder with a joint space, from a checkpoint folder.
 
-    float32 on a CPU; on a GPU bfloat16 where it is native, else float16.
+    float32 on a CPU; on a GPU bfloat16 where it is native, else float16. logit_scale and logit_bias turn a cosine into
+    the model's logit, scale · cosine + bias; CLIP has no bias.
     """
 
     def __init__(self, name: str, folder: Path, *, device: str = "auto") -> None:
@@ -184,6 +185,8 @@ class DualEncoder:
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
         with no_progress_bar(transformers):
             model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
+        self.logit_scale = math.exp(model.logit_scale.item())
+        self.logit_bias = model.logit_bias.item() if hasattr(model, "logit_bias") else 0.0
         self._model = model.to(device=self._device, dtype=_precision(torch, self._device)).eval()
         settings = model.config
         self.text_limit = int(settings.text_config.max_position_embeddings)

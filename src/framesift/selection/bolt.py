@@ -6,7 +6,6 @@ Liu et al., "BOLT: Boost Large Vision-Language Model Without Training for Long-f
 import numpy as np
 
 from framesift.selection.result_builders import build_selection
-from framesift.selection.scores import min_max
 from framesift.selection.selector import Selector
 from framesift.selection.uniform import evenly_spaced
 from framesift.selection.validation import check_positive
@@ -25,21 +24,21 @@ def bolt(evidence: Evidence, budget: int, *, alpha: float = 3.0) -> Selection:
     """
     alpha = check_positive("alpha", alpha)
     size = min(budget, len(evidence))
-    weights = min_max(evidence.relevance) ** alpha
-    if size == len(evidence) or not weights.any():
+    above_minimum = evidence.relevance - evidence.relevance.min()
+    peak = above_minimum.max()
+    if size == len(evidence) or peak <= TIE_TOLERANCE:
         indices = evenly_spaced(len(evidence), size).tolist()
     else:
-        indices = nearest_free(quantile_indices(weights, size), len(weights))
+        indices = nearest_free(quantile_indices((above_minimum / peak) ** alpha, size), len(evidence))
     return build_selection(evidence, budget, "bolt", indices, "visual", {"alpha": alpha})
 
 
 def quantile_indices(weights: Array, size: int) -> list[int]:
     """For each quantile the first index at which the cumulative weights reach it; an index may occur twice."""
-    cumulative = np.cumsum(weights)
+    # Normalising before summing decides which frame a quantile reaches that equals a sum but for its rounding.
+    cumulative = np.cumsum(weights / weights.sum())
     quantiles = np.linspace(1 / size, 1 - 1 / size, size) if size > 1 else np.array([0.5])
-    # The tolerance counts a quantile as reached that a sum misses by rounding alone.
-    reached = np.searchsorted(cumulative / cumulative[-1], quantiles - TIE_TOLERANCE)
-    indices: list[int] = np.minimum(reached, len(weights) - 1).tolist()
+    indices: list[int] = np.searchsorted(cumulative, quantiles).tolist()
     return indices
 
 

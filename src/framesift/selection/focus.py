@@ -1,38 +1,85 @@
 """FOCUS: score a few frames of every arm, then more in the arms with the best bounds; most frames are never scored.
 
-Zhu et al., "FOCUS: Efficient Keyframe Selection for Long Video Understanding", 2025.
+Zhu et al., "FOCUS: Efficient Keyframe Selection for Long Video Understanding", ICLR 2026.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from framesift.selection.frame_access import FrameAccess
 from framesift.selection.result_builders import add_to_trace, build_selection
-from framesift.selection.sampling import largest_remainder
-from framesift.selection.scores import Ranking, softmax
+from framesift.selection.sampling import seeded_generator
+from framesift.selection.scores import softmax
 from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number, check_positive, check_whole
+from framesift.selection.validation import check_number, check_positive
 from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array, merge_ties
+from framesift.types.vectors import Array
 
 MIN_ARMS = 8
-INITIAL_SAMPLES = 2  # random frames of each arm in addition to its centre
+EXTRA_SAMPLES = 2  # random frames of each arm in addition to its centre
+MIN_VARIANCE = 1e-6
 OPENED_SHARE, MIN_OPENED, MAX_SHARING = 1 / 4, 4, 32
+FINE_STEP_S = 1.0  # seconds per frame scored in an opened arm
+EVEN_SHARE = 0.5  # of the frames scored in an opened arm; the others are random
+MAX_GAP_S, GAP_SHARE, MIN_SPACING_S = 1.0, 0.25, 0.2  # frames of the arms keep a distance, a share of their spacing
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Lengths in candidates, for a video of `count` of them, `rate` per second, in arms of `arm_s` seconds."""
+
+    count: int
+    rate: float
+    arm_s: float
+
+    @classmethod
+    def of(cls, times_s: Array, arm_s: float) -> "Layout":
+        seconds = float(times_s[-1] - times_s[0])
+        return cls(len(times_s), (len(times_s) - 1) / seconds if seconds else 1.0, arm_s)
+
+    @property
+    def duration_s(self) -> float:
+        return self.count / self.rate
+
+    @property
+    def wanted_arms(self) -> int:
+        """Rounding the length of an arm down can give more."""
+        return max(MIN_ARMS, math.ceil(self.duration_s / self.arm_s))
+
+    @property
+    def arm_length(self) -> int:
+        return max(1, self.count // self.wanted_arms)
+
+    @property
+    def fine_step(self) -> int:
+        """Candidates per frame that is scored in an opened arm."""
+        return min(max(1, round(FINE_STEP_S * self.rate)), self.arm_length)
+
+    @property
+    def half_window(self) -> int:
+        """Candidates on either side of an opened arm's centre among which frames are scored."""
+        return max(1, round(max(1 / self.rate, self.duration_s / self.wanted_arms / 2) * self.rate))
+
+    def gap(self, size: int) -> int:
+        """The distance of a frame drawn from an arm to those selected before."""
+        spacing_s = self.duration_s / size
+        return 0 if spacing_s <= MIN_SPACING_S else round(min(GAP_SHARE * spacing_s, MAX_GAP_S) * self.rate)
 
 
 @dataclass
 class Arm:
-    """A segment of the video: its candidates first ≤ index < after, and those scored so far."""
+    """A segment of the video: its candidates, the scores of its first samples, and the bound on its mean."""
 
-    first: int
-    after: int
-    scored: list[int]
+    frames: range
+    scores: dict[int, float]
+    bound: float
 
-    def unscored(self) -> list[int]:
-        scored = set(self.scored)
-        return [index for index in range(self.first, self.after) if index not in scored]
+    @property
+    def centre(self) -> int:
+        return (self.frames[0] + self.frames[-1]) // 2
 
 
 def focus(
@@ -42,94 +89,143 @@ def focus(
     arm_s: float = 16.0,
     global_share: float = 0.2,
     temperature: float = 0.06,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
 ) -> Selection:
     """A bandit over segments of the video, by an upper confidence bound on the mean relevance of each.
 
     Input: relevance, requested as needed. Cost: about 3 scores per arm and arm_s per opened arm, not N.
     arm_s: seconds per arm; short videos get 8 shorter ones. Each arm's centre and 2 random frames give the bound
-    mean + √(2 ln N · var/n) + 3 ln N / n. The best quarter of the arms, at least 4, is scored once per second.
-    global_share: of the budget for the best frames of all; the rest is shared by softmax(mean / temperature) among the
-    opened arms, at most 32, and each gives its best. seed: of the random frames.
+    mean + √(2 ln n · var/k) + 3 ln n / k, with k frames of the arm and n of all. The best quarter of the arms, at least
+    4, is scored about once per second. global_share: of the budget for the best of all scored frames. The rest is
+    shared evenly among the best quarter of the arms, 4 to 32, and drawn in each by softmax(score / temperature), where
+    a frame has the score of the nearest of its arm's first 3. seed: of all draws, or the generator to take them from.
 
-    Differs: the samples are seeded; when fewer frames are scored than the budget, further arms are scored completely in
-    order of their bound, because the budget must be filled.
+    Differs: frames and their rate are those of the candidates; the draws are seeded; missing frames are the next best
+    of all scored, for which further arms are scored in order of their bound, because the budget must be filled.
     """
     arm_s, temperature = check_positive("arm_s", arm_s), check_positive("temperature", temperature)
-    global_share, seed = check_number("global_share", global_share, low=0, high=1), check_whole("seed", seed)
+    global_share = check_number("global_share", global_share, low=0, high=1)
+    rng, seed_record = seeded_generator(seed)
     size, access = min(budget, len(evidence)), FrameAccess(evidence)
-    arms = split_into_arms(evidence.times_s, evidence.duration_s, arm_s)
-    add_initial_samples(arms, np.random.default_rng(seed))
-    values = _score(access, [index for arm in arms for index in arm.scored])
-    order = Ranking(confidence_bounds(arms, values, len(evidence))).order.tolist()
-    opened = sorted(order[: max(MIN_OPENED, math.floor(OPENED_SHARE * len(arms)))])
-    for k in opened:
-        arms[k].scored += _once_per_second(arms[k], evidence.times_s)
-    values |= _score(access, [index for k in opened for index in arms[k].scored])
-    for k in order:
-        if len(values) >= size:
-            break
-        arms[k].scored += arms[k].unscored()
-        values |= _score(access, arms[k].scored)
-    best_overall = math.floor(global_share * size + 0.5)
-    indices = allocate([arms[k] for k in opened], values, size, best_overall, temperature)
-    options = {"arm_s": arm_s, "global_share": global_share, "temperature": temperature, "seed": seed}
-    selection = build_selection(evidence, budget, "focus", indices, "visual", options, access=access)
-    return add_to_trace(selection, arms=len(arms), opened=[[arms[k].first, arms[k].after - 1] for k in opened])
+    layout = Layout.of(evidence.times_s, arm_s)
+    arms = sample_arms(layout, access, rng)
+    known = {index: score for arm in arms for index, score in arm.scores.items()}
+    by_bound = sorted(arms, key=lambda arm: -arm.bound)
+    most_opened = max(MIN_OPENED, math.ceil(OPENED_SHARE * len(arms)))
+    opened, sharing = by_bound[:most_opened], by_bound[: min(most_opened, MAX_SHARING)]
+    known |= _score(access, fine_samples(opened, layout, known, rng))
+    selected = _best_first(known)[: round(global_share * min(size, len(known)))]
+    selected += draw_from_arms(sharing, selected, size, gap=layout.gap(size), temperature=temperature, rng=rng)
+    selected += next_best(known, selected, size, by_bound, access, len(evidence))
+    options = {"arm_s": arm_s, "global_share": global_share, "temperature": temperature, "seed": seed_record}
+    selection = build_selection(evidence, budget, "focus", selected, "visual", options, access=access)
+    spans = sorted([arm.frames[0], arm.frames[-1]] for arm in opened)
+    return add_to_trace(selection, arms=len(arms), opened=spans)
 
 
-def split_into_arms(times_s: Array, duration_s: float, arm_s: float) -> list[Arm]:
-    """Arms of `arm_s` seconds, or of an eighth of a short video; segments without a candidate are left out."""
-    number = np.floor(times_s / min(arm_s, duration_s / MIN_ARMS)).astype(int)
-    starts = np.flatnonzero(np.diff(number, prepend=-1)).tolist()
-    return [Arm(a, b, []) for a, b in zip(starts, [*starts[1:], len(times_s)], strict=True)]
+def sample_arms(layout: Layout, access: FrameAccess, rng: np.random.Generator) -> list[Arm]:
+    """The arms in order of time, with the scores of their centre and random frames, and their bounds.
 
-
-def add_initial_samples(arms: list[Arm], rng: np.random.Generator) -> None:
-    """Set each arm's scored frames to its centre and those with the smallest of one random key per candidate."""
-    keys = rng.random(arms[-1].after)
+    They are of equal length; the candidates left over at the end of the video are in none.
+    """
+    number = layout.count // layout.arm_length
+    length = layout.count // number
+    arms = [Arm(range(k * length, (k + 1) * length), {}, 0.0) for k in range(number)]
+    samples = []
     for arm in arms:
-        centre = (arm.first + arm.after - 1) // 2
-        others = [index for index in range(arm.first, arm.after) if index != centre]
-        arm.scored = [centre, *sorted(others, key=lambda index: float(keys[index]))[:INITIAL_SAMPLES]]
+        others = [index for index in arm.frames if index != arm.centre]
+        samples.append([arm.centre, *_draw(rng, others, EXTRA_SAMPLES)])
+    values = _score(access, [index for chosen in samples for index in chosen])
+    for arm, chosen in zip(arms, samples, strict=True):
+        arm.scores = {index: values[index] for index in chosen}
+        arm.bound = confidence_bound(list(arm.scores.values()), len(values))
+    return arms
 
 
-def confidence_bounds(arms: list[Arm], values: dict[int, float], count: int) -> Array:
-    """(A,) the upper confidence bound on each arm's mean."""
-    bounds = []
-    for arm in arms:
-        scores = np.array([values[index] for index in arm.scored])
-        deviation = math.sqrt(2 * math.log(count) * scores.var() / len(scores))
-        bounds.append(scores.mean() + deviation + 3 * math.log(count) / len(scores))
-    return merge_ties(bounds)
+def confidence_bound(scores: list[float], total: int) -> float:
+    """The upper confidence bound on the mean of an arm with these of `total` scores."""
+    variance = max(float(np.var(scores)), MIN_VARIANCE)
+    deviation = math.sqrt(2 * math.log(total) * variance / len(scores))
+    return float(np.mean(scores)) + deviation + 3 * math.log(total) / len(scores)
 
 
-def allocate(
-    opened: list[Arm], values: dict[int, float], size: int, best_overall: int, temperature: float
+def fine_samples(opened: list[Arm], layout: Layout, known: Collection[int], rng: np.random.Generator) -> list[int]:
+    """The frames to score next, ascending: in a window around each opened arm, half of them evenly spaced."""
+    samples: set[int] = set()
+    for arm in opened:
+        start = max(0, arm.centre - layout.half_window)
+        window = range(start, min(layout.count, arm.centre + layout.half_window + 1))
+        wanted = max(1, len(window) // layout.fine_step)
+        even = round(EVEN_SHARE * wanted)
+        step = len(window) / even if even else 0.0
+        samples.update({start + int(k * step + step / 2) for k in range(even)}.difference(known))
+        free = [index for index in window if index not in known and index not in samples]
+        samples.update(_draw(rng, free, wanted - even))
+    return sorted(samples)
+
+
+def draw_from_arms(
+    arms: list[Arm],
+    selected: Collection[int],
+    size: int,
+    *,
+    gap: int,
+    temperature: float,
+    rng: np.random.Generator,
 ) -> list[int]:
-    """The best scored frames overall, then each opened arm's best by its share, then the next best overall."""
-    indices = sorted(values)
-    ranked = [indices[k] for k in Ranking(merge_ties([values[index] for index in indices])).order]
-    selected = ranked[:best_overall]
-    means = merge_ties([np.mean([values[index] for index in arm.scored]) for arm in opened])
-    sharing = sorted(Ranking(means).order[:MAX_SHARING].tolist())
-    shares = largest_remainder(softmax(means[sharing], temperature), size - best_overall)
-    for k, share in zip(sharing, shares, strict=True):
-        available = set(opened[k].scored) - set(selected)
-        selected += [index for index in ranked if index in available][:share]
+    """Frames of the arms, evenly shared, until `size` are selected; fewer where an arm has too few."""
     taken = set(selected)
-    return [*selected, *(index for index in ranked if index not in taken)][:size]
+    drawn: list[int] = []
+    share, left_over = divmod(size - len(selected), len(arms))
+    for rank, arm in enumerate(arms):
+        wanted = share + (rank < left_over)
+        free = [index for index in arm.frames if index not in taken]
+        far = [index for index in free if all(abs(index - other) >= gap for other in taken)] if gap else free
+        if wanted and free:
+            chances = softmax(nearest_scores(arm, far or free), temperature)
+            picks = _draw(rng, far or free, wanted, chances)
+            taken.update(picks)
+            drawn += picks
+    return drawn
 
 
-def _once_per_second(arm: Arm, times_s: Array) -> list[int]:
-    """The first candidate of every second of the arm, without those already scored."""
-    seconds = np.floor(times_s[arm.first : arm.after])
-    firsts = arm.first + np.flatnonzero(np.diff(seconds, prepend=-1.0))
-    return [index for index in firsts.tolist() if index not in arm.scored]
+def nearest_scores(arm: Arm, indices: list[int]) -> Array:
+    """(K,) the score of the sampled frame nearest to each index, of two the one sampled first; from 0 to 1."""
+    sampled, scores = np.array(list(arm.scores)), np.array(list(arm.scores.values()))
+    values: Array = scores.clip(0.0, 1.0)[np.abs(sampled - np.array(indices)[:, None]).argmin(axis=1)]
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.ones(len(values))
+
+
+def next_best(
+    known: dict[int, float], selected: Collection[int], size: int, arms: list[Arm], access: FrameAccess, count: int
+) -> list[int]:
+    """The best frames to fill the selection up to `size`: scored ones, then also those of arm after arm."""
+    missing, taken = size - len(selected), set(selected)
+    free = {index: score for index, score in known.items() if index not in taken}
+    last = max(arm.frames[-1] for arm in arms)
+    for frames in (*(arm.frames for arm in arms), range(last + 1, count)):
+        if len(free) >= missing:
+            break
+        free |= _score(access, [index for index in frames if index not in free and index not in taken])
+    return _best_first(free)[:missing]
+
+
+def _best_first(scores: dict[int, float]) -> list[int]:
+    """Equal scores keep their order."""
+    return sorted(scores, key=lambda index: -scores[index])
+
+
+def _draw(rng: np.random.Generator, indices: list[int], size: int, chances: Array | None = None) -> list[int]:
+    """Up to `size` of the indices without replacement; no draw is made for none."""
+    size = min(size, len(indices))
+    return [indices[k] for k in rng.choice(len(indices), size, replace=False, p=chances)] if size else []
 
 
 def _score(access: FrameAccess, indices: list[int]) -> dict[int, float]:
     return dict(zip(indices, access.scores(indices).tolist(), strict=True))
 
 
-SELECTOR = Selector.of("focus", focus, "score few frames, then more in the best segments", paper="Zhu et al., 2025")
+SELECTOR = Selector.of(
+    "focus", focus, "score few frames, then more in the best segments", paper="Zhu et al., ICLR 2026"
+)

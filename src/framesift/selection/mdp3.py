@@ -3,13 +3,14 @@
 Sun et al., "MDP3: A Training-free Approach for List-wise Frame Selection in Video-LLMs", ICCV 2025.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from framesift.selection.result_builders import add_to_trace, build_selection
 from framesift.selection.selector import Selector
-from framesift.selection.validation import check_positive
+from framesift.selection.validation import check_positive, check_whole
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array, dot_products
 
@@ -22,32 +23,40 @@ GAIN_TIE = 2.0**-24
 VARIANCE_FLOOR = 2.0**-20
 
 
-def mdp3(evidence: Evidence, budget: int, *, relevance_weight: float = 0.2) -> Selection:
+def mdp3(
+    evidence: Evidence, budget: int, *, relevance_weight: float = 0.2, segment_frames: int | None = None
+) -> Selection:
     """Select the list of frames with the largest (2/λ)·Σ log k(query, frame) + log det K, greedily in each segment.
 
-    Input: frame vectors and the query's. k(x, y) sums exp(−‖x − y‖² / 2α) over α = 2⁻³ … 2¹. Segments hold 32 frames,
-    128 for budgets above 32; dynamic programming over (segment, frames used) finds the best total; a segment's greedy
-    picks are conditioned on the last frame picked before it. Cost: O(N·(D + B)·segment).
-    relevance_weight: λ; the smaller, the more relevance counts.
+    Input: frame vectors and the query's. k(x, y) sums exp(−‖x − y‖² / 2α) over α = 2⁻³ … 2¹. Dynamic programming over
+    (segment, frames used) finds the best total. A segment's greedy picks are conditioned on the last frame, in time,
+    of those picked before it; the value of the picks includes that frame's own terms again. Cost: O(N·(D + B)·segment).
+    relevance_weight: λ; the smaller, the more relevance counts. segment_frames: the length of a segment, 32 by default
+    and 128 for budgets above 32; 0 is the whole video in one segment, as in VLMEvalKit.
 
-    Differs: not in the value; a segment without a pick passes on the last frame picked before it; ties go to the list
-    with fewer frames in the later segment; a duplicate's determinant has a floor, so that any budget can be filled.
+    Differs: the last segment may be shorter, where the original needs a multiple; a duplicate's determinant has a
+    floor, so that any budget can be filled; ties go to the earlier frame and to the list with fewer frames in the later
+    segment; the query is one unit vector, also for a text beyond the encoder's limit.
     """
     weight = check_positive("relevance_weight", relevance_weight)
+    length = SEGMENT if budget <= SMALL_BUDGET else LONG_SEGMENT
+    if segment_frames is not None:
+        length = check_whole("segment_frames", segment_frames) or len(evidence)
     size = min(budget, len(evidence))
     rows = evidence.vectors.rows
     log_relevance = 2.0 / weight * np.log(kernel(dot_products(rows, evidence.query[None])[:, 0]))
-    length = SEGMENT if budget <= SMALL_BUDGET else LONG_SEGMENT
     table = FrameCountTable(size)
     if size < len(rows):
         for start in range(0, len(rows), length):
-            segment = rows[start : start + length].astype(np.float64)
+            segment = rows[start : start + length]
             last = [int(k) for k in np.unique(table.last[table.last >= 0])]
-            before = rows[last].astype(np.float64)
-            inside, across = kernel(segment @ segment.T), kernel(before @ segment.T)
-            table.extend(GreedyPicks(inside, across, log_relevance[start : start + length]), [-1, *last], start)
+            across = kernel(dot_products(segment, rows[last])).T
+            of_segment = log_relevance[start : start + length]
+            greedy = GreedyPicks(kernel_rows(segment), of_segment, across, log_relevance[last], most=size)
+            table.extend(greedy, [-1, *last], start)
     indices = table.best() if size < len(rows) else list(range(len(rows)))
-    selection = build_selection(evidence, budget, "mdp3", indices, "context", {"relevance_weight": weight})
+    options = {"relevance_weight": weight, "segment_frames": segment_frames}
+    selection = build_selection(evidence, budget, "mdp3", indices, "context", options)
     return add_to_trace(selection, value=float(table.value[size]) if size < len(rows) else None)
 
 
@@ -63,26 +72,40 @@ def kernel(cosines: Array) -> Array:
     return total
 
 
+def kernel_rows(segment: Array) -> Callable[[Array], Array]:
+    """A function from frame numbers (K,) to the kernel (K, S) of those frames with all of the segment."""
+    if len(segment) > LONG_SEGMENT:  # the matrix of all pairs would be large, and few of its rows are needed
+        return lambda picks: kernel(dot_products(segment, segment[picks])).T
+    matrix = kernel(dot_products(segment, segment))
+    return lambda picks: matrix[picks]
+
+
 class GreedyPicks:
     """Greedy picks in one segment, conditioned on each of several previous frames in parallel.
 
-    One row per previous frame; the first row is for none. picks (U, K) and totals (U, K): the frame picked at each step
-    and the value gained up to it. The gain of a step never exceeds that of the step before.
+    One row per previous frame; the first row is for none. picks (U, K) and totals (U, K + 1): the frame picked at each
+    step and the value up to it, the previous frame's terms included. The gain of a step never exceeds that of the step
+    before.
     """
 
-    def __init__(self, inside: Array, across: Array, log_relevance: Array) -> None:
-        """inside (S, S) and across (U − 1, S): the kernel within the segment, and with the previous frames."""
+    def __init__(
+        self, inside: Callable[[Array], Array], log_relevance: Array, across: Array, previous: Array, *, most: int
+    ) -> None:
+        """inside: see `kernel_rows`; log_relevance (S,) of the segment. across (U − 1, S): the kernel of the previous
+        frames with the segment; previous (U − 1,): their log relevance. most: the largest number of steps.
+        """
         self.inside, self.log_relevance = inside, log_relevance
-        length = len(log_relevance)
+        self.max_steps = min(most, len(log_relevance))
+        self.steps = 0
         rows = len(across) + 1
         # Column k of the Cholesky factor for every candidate; the previous frame is column 0.
-        self._factor = np.zeros((rows, length + 1, length))
+        self._factor = np.zeros((rows, self.max_steps + 1, len(log_relevance)))
         self._factor[1:, 0] = across / np.sqrt(len(BANDWIDTHS))
         self._variance = len(BANDWIDTHS) - self._factor[:, 0] ** 2
-        self.picks = np.empty((rows, length), dtype=np.int64)
-        self.gains = np.empty((rows, length))
-        self.totals = np.zeros((rows, length + 1))
-        self.steps = 0
+        self._previous_value = np.concatenate(([0.0], previous + np.log(len(BANDWIDTHS))))
+        self.picks = np.empty((rows, self.max_steps), dtype=np.int64)
+        self.gains = np.empty((rows, self.max_steps))
+        self.totals = np.zeros((rows, self.max_steps + 1))
 
     def step(self) -> None:
         """Pick one more frame in every row: the largest gain, the earlier of equal ones."""
@@ -92,13 +115,13 @@ class GreedyPicks:
         top = gain.max(axis=1)
         pick = (gain >= top[:, None] - GAIN_TIE).argmax(axis=1)
         self.picks[:, k], self.gains[:, k] = pick, gain[rows, pick]
-        self.totals[:, k + 1] = self.totals[:, k] + self.gains[:, k]
+        self.totals[:, k + 1] = (self.totals[:, k] if k else self._previous_value) + self.gains[:, k]
         pivot = self._variance[rows, pick]
         columns = self._factor[:, : k + 1]
         overlap = (columns[rows, :, pick][:, None, :] @ columns)[:, 0]
         # A duplicate of a picked frame explains no further variance of the others.
         scale = np.where(pivot > VARIANCE_FLOOR, 1.0 / np.sqrt(np.maximum(pivot, VARIANCE_FLOOR)), 0.0)
-        column = (self.inside[pick] - overlap) * scale[:, None]
+        column = (self.inside(pick) - overlap) * scale[:, None]
         self._factor[:, k + 1] = column
         self._variance -= column**2
         self.steps += 1
@@ -115,7 +138,7 @@ class BackPointer:
 class FrameCountTable:
     """Dynamic programming over segments: for each number of frames used, the best value and the frames that give it.
 
-    value (size + 1,), last (size + 1,): the last frame picked, −1 for none.
+    value (size + 1,), last (size + 1,): the last frame, in time, of those picked, −1 for none.
     """
 
     def __init__(self, size: int) -> None:
@@ -130,7 +153,7 @@ class FrameCountTable:
         value, came_from = self.value.copy(), np.arange(len(self.value))
         states = np.flatnonzero(np.isfinite(self.value))
         states = states[states < len(value) - 1]
-        while greedy.steps < len(greedy.log_relevance) and len(states):
+        while greedy.steps < greedy.max_steps and len(states):
             greedy.step()
             step = greedy.steps
             sources = states[states + step < len(value)]
@@ -144,7 +167,7 @@ class FrameCountTable:
     def _promising(self, greedy: GreedyPicks, row: Array, states: Array, value: Array) -> Array:
         """The states from which further steps could still improve a value, if each gained as much as the last one."""
         step = greedy.steps
-        more = np.arange(1, len(greedy.log_relevance) - step + 1)
+        more = np.arange(1, greedy.max_steps - step + 1)
         target = states[:, None] + step + more
         gained = self.value[states] + greedy.totals[row[states], step]
         # A tie may go to a frame that gains slightly less than the best, so the next step may gain that much more.
@@ -159,7 +182,7 @@ class FrameCountTable:
         for used in np.flatnonzero(came_from != np.arange(len(value))).tolist():
             state = int(came_from[used])
             picks = tuple((start + greedy.picks[row[state], : used - state]).tolist())
-            pointers[used], last[used] = BackPointer(self._pointers[state], picks), picks[-1]
+            pointers[used], last[used] = BackPointer(self._pointers[state], picks), max(picks)
         self.value, self.last, self._pointers = value, last, pointers
 
     def best(self) -> list[int]:

@@ -7,31 +7,40 @@ import numpy as np
 
 from framesift.errors import OptionError
 from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import gumbel_noise
+from framesift.selection.sampling import seeded_generator
 from framesift.selection.scores import Ranking, softmax
 from framesift.selection.selector import Selector
-from framesift.selection.validation import check_positive, check_whole
+from framesift.selection.validation import check_positive
 from framesift.types import Evidence, Selection
+
+EPSILON = 1e-10  # keeps both logarithms of the noise finite
 
 
 def q_frame(
-    evidence: Evidence, budget: int, *, temperature: float = 0.8, seed: int = 0, logs: bool = False
+    evidence: Evidence,
+    budget: int,
+    *,
+    temperature: float = 0.8,
+    seed: int | np.random.Generator = 0,
+    logs: bool = True,
 ) -> Selection:
-    """Select the largest of softmax(relevance / temperature) + Gumbel noise.
+    """Select the largest of log softmax(relevance / temperature) + Gumbel noise: a sample in proportion to the softmax.
 
-    Input: relevance. Cost: O(N log N). seed: of the noise. logs: add the noise to the logarithm of the softmax, which
-    makes it a sample in proportion to the softmax; by default it is added to the softmax itself, as described.
+    Input: relevance. Cost: O(N log N). seed: of the noise, or a generator whose next N uniform draws make it. logs:
+    False adds the noise to the softmax itself, as the paper's formula reads; the published code adds it to its
+    logarithm.
 
     Differs: the noise is seeded, so that a comparison can be repeated; the three resolutions are an option of the
     exhibit (`scales=Q_FRAME_SCALES`).
     """
-    temperature, seed = check_positive("temperature", temperature), check_whole("seed", seed)
+    temperature = check_positive("temperature", temperature)
+    rng, seed_record = seeded_generator(seed)
     if not isinstance(logs, bool):
         raise OptionError(f"logs is {logs!r}; expected True or False")
     probabilities = softmax(evidence.relevance, temperature)
-    noise = gumbel_noise(np.random.default_rng(seed), len(evidence))
+    noise = -np.log(-np.log(rng.random(len(evidence)) + EPSILON) + EPSILON)
     indices = Ranking((np.log(probabilities) if logs else probabilities) + noise).order[:budget].tolist()
-    options = {"temperature": temperature, "seed": seed, "logs": logs}
+    options = {"temperature": temperature, "seed": seed_record, "logs": logs}
     return build_selection(evidence, budget, "q-frame", indices, "visual", options)
 
 

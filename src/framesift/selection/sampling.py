@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from framesift.selection.scores import Ranking
+from framesift.selection.validation import check_whole
 from framesift.types.vectors import TIE_TOLERANCE, Array, merge_ties
 
 
@@ -24,6 +25,14 @@ def fill_by_relevance(ranking: Ranking, selected: Sequence[int], size: int) -> l
     taken = set(selected)
     free = (index for index in ranking.order.tolist() if index not in taken)
     return [*selected, *(index for index, _ in zip(free, range(size - len(selected)), strict=False))]
+
+
+def seeded_generator(seed: object) -> tuple[np.random.Generator, int | str]:
+    """The generator of a seed (a whole number, or a generator that is used as it is), and the trace's record of it."""
+    if isinstance(seed, np.random.Generator):
+        return seed, "generator"
+    whole = check_whole("seed", seed)
+    return np.random.default_rng(whole), whole
 
 
 def gumbel_noise(rng: np.random.Generator, count: int) -> Array:

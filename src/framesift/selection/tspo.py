@@ -7,8 +7,9 @@ Tang et al., "TSPO: Temporal Sampling Policy Optimization for Long-form Video La
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from framesift.errors import InputError
+from framesift.errors import InputError, OptionError
 from framesift.selection.bin_max import best_of_bins
 from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking
@@ -27,15 +28,23 @@ class TemporalEncoder(Protocol):
     name: str
 
     def embed(self, frames: Array) -> Array:
-        """(N, D) → (N, D), not normalised."""
+        """(N, D) CLIP's image vectors, not normalised → (N, D), not normalised."""
 
 
-def tspo(evidence: Evidence, budget: int, *, network: TemporalEncoder | None = None, choose: str = "top") -> Selection:
+def tspo(
+    evidence: Evidence,
+    budget: int,
+    *,
+    network: TemporalEncoder | None = None,
+    choose: str = "top",
+    lengths: ArrayLike | None = None,
+) -> Selection:
     """Select the largest (cosine of the network's vector with the question + the frame's own cosine) / 0.025.
 
     Input: CLIP-L vectors of frames and question, and the trained network (`framesift.encoders.temporal.load`). Cost:
-    one pass of the network, O(N·D²). choose: "top", the B largest of all; "bins", the largest in each of B equal bins
-    (Video-MME).
+    one pass of the network, O(N·D²). choose: "top", the B largest of all; "bins", the largest in each of B bins as in
+    `bin-max` (Video-MME). lengths: those of CLIP's image vectors before they were normalised, one for all or (N,); the
+    network was trained on vectors of that length, and the evidence has unit vectors.
 
     Differs: only in ties, which go to the earlier frame; the frames' own cosine is `evidence.relevance`.
     """
@@ -45,17 +54,33 @@ def tspo(evidence: Evidence, budget: int, *, network: TemporalEncoder | None = N
             "tspo needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors or .pt file, or "
             "use bin-max, which needs none"
         )
-    embedded = np.asarray(network.embed(evidence.vectors.rows))
-    if embedded.shape != evidence.vectors.rows.shape:
-        raise InputError(
-            f"the network gave {embedded.shape} for frames of {evidence.vectors.rows.shape}; expected the same"
-        )
+    row_lengths = _check_lengths(lengths, len(evidence))
+    frames = evidence.vectors.rows * row_lengths[:, None]
+    embedded = np.asarray(network.embed(frames))
+    if embedded.shape != frames.shape:
+        raise InputError(f"the network gave {embedded.shape} for frames of {frames.shape}; expected the same")
     cosines = unit_rows(embedded.astype(np.float64), "the network's vectors") @ evidence.query
     ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
     size = min(budget, len(evidence))
     indices = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)
-    options = {"network": str(getattr(network, "name", type(network).__name__)), "choose": choose}
+    name = str(getattr(network, "name", type(network).__name__))
+    options = {"network": name, "choose": choose, "lengths": float(row_lengths.mean())}
     return build_selection(evidence, budget, "tspo", indices, "visual", options)
+
+
+def _check_lengths(lengths: ArrayLike | None, count: int) -> Array:
+    if lengths is None:
+        raise InputError(
+            "tspo needs the lengths of CLIP's image vectors, which an index does not have: pass lengths= their mean "
+            "(--set lengths=NUMBER) or one per frame"
+        )
+    try:
+        values = np.broadcast_to(np.asarray(lengths, dtype=np.float64), (count,))
+    except (TypeError, ValueError):
+        raise OptionError(f"lengths is {lengths!r}; expected a number above 0, or {count} of them") from None
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise OptionError(f"lengths is {lengths!r}; expected a number above 0, or {count} of them")
+    return values
 
 
 SELECTOR = Selector.of(

@@ -14,45 +14,60 @@ import numpy as np
 from framesift.errors import MissingExtra
 from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.result_builders import add_to_trace, build_selection
-from framesift.selection.sampling import fill_by_relevance, largest_remainder
-from framesift.selection.scores import Ranking, min_max, softmax
+from framesift.selection.sampling import largest_remainder
+from framesift.selection.scores import min_max, softmax
 from framesift.selection.selector import Selector
 from framesift.selection.uniform import evenly_spaced
-from framesift.selection.validation import check_positive
+from framesift.selection.validation import check_number, check_positive
 from framesift.types import Evidence, Selection
-from framesift.types.vectors import TIE_TOLERANCE, Array, merge_ties
+from framesift.types.vectors import TIE_TOLERANCE, Array
 
-WAVELET = "db4"
+WAVELET, MODE = "db4", "symmetric"
 PEAK_HEIGHT = 0.5  # a peak exceeds the mean by at least this many standard deviations
 MIN_DISTANCE, DISTANCE_SHARE = 5, 0.02  # frames between peaks: the larger of a number and a share of all
 PROMINENCE_SHARE = 0.05  # of the detail's range
-IMPORTANCE = (0.4, 0.2, 0.3, 0.1)  # weights of length share, mean, maximum, and variance relative to the video's
+LENGTH, MEAN, MAXIMUM, VARIANCE = 0.4, 0.2, 0.3, 0.1  # weights of a segment's importance
 NEVER_DROPPED = 3  # with at most this many segments, none is dropped
 MIN_IMPORTANCE, DROP_DEVIATIONS = 0.05, 1.2
 MMR_WEIGHT = 0.5
 
 
-def wfs_sb(evidence: Evidence, budget: int, *, temperature: float = 1.0, rescale: bool = False) -> Selection:
+def wfs_sb(
+    evidence: Evidence,
+    budget: int,
+    *,
+    temperature: float = 1.0,
+    rescale: bool = False,
+    logit_scale: float | None = None,
+    logit_bias: float = 0.0,
+) -> Selection:
     """Segments between relevance boundaries share the budget by importance; MMR selects the frames of each.
 
     Input: relevance and frame vectors. Cost: O(N) for the wavelet, one pass of MMR over each segment.
     temperature: of the softmax that shares the budget. rescale: min–max normalise the relevance first, for scores in a
-    narrow band such as cosines; by default they are used as they are. Every other constant is the paper's, named above.
+    narrow band such as cosines; by default they are used as they are. logit_scale and logit_bias: take
+    sigmoid(scale · relevance + bias) for the relevance, as the original does with SigLIP, whose encoder here has both
+    numbers as attributes. Every other constant is that of the published command line, named above.
 
-    Differs: constant relevance, and videos too short for the wavelet, count as having no peaks (half uniform, half best
-    scores), because rounding noise would split them; of equal peaks too close together the earlier stays, because
-    SciPy's choice depends on the machine; if importance drops every segment, all stay.
+    Differs: constant relevance counts as having no peaks (half uniform, half best scores), because the original splits
+    it at rounding noise; of equal scores the earlier frame is taken, because the original's order of equal scores
+    depends on the machine.
     """
     temperature = check_positive("temperature", temperature)
-    scores = merge_ties(min_max(evidence.relevance) if rescale else evidence.relevance)
+    scores = evidence.relevance
+    if logit_scale is not None:
+        logit_scale, logit_bias = check_positive("logit_scale", logit_scale), check_number("logit_bias", logit_bias)
+        scores = np.exp(-np.logaddexp(0.0, -(logit_scale * scores + logit_bias)))
+    scores = min_max(scores) if rescale else scores
     size, count = min(budget, len(evidence)), len(evidence)
     peaks: list[int] = []
     segments: list[tuple[int, int, int]] = []
     if size == count:
         indices = list(range(count))
     elif not (peaks := boundaries(scores)):
-        uniform_half = evenly_spaced(count, size // 2).tolist() if size > 1 else []
-        indices = fill_by_relevance(Ranking(scores), uniform_half, size)
+        indices = evenly_spaced(count, size // 2, "ends").tolist()
+        best = [index for index in np.argsort(-scores, kind="stable").tolist() if index not in indices]
+        indices += best[: size - len(indices)]
     else:
         segments = allocate_budget(scores, [0, *peaks, count], size, temperature)
         indices = []
@@ -61,67 +76,57 @@ def wfs_sb(evidence: Evidence, budget: int, *, temperature: float = 1.0, rescale
             filled = fill_by_mmr(2 * scores[start:stop] - 1, part, (), size=share, weight=MMR_WEIGHT)
             indices += [start + index for index in filled.selected]
         indices = fill_by_mmr(2 * scores - 1, evidence.vectors, indices, size=size, weight=MMR_WEIGHT).selected
-    options = {"temperature": temperature, "rescale": rescale}
+    options = {"temperature": temperature, "rescale": rescale, "logit_scale": logit_scale, "logit_bias": logit_bias}
     selection = build_selection(evidence, budget, "wfs-sb", indices, "context", options)
     rows = [{"first": a, "last": b - 1, "frames": share} for a, b, share in segments]
     return add_to_trace(selection, peaks=peaks, segments=rows)
 
 
 def boundaries(scores: Array) -> list[int]:
-    """Indices of the peaks of the coarsest wavelet detail, ascending."""
-    detail = np.abs(coarsest_detail(scores))
-    if detail.max() - detail.min() <= TIE_TOLERANCE:
+    """Indices of the peaks of the coarsest wavelet detail, ascending; none for constant scores."""
+    if scores.max() - scores.min() <= TIE_TOLERANCE * np.abs(scores).max():
         return []
-    detail = merge_ties(detail)
-    signal = _import("scipy.signal")
-    peaks, _ = signal.find_peaks(detail, height=detail.mean() + PEAK_HEIGHT * detail.std())
-    peaks = suppress_close_peaks(peaks, detail, max(MIN_DISTANCE, DISTANCE_SHARE * len(detail)))
-    prominences = signal.peak_prominences(detail, peaks)[0]
-    prominent: list[int] = peaks[prominences >= PROMINENCE_SHARE * (detail.max() - detail.min())].tolist()
-    return prominent
+    detail = np.abs(coarsest_detail(scores))
+    peaks, _ = _import("scipy.signal").find_peaks(
+        detail,
+        height=detail.mean() + PEAK_HEIGHT * detail.std(),
+        distance=max(MIN_DISTANCE, int(len(detail) * DISTANCE_SHARE)),
+        prominence=PROMINENCE_SHARE * (detail.max() - detail.min()),
+    )
+    found: list[int] = peaks.tolist()
+    return found
 
 
 def coarsest_detail(scores: Array) -> Array:
-    """(N,) the signal reconstructed from the coarsest detail alone; zeros when it is too short for one."""
+    """(N,) the signal reconstructed from the coarsest detail alone."""
     pywt = _import("pywt")
-    max_level = pywt.dwt_max_level(len(scores), WAVELET)
-    level = min(max(math.floor(math.log2(len(scores)) - 3), 1), max_level)
-    if level < 1:
-        return np.zeros(len(scores))
-    coefficients = pywt.wavedec(scores, WAVELET, mode="symmetric", level=level)
+    level = min(math.floor(math.log2(len(scores)) - 3), pywt.dwt_max_level(len(scores), WAVELET))
+    if level > 1:
+        coefficients = pywt.wavedec(scores, WAVELET, mode=MODE, level=level)
+    else:  # a single level of any signal; wavedec would warn about short ones
+        coefficients = list(pywt.dwt(scores, WAVELET, mode=MODE))
     coarsest_only = [part if k == 1 else np.zeros_like(part) for k, part in enumerate(coefficients)]
-    reconstructed: Array = pywt.waverec(coarsest_only, WAVELET, mode="symmetric")[: len(scores)]
+    reconstructed: Array = pywt.waverec(coarsest_only, WAVELET, mode=MODE)[: len(scores)]
     return reconstructed
-
-
-def suppress_close_peaks(peaks: Array, heights: Array, distance: float) -> Array:
-    """The peaks that have no higher one within less than `distance` frames; of equal ones the earlier stays."""
-    keep = np.ones(len(peaks), dtype=bool)
-    for k in np.argsort(-heights[peaks], kind="stable"):
-        if keep[k]:
-            keep &= np.abs(peaks - peaks[k]) >= math.ceil(distance)
-            keep[k] = True
-    return peaks[keep]
 
 
 def allocate_budget(scores: Array, edges: list[int], size: int, temperature: float) -> list[tuple[int, int, int]]:
     """(start, stop, frames) of every segment that gets any; never more frames than it has."""
     spans = list(itertools.pairwise(edges))
-    variance = scores.var()
-    parts = [scores[a:b] for a, b in spans]
-    features = [
-        (len(p) / len(scores), p.mean(), p.max(), p.var() / variance if variance > TIE_TOLERANCE else 0.0)
-        for p in parts
-    ]
-    importance = merge_ties(np.array(features) @ np.array(IMPORTANCE))
+    importance = np.array([_importance(scores[a:b], scores) for a, b in spans])
     if len(spans) > NEVER_DROPPED:
-        threshold = max(MIN_IMPORTANCE, importance.mean() - DROP_DEVIATIONS * importance.std())
-        keep = importance >= threshold - TIE_TOLERANCE
+        keep = importance >= max(MIN_IMPORTANCE, importance.mean() - DROP_DEVIATIONS * importance.std())
         if keep.any():
             spans = [span for span, stays in zip(spans, keep, strict=True) if stays]
             importance = importance[keep]
     shares = largest_remainder(softmax(importance, temperature), size)
     return [(a, b, min(share, b - a)) for (a, b), share in zip(spans, shares, strict=True) if share]
+
+
+def _importance(part: Array, scores: Array) -> float:
+    relative_variance = part.var() / (scores.var() + 1e-8)
+    value = LENGTH * (len(part) / len(scores)) + MEAN * part.mean() + MAXIMUM * part.max()
+    return float(value + VARIANCE * relative_variance)
 
 
 def _import(module: str) -> Any:
