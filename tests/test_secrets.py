@@ -233,6 +233,11 @@ def test_serve_rejects_a_malformed_address_as_ask_does(site, capfd):
         assert len(set(sentences)) == 1
 
 
+def test_message_shows_the_form_of_an_address(site, capfd):
+    assert main(["ask", "v.mp4", "-q", "Red?", "--reader", "nosuch"]) == 2
+    assert "expected one of http://HOST:PORT/v1[#MODEL], local:MODEL" in capfd.readouterr().err
+
+
 def test_key_in_place_of_a_variable_is_not_repeated(site, capfd):
     arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", "http://127.0.0.1:9/v1#m"]
     assert main([*arguments, "--key-variable", KEY]) == 2

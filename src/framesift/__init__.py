@@ -150,7 +150,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    ModuleType = type(sys)  # that of `types`, which is not imported
+    ModuleType = sys.__class__  # that of `types`, which is not imported
 
 
 class _Package(ModuleType):

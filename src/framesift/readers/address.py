@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
 LOCAL = "local:"
 SIMILARITY = "similarity"
 HIDDEN = "…"
+EXAMPLE = "HOST:PORT"  # in messages that say what is expected
 SHORTEST_SECRET = 3  # characters; shorter ones would be replaced inside ordinary words
 SHORTEST_REGISTERED = 6  # the same for texts of any origin
 
@@ -123,7 +124,7 @@ def public_address(address: str) -> str:
     _, host, folder = _parts(path, is_url=bool(_HTTP.match(address)))
     if _is_part_of_password(tail, host, folder):
         return address[:start] + HIDDEN
-    if not _PORT.fullmatch(host):
+    if not _PORT.fullmatch(host) and host != EXAMPLE:
         host = f"{host.partition(':')[0]}:{HIDDEN}"
     model = _split(tail.partition("#")[2], _QUERY)[0]
     return address[:start] + host + folder + (f"#{model}" if "#" in tail else "")
