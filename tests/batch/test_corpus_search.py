@@ -195,11 +195,11 @@ def test_changed_search_vectors_are_noticed(store, end, caplog):
 def test_checksum_changes_with_inserted_zeros(tmp_path):
     data = np.random.default_rng(0).bytes(20_000)
     file = tmp_path / "vectors.npy"
-    found = set()
-    for at in (None, 0, 64, 4096, 19_968):
-        file.write_bytes(data if at is None else data[:at] + bytes(64) + data[at:])
-        found.add(checksum(file))
-    assert len(found) == 5
+    file.write_bytes(data)
+    before = checksum(file)
+    for at in (0, 64, 4096, 19_968):
+        file.write_bytes(data[:at] + bytes(64) + data[at:])
+        assert checksum(file) != before
 
 
 def test_vectors_of_a_killed_search_are_removed_after_a_day(store):
