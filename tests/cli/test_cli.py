@@ -94,10 +94,11 @@ def test_library_lists_and_prunes(clip, store, capsys):
     main(["index", str(clip)])
     capsys.readouterr()
     assert main(["library"]) == 0
-    assert "clip.mp4" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "clip.mp4" in listed and " timeline " in listed
     assert main(["library", "--json", "--prune", "--max-size", "1KB"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert len(report["removed"]) == 1 and report["indexes"] == []
+    assert len(report["removed"]) == 2 and report["indexes"] == []
     assert not list(store.rglob("*.safetensors"))
 
 

@@ -15,7 +15,7 @@ from framesift._utils.json import with_digest
 from framesift.cli import main
 from framesift.store.checking import find_faults
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import INDEX, MANIFEST, Store
+from framesift.store.store import INDEX, MANIFEST, PAYLOADS, Store
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 
@@ -48,11 +48,15 @@ def place(sound, tmp_path):
 def rewrite(place, change_arrays=None, **manifest_changes):
     """Change the index, with a checksum and a digest that match."""
     folder = next(path.parent for path in place.rglob(INDEX) if "2fps" in path.parent.name)
-    manifest = json.loads((folder / MANIFEST).read_text())
-    if change_arrays is not None:
-        payload = save(change_arrays(load((folder / INDEX).read_bytes())))
-        (folder / INDEX).write_bytes(payload)
-        manifest["sha256"] = hashlib.sha256(payload).hexdigest()
+    arrays = load((folder / INDEX).read_bytes())
+    change_entry(folder, INDEX, arrays if change_arrays is None else change_arrays(arrays), **manifest_changes)
+
+
+def change_entry(folder, name, arrays, **manifest_changes):
+    """Replace the arrays of an entry, with a checksum and a digest that match."""
+    payload = save(arrays)
+    (folder / name).write_bytes(payload)
+    manifest = json.loads((folder / MANIFEST).read_text()) | {"sha256": hashlib.sha256(payload).hexdigest()}
     (folder / MANIFEST).write_text(json.dumps(with_digest(manifest | manifest_changes)))
 
 
@@ -66,7 +70,7 @@ def reasons(place):
 
 
 def test_sound_store_passes(place):
-    assert find_faults(Store(place / "store")) == (4, [])
+    assert find_faults(Store(place / "store")) == (5, [])
 
 
 def test_sound_store_without_its_video_passes(place):
@@ -94,14 +98,14 @@ def test_index_of_half_the_video_fails_with_and_without_the_file(place):
 
 def test_entries_fail_when_their_file_has_another_content(place):
     make_clip(place / "clip.mp4", seconds=20, seed=1)
-    assert reasons(place) == [f"{place / 'clip.mp4'} has another content than the video of this entry"] * 3
+    assert reasons(place) == [f"{place / 'clip.mp4'} has another content than the video of this entry"] * 4
 
 
 def test_damaged_payloads_and_manifests_fail(place):
     for path in place.rglob("*.safetensors"):
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     next(place.rglob("events-*/manifest.json")).write_text("{")
-    assert len(reasons(place)) == 4
+    assert len(reasons(place)) == 5
     assert all(reason.startswith("damaged: ") for reason in reasons(place))
 
 
@@ -129,6 +133,17 @@ def test_recognised_text_after_the_end_of_the_video_fails(place):
     assert reasons(place) == [f"it has text at 100.00 s; {place / 'clip.mp4'} ends at 20.00 s"]
 
 
+def test_timeline_that_is_not_the_one_of_the_video_fails(place):
+    folder = next(place.rglob(PAYLOADS["timeline"])).parent
+    arrays = load((folder / PAYLOADS["timeline"]).read_bytes())
+    change_entry(folder, PAYLOADS["timeline"], arrays | {"sizes": arrays["sizes"] + 1})
+    assert reasons(place) == [f"its packets are not those of {place / 'clip.mp4'}"]
+    change_entry(folder, PAYLOADS["timeline"], arrays | {"shown": arrays["shown"] - 1})
+    assert reasons(place) == ["damaged: its frames are not among its packets"]
+    change_entry(folder, PAYLOADS["timeline"], arrays, packets=1)
+    assert reasons(place) == ["it has 100 packets; its manifest says 1"]
+
+
 def test_index_of_version_1_is_checked_too(place):
     rewrite(place, lambda a: {name: a[name] for name in ("times_s", "frames")}, rules=1)
     assert reasons(place) == []
@@ -141,17 +156,17 @@ def test_command_leaves_what_fails_until_it_is_told_to_remove_it(place, capsys):
     store = ["--store", str(place / "store")]
     assert main(["library", "--check", *store]) == 1
     output = capsys.readouterr()
-    assert "4 entries checked" in output.out and "1 failed" in output.out and "nothing was removed" in output.out
+    assert "5 entries checked" in output.out and "1 failed" in output.out and "nothing was removed" in output.out
     assert "remove them with --yes" in output.err
     assert main(["library", "--check", "--json", *store]) == 1
     (failed,) = json.loads(capsys.readouterr().out)["failed"]
     assert failed["kind"] == "index" and failed["removed"] is False and "last candidate" in failed["reason"]
     assert main(["library", "--check", "--yes", *store]) == 1
     assert main(["library", "--check", *store]) == 0
-    assert "3 entries checked" in capsys.readouterr().out
+    assert "4 entries checked" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("reply", "left"), [("y\n", 3), ("\n", 4), ("", 4), ("no\n", 4)])
+@pytest.mark.parametrize(("reply", "left"), [("y\n", 4), ("\n", 5), ("", 5), ("no\n", 5)])
 def test_command_asks_on_a_terminal(place, monkeypatch, capsys, reply, left):
     rewrite(place, first_half, candidates=20)
     terminal = io.StringIO(reply)

@@ -135,7 +135,7 @@ def test_two_processes_at_once_leave_one_index(clip, tmp_path):
     assert [process.returncode for process in runs] == [0, 0], results
     assert results[0][0] == results[1][0]
     (video,) = (path for path in tmp_path.iterdir())
-    assert len(list(video.iterdir())) == 1
+    assert len(list(video.iterdir())) == 2  # with the timeline
 
 
 def test_damaged_index_is_built_again(clip, tmp_path):

@@ -10,10 +10,13 @@ import numpy as np
 
 from framesift.errors import FramesiftError, InputError, StoreError
 from framesift.progress import Progress, ignore_progress
+from framesift.store.arrays import unpack_arrays
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import Store, StoreEntry, events_from, index_from, read_payload, unpack_arrays
+from framesift.store.store import Store, StoreEntry, events_from, index_from, read_payload
+from framesift.store.timelines import pack_timeline, timeline_from
 from framesift.types.vectors import Array
 from framesift.video.frames import Fps, Mode, probe, sample
+from framesift.video.timeline import read_timeline
 
 # The text of a subtitle file of pictures is stored under the fingerprint of that file, not of the video.
 PICTURE_FILES = "pictures-"
@@ -73,7 +76,8 @@ def _faults_of(entry: StoreEntry, read_fingerprint: Any) -> Iterator[str]:
     if video and not entry.manifest.get("made_by", "").startswith(PICTURE_FILES) and read_fingerprint(video) != content:
         yield f"{video} has another content than the video of this entry"
         return
-    yield from _index_faults(entry, payload, video) if kind == "index" else _event_faults(entry, payload, video)
+    faults_of = {"index": _index_faults, "events": _event_faults, "timeline": _timeline_faults}[kind]
+    yield from faults_of(entry, payload, video)
 
 
 def _index_faults(entry: StoreEntry, payload: bytes, video: str) -> Iterator[str]:
@@ -143,6 +147,16 @@ def _event_faults(entry: StoreEntry, payload: bytes, video: str) -> Iterator[str
     last_s = max(event.start_s for event in recognised)
     if last_s > duration_s + 1:
         yield f"it has text at {last_s:.2f} s; {video} ends at {duration_s:.2f} s"
+
+
+def _timeline_faults(entry: StoreEntry, payload: bytes, video: str) -> Iterator[str]:
+    if entry.problem:  # made by other rules, and not used
+        return
+    timeline = timeline_from(payload)
+    if len(timeline.ticks) != entry.manifest["packets"]:
+        yield f"it has {len(timeline.ticks)} packets; its manifest says {entry.manifest['packets']}"
+    if video and pack_timeline(read_timeline(video)) != payload:
+        yield f"its packets are not those of {video}"
 
 
 def _check_rows(vectors: Array, count: int) -> None:

@@ -10,6 +10,7 @@ from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import WatchedFile, fingerprint, read_watched
 from framesift.store.store import Store
+from framesift.store.timelines import use_stored_timeline
 from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
 from framesift.text.merge import merge_events
@@ -98,13 +99,13 @@ def search_events(
 ) -> FoundEvents:
     """Find events as `find_events` does, with their sources, notes on what was not found, and warnings.
 
-    subtitles: a file, "auto", or "none" (only what the options below add). recognise_speech: False, True (if
-    there is no other text) or the name of an engine. progress: a `framesift.progress.Progress`, in
-    seconds of the video.
+    subtitles: a file, "auto", or "none" (only what the options below add). recognise_speech: False, True (if there is
+    no other text) or the name of an engine. progress: a `framesift.progress.Progress`, in seconds of the video.
     """
     opened = store if isinstance(store, Store) else Store(store)
 
     def search(file: WatchedFile) -> FoundEvents:
+        use_stored_timeline(file, opened)
         found = _EventSearch(file, opened, language, as_progress(progress))
         return _search(found, subtitles, recognise_speech, screen_text)
 

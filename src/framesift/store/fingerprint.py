@@ -62,6 +62,11 @@ class WatchedFile:
         self._watched = (path, *also)
         self._identities = list(map(FileIdentity.of, self._watched))
 
+    @property
+    def identity(self) -> FileIdentity | None:
+        """The version of the file that is watched."""
+        return self._identities[0]
+
     @cached_property
     def fingerprint(self) -> str:
         return fingerprint(self.path)

@@ -21,11 +21,13 @@ from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
 from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
+from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.blank import is_blank
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
+from framesift.video.timeline import read_timeline
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
 # vectors do not depend on where a run was interrupted.
@@ -65,6 +67,7 @@ def index(
         key = index_key(file.fingerprint, encoder, fps, mode)
         cached = opened.load(key, file.path)
         if cached is not None:
+            use_stored_timeline(file, opened)
             return cached
         model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
         try:
@@ -73,6 +76,7 @@ def index(
             if isinstance(error, FileChanged) or file.has_changed:
                 opened.remove_parts(key)
             raise
+        StoredTimeline(file, opened, source).save(read_timeline(file.path))
         built = opened.load(key, file.path)
         if built is None:
             raise FramesiftError(f"the index of {file.path} was removed while it was built; run the command again")

@@ -94,6 +94,7 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     encoder, why = choose_encoder()
     available = encoders().values()
     entries = list(Store(store).entries())
+    indexes = sum(entry.manifest.get("kind") == "index" for entry in entries)
     root = Store(store).root
     lines = [f"framesift {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
     lines += [f"decoder: PyAV {version('av')}", f"device: {_device()}", "", "extras:"]
@@ -104,7 +105,7 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available]
     lines += [f"  auto means {why}", ""]
     size = f"{sum(e.bytes for e in entries) / 1e6:.1f} MB"
-    lines.append(f"library: {counted(len(entries), 'index', 'indexes')}, {size} in {root}")
+    lines.append(f"library: {counted(indexes, 'index', 'indexes')}, {size} in {root}")
     return {
         "version": __version__,
         "python": sys.version.split()[0],
@@ -112,7 +113,7 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         "encoders": [{"name": e.name, "available": e.available, "why_not": e.why_not} for e in available],
         "auto": {"encoder": encoder, "why": why},
         "store": str(root),
-        "indexes": len(entries),
+        "indexes": indexes,
         "lines": lines,
     }
 

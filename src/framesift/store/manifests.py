@@ -9,6 +9,7 @@ from framesift._utils.json import check_digest, load_json
 from framesift._utils.records import FilePath, read_record
 from framesift.errors import InputError, StoreError
 from framesift.types import VideoInfo
+from framesift.video.timeline import TIMELINE_RULES
 
 MANIFEST = "manifest.json"
 SCHEMA: Literal["framesift.kept/1"] = "framesift.kept/1"
@@ -35,7 +36,7 @@ class _ManifestFields:
     """Fields of a manifest that are used without a check of their own; there are more, by kind."""
 
     schema: Literal["framesift.kept/1"]
-    kind: Literal["index", "events", "texts", "reply"]
+    kind: Literal["index", "events", "texts", "reply", "timeline"]
     sha256: str
     key: Mapping[str, str] = field(default_factory=dict)
     video: _ManifestVideo = _ManifestVideo()
@@ -63,7 +64,7 @@ def manifest_warnings(manifest: dict[str, Any]) -> tuple[str, ...]:
 
 
 def is_current(folder: Path) -> bool:
-    """Whether the entry in a folder, if there is a readable one, was made by the current sampling rules."""
+    """Whether the entry in a folder, if there is a readable one, was made by the current rules."""
     try:
         manifest = read_manifest(folder)
     except (StoreError, OSError):
@@ -72,8 +73,9 @@ def is_current(folder: Path) -> bool:
 
 
 def has_current_rules(manifest: dict[str, Any]) -> bool:
-    """Whether an entry was made by the current sampling rules, if any apply to its kind."""
-    return manifest.get("kind") != "index" or manifest.get("rules") == SAMPLING_RULES
+    """Whether an entry was made by the current rules, if any apply to its kind."""
+    rules = {"index": SAMPLING_RULES, "timeline": TIMELINE_RULES}.get(manifest["kind"])
+    return rules is None or manifest.get("rules") == rules
 
 
 def info_from(data: dict[str, Any], path: str) -> VideoInfo:

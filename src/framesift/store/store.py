@@ -4,6 +4,7 @@
                                                                   manifest.json        its origin, checksum, own digest
     STORE/<video's content>/<the same>.part/000128.safetensors …                       parts of an unfinished run
     STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
+    STORE/<video's content>/timeline/timeline.safetensors, manifest.json               its packets: see `timelines`
     STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json text vectors
     STORE/replies/<model>-<message>/reply.json, manifest.json                          a model's replies to selectors
 
@@ -30,6 +31,7 @@ from framesift._utils.files import atomic_folder, is_temporary, output_error, wr
 from framesift._utils.json import load_json, with_digest
 from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError, StoreError
+from framesift.store.arrays import pack_arrays, unpack_arrays
 from framesift.store.manifests import (
     MANIFEST,
     SAMPLING_RULES,
@@ -47,7 +49,7 @@ STORE_VARIABLE = "FRAMESIFT_STORE"
 PART, TEXTS, REPLIES = ".part", "texts", "replies"
 # The payload file, by kind of entry.
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
-PAYLOADS |= {"reply": "reply.json"}
+PAYLOADS |= {"reply": "reply.json", "timeline": "timeline.safetensors"}
 INDEX = PAYLOADS["index"]
 
 Payload = TypeVar("Payload")
@@ -98,7 +100,7 @@ class StoredCandidates:
 
     def pack(self) -> bytes:
         arrays = {name: np.asarray(getattr(self, name)).astype(kind) for name, kind in _TYPES.items()}
-        return _pack(**arrays, rules=np.array([SAMPLING_RULES]))
+        return pack_arrays(**arrays, rules=np.array([SAMPLING_RULES]))
 
     @classmethod
     def unpack(cls, payload: bytes) -> "StoredCandidates":
@@ -141,7 +143,7 @@ def default_store() -> Path:
 
 
 class Store:
-    """Indexes, events and text vectors under one folder."""
+    """Indexes, events, timelines and text vectors under one folder."""
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root) if root is not None else default_store()
@@ -154,12 +156,12 @@ class Store:
         if not is_current(folder):
             log.info("%s was made by other sampling rules and is built again", folder)
             return None
-        return self._load(folder, "index", lambda data, manifest: index_from(data, manifest, path))
+        return self.load_entry(folder, "index", lambda data, manifest: index_from(data, manifest, path))
 
     def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
         """Write the finished index and remove its parts. An index that another process wrote first stays."""
         manifest = {**manifest, "rules": SAMPLING_RULES, "key": asdict(key)}
-        self._save(self.root / key.folder, "index", candidates.pack(), manifest)
+        self.save_entry(self.root / key.folder, "index", candidates.pack(), manifest)
         self.remove_parts(key)
 
     def load_events(self, video: str, name: str) -> list[Event] | None:
@@ -173,7 +175,7 @@ class Store:
         def read(data: bytes, manifest: dict[str, Any]) -> tuple[list[Event], tuple[str, ...]]:
             return events_from(data), tuple(manifest.get("warnings", ()))
 
-        return self._load(self.root / video / f"events-{_slug(name)}", "events", read)
+        return self.load_entry(self.root / video / f"events-{_slug(name)}", "events", read)
 
     def save_events(
         self, video: str, name: str, events: Sequence[Event], path: str, *, warnings: Sequence[str] = ()
@@ -186,23 +188,24 @@ class Store:
     def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
         """Load the vectors of these texts, in this order; None if they are not stored."""
         folder = self._texts_folder(encoder, encoder_fingerprint, texts)
-        return self._load(folder, "texts", lambda data, _: unpack_arrays(data)["vectors"])
+        return self.load_entry(folder, "texts", lambda data, _: unpack_arrays(data)["vectors"])
 
     def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
         folder = self._texts_folder(encoder, encoder_fingerprint, texts)
         manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
-        self._save_if_writable(folder, "texts", _pack(vectors=vectors.astype(np.float32)), manifest)
+        self._save_if_writable(folder, "texts", pack_arrays(vectors=vectors.astype(np.float32)), manifest)
 
     def load_reply(self, model: str, digest: str) -> str | None:
         """Load a model's reply to the message with this digest; None if it is not stored."""
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
-        return self._load(folder, "reply", lambda data, _: read_value(str, load_json(data, "the reply", "a text"), ""))
+        return self.load_entry(folder, "reply", lambda data, _: read_value(str, load_json(data, "the reply", "a text"), ""))
 
     def save_reply(self, model: str, digest: str, reply: str) -> None:
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
         self._save_if_writable(folder, "reply", json.dumps(reply).encode(), {"made_by": model})
 
-    def _load(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
+    def load_entry(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
+        """What `read` makes of an entry's payload and manifest; None without one. A damaged one is removed."""
         if not (folder / MANIFEST).exists():
             return None
         try:
@@ -218,18 +221,20 @@ class Store:
         return value
 
     def _save_if_writable(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
-        """Save as `_save` does. A store that can't be written is logged once: the result can be used all the same."""
+        """Save an entry. A store that can't be written is logged once: the result can be used all the same."""
         try:
-            self._save(folder, kind, payload, manifest)
+            self.save_entry(folder, kind, payload, manifest)
         except FramesiftError as error:
             log_unwritable(self.root, error.__cause__ or error)
 
-    def _save(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
-        """Write payload and manifest atomically; an entry that another process wrote first stays if it is current."""
+    def save_entry(
+        self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any], *, replace: bool = False
+    ) -> None:
+        """Write payload and manifest atomically; without `replace`, a current entry of another process stays."""
         manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
         with _write_errors(folder):
             try:
-                with atomic_folder(folder, replace=not is_current(folder)) as temporary:
+                with atomic_folder(folder, replace=replace or not is_current(folder)) as temporary:
                     (temporary / PAYLOADS[kind]).write_bytes(payload)
                     (temporary / MANIFEST).write_text(json.dumps(with_digest(manifest), indent=1), encoding="utf-8")
             except OSError:
@@ -332,22 +337,6 @@ def index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInde
 def events_from(payload: bytes) -> list[Event]:
     """The events of an entry's payload; InputError if they are damaged."""
     return list(read_value(tuple[Event, ...], load_json(payload, "the list", "events"), "the list of events"))
-
-
-def _pack(**arrays: Array) -> bytes:
-    from safetensors.numpy import save
-
-    return save(arrays)
-
-
-def unpack_arrays(payload: bytes) -> dict[str, Array]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        return load(payload)
-    except SafetensorError as error:
-        raise StoreError(str(error)) from None
 
 
 def _slug(name: str) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
+import av
 import av.error
 import numpy as np
 
@@ -38,6 +39,15 @@ MAX_UNTIMED_SHARE = 0.01
 MAX_TICK = 2**60  # a timestamp beyond this is damage, and sums would overflow
 
 _CACHE_SIZE = 4  # timelines, so that sampling and then fetching scans the packets once
+_MOST_KEEPERS = 256
+
+Kept = TypeVar("Kept")
+
+# What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers and
+# parsers. A stored timeline made by others is scanned again.
+TIMELINE_RULES = ", ".join(
+    ["1", *(f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavformat", "libavcodec"))]
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,22 +176,51 @@ def packet_ranges(timeline: Timeline, wanted: Iterable[int]) -> list[PacketRange
     return out
 
 
-_timelines: OrderedDict[tuple[str, FileIdentity | None], Timeline] = OrderedDict()
+class TimelineKeeper(Protocol):
+    """Keeps the timeline of one file beyond the process."""
+
+    def load(self) -> Timeline | None:
+        """The timeline, or None if it is not kept or was made from another version of the file."""
+
+    def save(self, timeline: Timeline) -> None:
+        """Keep the timeline if that is possible."""
+
+
+_FileVersion = tuple[str, FileIdentity | None]
+_timelines: OrderedDict[_FileVersion, Timeline] = OrderedDict()
+_keepers: OrderedDict[_FileVersion, TimelineKeeper] = OrderedDict()
+
+
+def keep_timeline(path: StrPath, identity: FileIdentity | None, keeper: TimelineKeeper) -> None:
+    """Let `read_timeline` load and save the timeline of this version of a file; it does so when it is first needed."""
+    _put(_keepers, (str(Path(path).absolute()), identity), keeper, _MOST_KEEPERS)
 
 
 def read_timeline(path: StrPath) -> Timeline:
-    """Scan the packets of a video without decoding; cached until the file changes."""
+    """Scan the packets of a video without decoding; cached until the file changes, and kept where a keeper is set."""
     file = Path(check_file(path)).absolute()
     key = (str(file), FileIdentity.of(file))
     timeline = _timelines.get(key)
+    if timeline is not None:
+        return timeline
+    keeper = _keepers.get(key)
+    timeline = keeper.load() if keeper else None
     if timeline is None:
         with open_video(path) as video:
             timeline = _PacketScan(video).timeline()
-        if FileIdentity.of(file) == key[1]:
-            _timelines[key] = timeline
-        while len(_timelines) > _CACHE_SIZE:
-            _timelines.popitem(last=False)
+        if keeper and FileIdentity.of(file) == key[1]:
+            keeper.save(timeline)
+    if FileIdentity.of(file) == key[1]:
+        _put(_timelines, key, timeline, _CACHE_SIZE)
     return timeline
+
+
+def _put(cache: OrderedDict[_FileVersion, Kept], key: _FileVersion, value: Kept, size: int) -> None:
+    """Add to a cache, and remove the oldest beyond its size."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > size:
+        cache.popitem(last=False)
 
 
 def container_start(video: OpenedVideo, first: int) -> Fraction:
