@@ -22,7 +22,7 @@ from framesift.errors import OptionError
 from framesift.progress import as_progress
 from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs
 from framesift.readers.base import OnError, ask_many, check_reader
-from framesift.rendering.exhibit import Exhibit, events_for, leave_out_undecodable
+from framesift.rendering.exhibit import Exhibit, events_for
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import DEFAULT_METHOD, Method
 from framesift.selection.skipping import BlankFrames
@@ -221,11 +221,11 @@ class Pipeline:
     def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
         """The selection's real frames, with the events' text rendered on them."""
         config = self.config
-        selection = leave_out_undecodable(video.path, selection)
         numbers = tuple(frame_numbers(video.path, selection.times_s))
-        return Exhibit(
+        shown = Exhibit(
             video.path, video.info, selection, numbers, config.overlay, config.seed, config.size, config.scales
         )
+        return shown.without_undecodable()
 
     def read(
         self, exhibits: Iterable[tuple[Exhibit, Question | str | None]], *, on_error: OnError = "raise"

@@ -85,6 +85,16 @@ def test_another_overlay_does_not_decode_again(video, selection, monkeypatch):
     assert len(list(shown.with_overlay("blank").pictures())) == len(selection)
 
 
+def test_cached_and_new_images_come_in_order_of_time(video, selection):
+    shown = fs.exhibit(video, selection, overlay="none")
+    times_s = selection.times_s
+    list(shown.bare_pictures(times_s[1::2]))
+    pictures = dict(shown.bare_pictures(times_s))
+    assert list(pictures) == times_s
+    for time_s, array in fetch(video, times_s):
+        assert np.array_equal(np.asarray(pictures[time_s]), array)
+
+
 def test_images_beyond_the_cache_are_decoded_again(video, selection, monkeypatch):
     monkeypatch.setattr(rendered_selection, "CACHE_BYTES", 0)
     shown = fs.exhibit(video, selection)

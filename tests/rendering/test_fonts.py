@@ -93,6 +93,7 @@ def test_no_system_font_is_opened_for_letters_of_a_package(tmp_path: Path, monke
     install_system_fonts(tmp_path, {f"Font{k}.ttf": "fontpkg_noto_sans_thai" for k in range(5)}, monkeypatch)
     monkeypatch.setattr(fonts, "OWN_PACKAGES", own)
     clear_font_caches()
+    monkeypatch.setattr(fonts, "system_folders", lambda: pytest.fail("the fonts of the system were listed"))
     fonts.find("a")
     assert fonts._open.cache_info().currsize == 1
 

@@ -9,7 +9,9 @@ import pytest
 
 import framesift as fs
 from framesift.pipeline import PreparedVideo
+from framesift.rendering import rendered_selection
 from framesift.store.events import FoundEvents
+from framesift.video.frames import fetch_available
 from helpers.clips import two_colours, write_frames
 from helpers.encoders import GridEncoder
 
@@ -112,5 +114,21 @@ def test_selection_of_such_frames_alone_is_an_error(video, index):
 
 
 def test_video_without_warnings_is_decoded_only_for_its_images(video, index, monkeypatch):
-    monkeypatch.setattr("framesift.rendering.exhibit.fetch_available", lambda *_, **__: pytest.fail("decoded"))
+    monkeypatch.setattr(rendered_selection, "fetch_available", lambda *_, **__: pytest.fail("decoded"))
     assert len(fs.exhibit(video[0], select(replace(index, warnings=())))) == 12
+
+
+def test_selected_frames_are_decoded_once(video, index, tmp_path, monkeypatch):
+    fetched_s = []
+
+    def count(path, times_s, **options):
+        fetched_s.extend(times_s)
+        return fetch_available(path, times_s, **options)
+
+    monkeypatch.setattr(rendered_selection, "fetch_available", count)
+    events = [fs.Event(2.0, 3.0, "a red wall"), fs.Event(4.0, 5.0, "a blue wall")]
+    selection = fs.select(index, "Which wall?", events=events, budget=4, encoder=GridEncoder())
+    shown = fs.exhibit(video[1], selection)
+    shown.save(tmp_path / "out")
+    assert shown.selection.times_s
+    assert all(fetched_s.count(time_s) == 1 for time_s in shown.selection.times_s)

@@ -225,7 +225,7 @@ def test_read_only_store_keeps_nothing_and_says_nothing(place, scans, monkeypatc
 
 def test_timeline_of_a_file_without_entries_is_not_stored(original, tmp_path, scans):
     with watch(original / "clip.mp4") as file:
-        timelines.StoredTimeline(file, Store(tmp_path / "store")).save(read_timeline(file.path))
+        timelines.StoredTimeline(tmp_path / "store", file).save(read_timeline(file.path))
     assert not (tmp_path / "store").exists()
 
 

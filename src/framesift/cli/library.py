@@ -190,7 +190,8 @@ def _library(args: argparse.Namespace) -> int:
         length = "" if row["duration_s"] is None else duration_text(row["duration_s"])
         size = f"{row['bytes'] / 1e6:.1f} MB"
         name = row["video"] or row["folder"]
-        print(f"{printable(name):<40} {length:>8}  {row['encoder'] or row['kind']:<14} {size:>10}  {row['problem']}".rstrip())
+        maker = row["encoder"] or row["kind"]
+        print(f"{printable(name):<40} {length:>8}  {maker:<14} {size:>10}  {row['problem']}".rstrip())
     print_video_warnings((row["video"], warning) for row in rows for warning in row["warnings"])
     print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
     return 0

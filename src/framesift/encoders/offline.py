@@ -72,8 +72,13 @@ def load(*, device: str = "auto") -> "OfflineEncoder":
 
 def fingerprint() -> str:
     """The fingerprint of the weights and the constants above, without loading the model."""
+    return _fingerprint((NETWORK, SIDE, CLASSES, TEMPERATURE, SEMANTIC_SHARE, minilm.LIMIT))
+
+
+@cache
+def _fingerprint(constants: tuple[object, ...]) -> str:
     digest = blake2b(digest_size=8)
-    digest.update(repr((NETWORK, SIDE, CLASSES, TEMPERATURE, SEMANTIC_SHARE, minilm.LIMIT)).encode())
+    digest.update(repr(constants).encode())
     digest.update(class_vectors().tobytes())
     digest.update(files_digest([_network_file(), minilm.folder() / "model.safetensors"]))
     return digest.hexdigest()

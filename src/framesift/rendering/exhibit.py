@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.text import clock
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
 from framesift.rendering.rendered_selection import Overlay, RenderedSelection, Scales, check_overlay
 from framesift.types import Event, Selection
-from framesift.video.frames import fetch_available, frame_numbers, probe
+from framesift.video.frames import frame_numbers, probe
 
 # Zhang et al., "Q-Frame", ICCV 2025: fewer tokens for less relevant frames.
 Q_FRAME_SCALES: Scales = ((4, 1 / 2), (8, 1 / 4), (32, 1 / 8))
-CHECKED_SIDE = 16  # of frames that are decoded only to see whether that is possible
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,31 +73,9 @@ def exhibit(
     path = Path(video)
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
-    selection = leave_out_undecodable(path, selection)
     numbers = frame_numbers(path, selection.times_s)
-    return Exhibit(path, probe(path), selection, tuple(numbers), overlay, seed, size, scales)
-
-
-def leave_out_undecodable(video: Path, selection: Selection) -> Selection:
-    """The selection without the frames that can't be decoded, and with a warning about them.
-
-    In a damaged video a frame may be decodable among all others, as for the index, but not by itself. Videos without
-    warnings are not checked: their frames are decoded only when their images are used.
-    """
-    if not selection.warnings:
-        return selection
-    times_s = sorted(set(selection.times_s))
-    fetched = fetch_available(video, times_s, short_side=CHECKED_SIDE)
-    missing = {time_s for time_s, (_, image) in zip(times_s, fetched, strict=True) if image is None}
-    if not missing:
-        return selection
-    slots = tuple(slot for slot in selection.slots if slot.time_s not in missing)
-    if not slots:
-        raise InputError(f"{video}: none of the selected frames can be decoded; the file is damaged: download it again")
-    frames = "1 selected frame is" if len(missing) == 1 else f"{len(missing)} selected frames are"
-    times = ", ".join(clock(time_s) for time_s in sorted(missing))
-    warning = f"{frames} left out, because the video can't be decoded there: {times}"
-    return replace(selection, slots=slots, warnings=(*selection.warnings, warning))
+    shown = Exhibit(path, probe(path), selection, tuple(numbers), overlay, seed, size, scales)
+    return shown.without_undecodable()
 
 
 def check_exhibit_options(overlay: str, size: int | None, scales: Scales) -> None:

@@ -99,21 +99,53 @@ class RenderedSelection:
 
         A frame that can't be decoded is an InputError if it is selected, else it is skipped.
         """
+        for time_s, image in self._available_pictures(times_s):
+            if image is not None:
+                yield time_s, image
+            elif time_s in self.selection.times_s:
+                raise InputError(f"{self.video} can't be decoded at {clock(time_s)}; the file is damaged there")
+
+    def without_undecodable(self) -> Self:
+        """The same without the frames that can't be decoded, and with a warning about them.
+
+        In a damaged video a frame may be decodable among all others, as for the index, but not by itself. Videos
+        without warnings are not checked: their frames are decoded only when their images are used.
+        """
+        selection = self.selection
+        if not selection.warnings:
+            return self
+        missing = {time_s for time_s, image in self._available_pictures(selection.times_s) if image is None}
+        if not missing:
+            return self
+        kept = [k for k, slot in enumerate(selection.slots) if slot.time_s not in missing]
+        if not kept:
+            raise InputError(
+                f"{self.video}: none of the selected frames can be decoded; the file is damaged: download it again"
+            )
+        frames = "1 selected frame is" if len(missing) == 1 else f"{len(missing)} selected frames are"
+        times = ", ".join(clock(time_s) for time_s in sorted(missing))
+        warning = f"{frames} left out, because the video can't be decoded there: {times}"
+        slots, numbers = (tuple(row[k] for k in kept) for row in (selection.slots, self.numbers))
+        left = replace(selection, slots=slots, warnings=(*selection.warnings, warning))
+        return replace(self, selection=left, numbers=numbers)
+
+    def _available_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image | None]]:
+        """Yield the images at these times, ascending, each once; None for one that can't be decoded."""
         times_s = sorted(set(times_s))
-        if all(time_s in self._decoded for time_s in times_s):
-            yield from ((time_s, self._decoded[time_s]) for time_s in times_s)
-            return
         cached_bytes = sum(3 * image.width * image.height for image in self._decoded.values())
-        fetched = fetch_available(self.video, times_s, short_side=self.size)
-        for time_s, (_, array) in zip(times_s, fetched, strict=True):
-            if array is None:
-                if time_s in self.selection.times_s:
-                    raise InputError(f"{self.video} can't be decoded at {clock(time_s)}; the file is damaged there")
+        new_s = [time_s for time_s in times_s if time_s not in self._decoded]
+        fetched = fetch_available(self.video, new_s, short_side=self.size) if new_s else iter(())
+        is_new = set(new_s)
+        for time_s in times_s:
+            if time_s not in is_new:
+                yield time_s, self._decoded[time_s]
                 continue
-            image = Image.fromarray(array)
-            cached_bytes += array.nbytes
-            if cached_bytes <= CACHE_BYTES:
-                self._decoded[time_s] = image
+            _, array = next(fetched)
+            image = None if array is None else Image.fromarray(array)
+            if array is not None and image is not None:
+                cached_bytes += array.nbytes
+                if cached_bytes <= CACHE_BYTES:
+                    self._decoded[time_s] = image
             yield time_s, image
 
     def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:

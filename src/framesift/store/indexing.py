@@ -76,7 +76,7 @@ def index(
             if isinstance(error, FileChanged) or file.has_changed:
                 opened.remove_parts(key)
             raise
-        StoredTimeline(file, opened, source).save(read_timeline(file.path))
+        StoredTimeline(opened.root, file, source).save(read_timeline(file.path))
         built = opened.load(key, file.path)
         if built is None:
             raise FramesiftError(f"the index of {file.path} was removed while it was built; run the command again")

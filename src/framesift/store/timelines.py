@@ -3,8 +3,9 @@
 import json
 import logging
 import re
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -38,51 +39,53 @@ _FRACTION = re.compile(r"-?[0-9]{1,40}(/[0-9]{1,40})?")
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class StoredTimeline:
     """The timeline of one file, stored by its content: a `TimelineKeeper`.
 
     It is used while the file has the size and time of modification it was made from; the fingerprint of a large file
-    does not cover all of its bytes. source: the URL of which the file is a copy.
+    does not cover all of its bytes. source: the URL of which the file is a copy. Two of one store are equal: the
+    first has its fingerprint already.
     """
 
-    def __init__(self, file: WatchedFile, store: Store, source: str | None = None) -> None:
-        self._file, self._store = file, store
-        self._source = source or file.path
+    root: Path
+    file: WatchedFile = field(compare=False)
+    source: str | None = field(default=None, compare=False)
 
     def load(self) -> Timeline | None:
         try:
-            folder = self._store.root / self._file.fingerprint / KIND
+            folder = self.root / self.file.fingerprint / KIND
         except FramesiftError:  # the file can't be read, which whoever reads it reports
             return None
         if not is_current(folder):
             return None
-        version = _version_of(self._file.identity)
+        version = _version_of(self.file.identity)
 
         def read(payload: bytes, manifest: dict[str, object]) -> Timeline | None:
             return timeline_from(payload) if manifest["file"] == version else None
 
-        return self._store.load_entry(folder, KIND, read)
+        return Store(self.root).load_entry(folder, KIND, read)
 
     def save(self, timeline: Timeline) -> None:
         """Store the timeline beside an index or events of the file, if the store can be written."""
         manifest = {
-            "video": {"path": absolute_source(self._source)},
+            "video": {"path": absolute_source(self.source or self.file.path)},
             "rules": TIMELINE_RULES,
-            "file": _version_of(self._file.identity),
+            "file": _version_of(self.file.identity),
             "packets": len(timeline.ticks),
         }
         try:
-            folder = self._store.root / self._file.fingerprint / KIND
+            folder = self.root / self.file.fingerprint / KIND
             if folder.parent.is_dir():
-                self._file.check_content()
-                self._store.save_entry(folder, KIND, pack_timeline(timeline), manifest, replace=True)
+                self.file.check_content()
+                Store(self.root).save_entry(folder, KIND, pack_timeline(timeline), manifest, replace=True)
         except FramesiftError as error:
-            log.debug("the timeline of %s is not stored: %s", self._file.path, error)
+            log.debug("the timeline of %s is not stored: %s", self.file.path, error)
 
 
 def use_stored_timeline(file: WatchedFile, store: Store) -> None:
     """Read the timeline of this file from the store when it is needed, and add it to the store if it is missing."""
-    keep_timeline(file.path, file.identity, StoredTimeline(file, store))
+    keep_timeline(file.path, file.identity, StoredTimeline(store.root, file))
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def pack_timeline(timeline: Timeline) -> bytes:
         shifts=tuple(map(str, timeline.shifts.shifts)),
     )
     arrays = {name: getattr(timeline, name).astype(kind) for name, kind in _TYPES.items() if name != "values"}
-    text = json.dumps({field.name: getattr(values, field.name) for field in fields(values)})
+    text = json.dumps(asdict(values))
     return pack_arrays(**arrays, values=np.frombuffer(text.encode(), dtype=np.uint8))
 
 

@@ -43,8 +43,8 @@ _MOST_KEEPERS = 256
 
 Kept = TypeVar("Kept")
 
-# What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers and
-# parsers. A stored timeline made by others is scanned again.
+# What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers
+# and parsers. A stored timeline made by others is scanned again.
 TIMELINE_RULES = ", ".join(
     ["1", *(f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavformat", "libavcodec"))]
 )
@@ -193,7 +193,9 @@ _keepers: OrderedDict[_FileVersion, TimelineKeeper] = OrderedDict()
 
 def keep_timeline(path: StrPath, identity: FileIdentity | None, keeper: TimelineKeeper) -> None:
     """Let `read_timeline` load and save the timeline of this version of a file; it does so when it is first needed."""
-    _put(_keepers, (str(Path(path).absolute()), identity), keeper, _MOST_KEEPERS)
+    key = (str(Path(path).absolute()), identity)
+    if _keepers.get(key) != keeper:
+        _put(_keepers, key, keeper, _MOST_KEEPERS)
 
 
 def read_timeline(path: StrPath) -> Timeline:

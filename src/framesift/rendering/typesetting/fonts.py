@@ -12,8 +12,9 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 
 import uharfbuzz as hb
@@ -134,39 +135,46 @@ def _all_letters() -> hb.Set:
 
 
 def _faces(language: str) -> Iterator[Typeface]:
-    for path in _ranked(language):
-        faces = _open(path)
-        yield from sorted(faces, key=lambda face: not _is_regional(face.name, language)) if language else faces
+    # Other fonts are searched for where those of the packages lack a letter: listing all of them takes a while.
+    for files in (_own_files, partial(_ranked, language)):
+        for path in files():
+            faces = _open(path)
+            yield from sorted(faces, key=lambda face: not _is_regional(face.name, language)) if language else faces
+
+
+@cache
+def _own_files() -> tuple[Path, ...]:
+    """The font files of OWN_PACKAGES, in order of preference."""
+
+    def key(path: Path) -> tuple[object, ...]:
+        return *_rank(path.stem), str(path)
+
+    files = (sorted(_files_in(_package_folders(package)), key=key) for package in OWN_PACKAGES)
+    return tuple(dict.fromkeys(chain.from_iterable(files)))
 
 
 @cache
 def _ranked(language: str) -> tuple[Path, ...]:
-    """Font files in order of preference, independent of the order of directory listings."""
+    """The other font files in order of preference, independent of the order of directory listings."""
 
-    def key(item: tuple[Path, int]) -> tuple[object, ...]:
-        path, tier = item
-        if tier < len(OWN_PACKAGES):
-            return tier, *_rank(path.stem), str(path)
-        return tier, not _is_regional(path.stem, language), *_rank(path.stem), str(path)
+    def key(item: tuple[Path, bool]) -> tuple[object, ...]:
+        path, is_of_system = item
+        return is_of_system, not _is_regional(path.stem, language), *_rank(path.stem), str(path)
 
     return tuple(path for path, _ in sorted(_font_files().items(), key=key))
 
 
 @cache
-def _font_files() -> dict[Path, int]:
-    """Font files and their tier: the position of the package in OWN_PACKAGES, then other packages, then the system."""
-    others = len(OWN_PACKAGES)
-    tiers: dict[Path, int] = {}
-    for tier, package in enumerate(OWN_PACKAGES):
-        for path in _files_in(_package_folders(package)):
-            tiers.setdefault(path, tier)
+def _font_files() -> dict[Path, bool]:
+    """The font files of other packages and of the system, and whether they are of the system."""
+    files: dict[Path, bool] = {}
     registered = {entry.module.partition(".")[0] for group in FONT_GROUPS for entry in entry_points(group=group)}
     for package in sorted(registered.union(UNREGISTERED_PACKAGES)):
         for path in _files_in(_package_folders(package)):
-            tiers.setdefault(path, others)
+            files.setdefault(path, False)
     for path in _files_in(system_folders()):
-        tiers.setdefault(path, others + 1)
-    return tiers
+        files.setdefault(path, True)
+    return files
 
 
 def _package_folders(package: str) -> list[Path]:
