@@ -11,9 +11,10 @@ import pytest
 from safetensors.numpy import load, save
 
 import framesift as fs
+from framesift._utils.json import with_digest
 from framesift.store import timelines
 from framesift.store.fingerprint import fingerprint, watch
-from framesift.store.maintenance import prune
+from framesift.store.maintenance import describe, prune
 from framesift.store.store import MANIFEST, PAYLOADS, Store
 from framesift.store.timelines import pack_timeline, timeline_from
 from framesift.video import timeline as video_timeline
@@ -77,8 +78,13 @@ def rewrite(place, change):
     folder = entry_folder(place)
     payload = save(change(load((folder / PAYLOAD).read_bytes())))
     (folder / PAYLOAD).write_bytes(payload)
+    change_manifest(folder, sha256=hashlib.sha256(payload).hexdigest())
+
+
+def change_manifest(folder, **changes):
+    """Change fields of the manifest, with a digest that matches."""
     manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps(manifest | {"sha256": hashlib.sha256(payload).hexdigest()}))
+    (folder / MANIFEST).write_text(json.dumps(with_digest(manifest | changes)))
 
 
 def assert_same(one, other):
@@ -168,7 +174,7 @@ def test_timeline_of_a_video_whose_time_changed_is_scanned_again(place, scans):
 def test_timeline_by_other_rules_is_scanned_again_and_replaced(place, scans):
     manifest = entry_folder(place) / MANIFEST
     current = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(current | {"rules": "0"}))
+    change_manifest(manifest.parent, rules="0")
     open_again(place)
     assert len(scans) == 1
     assert json.loads(manifest.read_text())["rules"] == current["rules"]
@@ -204,7 +210,7 @@ def with_value(name, value):
     return change
 
 
-def test_damaged_timeline_is_scanned_again_and_replaced(place, scans):
+def test_damaged_timeline_is_scanned_again_and_replaced(place, scans, caplog):
     sound = (entry_folder(place) / PAYLOAD).read_bytes()
     changes = DAMAGE | {f"{name} {v!r}": with_value(name, v) for name, values in VALUES.items() for v in values}
     for number, (name, change) in enumerate(changes.items(), 1):
@@ -212,6 +218,8 @@ def test_damaged_timeline_is_scanned_again_and_replaced(place, scans):
         open_again(place)
         assert len(scans) == number, name
         assert (entry_folder(place) / PAYLOAD).read_bytes() == sound, name
+    assert len(caplog.messages) == len(changes)
+    assert not any("digest" in message or "checksum" in message for message in caplog.messages)
 
 
 def test_read_only_store_keeps_nothing_and_says_nothing(place, scans, monkeypatch, caplog):
@@ -230,6 +238,7 @@ def test_timeline_of_a_file_without_entries_is_not_stored(original, tmp_path, sc
 
 
 def test_timeline_is_listed_and_pruned_with_its_video(place):
-    manifest = entry_folder(place) / MANIFEST
-    manifest.write_text(manifest.read_text().replace(json.loads(manifest.read_text())["video"]["path"], "/gone.mp4"))
+    change_manifest(entry_folder(place), video={"path": "/gone.mp4"})
+    (row,) = (row for row in map(describe, Store(place / "store").entries()) if row["kind"] == "timeline")
+    assert row["problem"] == "the video no longer exists"
     assert [row["folder"] for row in prune(Store(place / "store"))] == [str(entry_folder(place))]

@@ -17,16 +17,9 @@ from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
 from framesift.readers.address import public_url
+from framesift.store.arrays import unpack_arrays
 from framesift.store.manifests import SAMPLING_RULES, manifest_warnings, read_manifest
-from framesift.store.store import (
-    INDEX,
-    PART,
-    IndexKey,
-    Store,
-    events_from,
-    read_payload,
-    unpack_arrays,
-)
+from framesift.store.store import INDEX, PART, IndexKey, Store, events_from, read_payload
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array, unit_rows

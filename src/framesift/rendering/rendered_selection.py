@@ -125,9 +125,9 @@ class RenderedSelection:
         frames = "1 selected frame is" if len(missing) == 1 else f"{len(missing)} selected frames are"
         times = ", ".join(clock(time_s) for time_s in sorted(missing))
         warning = f"{frames} left out, because the video can't be decoded there: {times}"
-        slots, numbers = (tuple(row[k] for k in kept) for row in (selection.slots, self.numbers))
+        slots = tuple(selection.slots[k] for k in kept)
         left = replace(selection, slots=slots, warnings=(*selection.warnings, warning))
-        return replace(self, selection=left, numbers=numbers)
+        return replace(self, selection=left, numbers=tuple(self.numbers[k] for k in kept))
 
     def _available_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image | None]]:
         """Yield the images at these times, ascending, each once; None for one that can't be decoded."""

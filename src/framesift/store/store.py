@@ -198,7 +198,9 @@ class Store:
     def load_reply(self, model: str, digest: str) -> str | None:
         """Load a model's reply to the message with this digest; None if it is not stored."""
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
-        return self.load_entry(folder, "reply", lambda data, _: read_value(str, load_json(data, "the reply", "a text"), ""))
+        return self.load_entry(
+            folder, "reply", lambda data, _: read_value(str, load_json(data, "the reply", "a text"), "")
+        )
 
     def save_reply(self, model: str, digest: str, reply: str) -> None:
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
