@@ -17,8 +17,7 @@ from helpers.encoders import GridEncoder
 
 LOST = [2.0, 2.5, 3.0, 3.5]
 WARNING = (
-    "4 selected frames are left out, because the video can't be decoded there: "
-    "0:00:02.000, 0:00:02.500, 0:00:03.000, 0:00:03.500"
+    "4 selected frames are left out, because the video can't be decoded there: 0:00:02, 0:00:02.5, 0:00:03, 0:00:03.5"
 )
 
 

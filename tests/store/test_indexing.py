@@ -246,8 +246,7 @@ def test_damaged_frames_stay_marked_where_nothing_else_covers_a_minute(clip, tmp
     assert index.times_s[index.is_damaged].tolist() == list(range(60, 120))
     assert index.warnings[-2:] == (
         "20 damaged frames are left out of the candidates",
-        "60 damaged frames are kept as candidates, marked, because no other frame covers their minute: "
-        "0:01:00.000-0:01:59.000",
+        "60 damaged frames are kept as candidates, marked, because no other frame covers their minute: 0:01:00-0:01:59",
     )
 
 

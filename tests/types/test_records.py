@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift._utils.text import clock
+from framesift._utils.text import clock, rounded_clock
 
 
 def evidence(**changes):
@@ -191,6 +191,11 @@ def test_slot_with_unknown_role_is_rejected():
 )
 def test_clock_formats_hours_minutes_seconds(time_s, shown):
     assert clock(time_s) == shown
+
+
+def test_rounded_clock_shows_tenths_where_there_are_any():
+    shown = {0: "0:00:00", 61.856: "0:01:01.9", 74.04: "0:01:14", 3599.96: "1:00:00", -0.5: "-0:00:00.5"}
+    assert {time_s: rounded_clock(time_s) for time_s in shown} == shown
 
 
 def test_visual_demand_can_be_copied():

@@ -40,8 +40,7 @@ def test_frames_after_a_gap_keep_their_times(tmp_path, whole, name):
 @pytest.mark.parametrize("name", ["gaps.ts", "gaps.mkv", "gaps.mp4"])
 def test_gaps_are_listed_with_their_times(tmp_path, whole, name):
     (warning,) = sample(keep_parts(whole, tmp_path / name, KEPT)).warnings
-    assert "2 stretches without frames, 23.0 s in all: 0:00:03.0" in warning
-    assert "-0:00:15.0" in warning and ", 0:00:20.0" in warning and "-0:00:31.0" in warning
+    assert warning.endswith("2 stretches without frames, 23.0 s in all: 0:00:03-0:00:15, 0:00:20-0:00:31")
 
 
 def test_many_gaps_are_counted(tmp_path):
@@ -57,7 +56,7 @@ def test_slide_show_has_no_gaps(tmp_path):
 
 def test_late_first_frame_is_a_gap(tmp_path):
     path = Clip(ticks=range(75, 150), options={**X264, "bf": "0"}, sound_s=6.0).write(tmp_path / "late.mkv")
-    assert any("0:00:00.000-0:00:03.000" in warning for warning in sample(path).warnings)
+    assert any("0:00:00-0:00:03" in warning for warning in sample(path).warnings)
 
 
 def joined(tmp_path, *starts, sound_s=0.0):
@@ -76,7 +75,7 @@ def joined(tmp_path, *starts, sound_s=0.0):
 def test_time_continues_after_a_step_back_or_an_absurd_one(tmp_path, second):
     run = sample(joined(tmp_path, hours(1), second))
     assert [time for time, _ in run] == pytest.approx([0, 1, 2, 3], abs=0.1)
-    assert any("discontinuous once, at 0:00:02.0" in warning for warning in run.warnings), run.warnings
+    assert any("discontinuous once, at 0:00:02;" in warning for warning in run.warnings), run.warnings
 
 
 def test_clock_that_steps_aside_for_a_moment_is_followed_afterwards(tmp_path):

@@ -12,6 +12,11 @@ def clock(time_s: float) -> str:
     return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
 
 
+def rounded_clock(time_s: float) -> str:
+    """Seconds as h:mm:ss, with tenths where there are any, for warnings."""
+    return clock(round(time_s, 1))[:-2].removesuffix(".0")
+
+
 def duration_text(duration_s: float) -> str:
     """A duration in seconds, with two digits where it is short: 0.04 s, 2.5 s, 731 s."""
     return f"{duration_s:.2g} s" if duration_s < 9.95 else f"{duration_s:.0f} s"

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, get_args
 
 from PIL import Image
 
-from framesift._utils.text import clock, counted
+from framesift._utils.text import clock, counted, rounded_clock
 from framesift._utils.version import __version__
 from framesift.errors import InputError, OptionError
 from framesift.store.fingerprint import fingerprint
@@ -103,7 +103,7 @@ class RenderedSelection:
             if image is not None:
                 yield time_s, image
             elif time_s in self.selection.times_s:
-                raise InputError(f"{self.video} can't be decoded at {clock(time_s)}; the file is damaged there")
+                raise InputError(f"{self.video} can't be decoded at {rounded_clock(time_s)}; the file is damaged there")
 
     def without_undecodable(self) -> Self:
         """The same without the frames that can't be decoded, and with a warning about them.
@@ -123,7 +123,7 @@ class RenderedSelection:
                 f"{self.video}: none of the selected frames can be decoded; the file is damaged: download it again"
             )
         frames = "1 selected frame is" if len(missing) == 1 else f"{len(missing)} selected frames are"
-        times = ", ".join(clock(time_s) for time_s in sorted(missing))
+        times = ", ".join(rounded_clock(time_s) for time_s in sorted(missing))
         warning = f"{frames} left out, because the video can't be decoded there: {times}"
         slots = tuple(selection.slots[k] for k in kept)
         left = replace(selection, slots=slots, warnings=(*selection.warnings, warning))

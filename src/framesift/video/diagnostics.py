@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import av.error
 import numpy as np
 
-from framesift._utils.text import clock
+from framesift._utils.text import rounded_clock
 from framesift.video.container import MICROSECOND, OpenedVideo, open_container
 from framesift.video.timeline import Timeline
 from framesift.video.truncation import is_incomplete
@@ -29,7 +29,7 @@ def container_warnings(video: OpenedVideo, timeline: Timeline) -> list[str]:
     """Warnings about gaps, and about metadata that the packets contradict."""
     warnings = _duration_warnings(video, timeline)
     if timeline.is_cut:
-        at = clock(float(timeline.duration))
+        at = rounded_clock(float(timeline.duration))
         warnings.append(f"reading failed at {at}: the file is damaged there; only the part before is used")
     if timeline.jumps:
         times_s = [timeline.time_s(jump.packet) for jump in timeline.jumps]
@@ -157,6 +157,7 @@ def stretches(times_s: Sequence[float]) -> list[Stretch]:
 
 def list_stretches(groups: Sequence[Stretch]) -> str:
     """The stretches as clock times: the first few, then how many more."""
-    named = [clock(a) if a == b else f"{clock(a)}-{clock(b)}" for a, b in groups[:MOST_NAMED]]
+    clocks = (tuple(map(rounded_clock, group)) for group in groups[:MOST_NAMED])
+    named = [start if start == end else f"{start}-{end}" for start, end in clocks]
     more = len(groups) - len(named)
     return ", ".join(named) + (f" and {more} more places" if more > 1 else " and one more place" if more else "")
