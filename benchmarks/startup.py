@@ -38,6 +38,7 @@ def commands(video, out):
         "select --no-exhibit --json": [*select, "--no-exhibit", "--json"],
         "select --budget 8": [*select, "--budget", "8", "--out", out, "--force"],
         "select --budget 16": [*select, "--budget", "16", "--out", out, "--force"],
+        "select": [*select, "--out", out, "--force"],
     }
 
 
