@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
+
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
@@ -35,6 +37,7 @@ from framesift.types.question import as_questions
 from framesift.types.vectors import Array
 from framesift.types.video import check_events
 from framesift.video.frames import frame_numbers, probe
+from framesift.video.timeline import read_timeline
 
 __all__ = ["Pipeline", "PipelineConfig", "PreparedVideo", "select", "select_many"]
 
@@ -73,6 +76,16 @@ class PreparedVideo:
         """The number in the video, from 0, of the candidate at each time."""
         times_s = self.index.times_s.tolist()
         return dict(zip(times_s, frame_numbers(self.path, times_s), strict=True))
+
+    @cached_property
+    def with_every_frame(self) -> "PreparedVideo":
+        """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""
+        timeline = read_timeline(self.path)
+        times_s = np.array([timeline.time_s(int(packet)) for packet in timeline.shown])
+        none = np.zeros(0, dtype=bool)
+        index = replace(self.index, times_s=times_s, frames=np.ones((len(times_s), 1)), is_blank=none, is_damaged=none)
+        vectors = None if self.event_vectors is None else np.ones((len(self.event_vectors), 1))
+        return replace(self, index=index, event_vectors=vectors)
 
 
 class Pipeline:

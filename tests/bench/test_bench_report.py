@@ -159,3 +159,44 @@ def test_frames_of_two_encoders_are_reported_apart(tmp_path):
 
 def test_rows_of_an_unknown_run_are_reported():
     assert describe(answers(n=3), [])[-1] == "3 of 3 rows have no record of their run"
+
+
+def positions(count, **fields):
+    return item(**fields, moments_s=tuple(float(10 * k) for k in range(count)))
+
+
+def test_scores_are_split_by_the_number_of_evidence_positions(tmp_path):
+    counts = [1, 2, 3, 5]
+    items = tuple(positions(counts[k % 4], name=f"q{k}", video=f"v{k // 2}") for k in range(120))
+    rows = results(answers("uniform", accuracy=0.3), answers("gcr", accuracy=0.9))
+    data = Dataset("longvideobench", items, "x")
+    made = write_report(rows, tmp_path / "report", datasets=[data], with_plots=False)
+    accuracy, near = [table for table in made.tables if table.name.startswith("positions")]
+    assert accuracy.head == (("", 1), ("1 position", 3), ("2 positions", 3), ("3 or more positions", 3))
+    assert [row[0].text for row in accuracy.rows] == ["uniform", "gcr"]
+    assert [row[k].number for row in accuracy.rows for k in (3, 6, 9)] == [30, 30, 60] * 2
+    gain = accuracy.rows[1][2]
+    assert gain.number == pytest.approx(accuracy.rows[1][1].number - accuracy.rows[0][1].number) and gain.low > 0
+    assert accuracy.rows[0][2].number is None  # the baseline itself
+    assert near.title == "Moments near by number of evidence positions: LongVideoBench"
+    assert near.rows[1][2].number == 0.0  # both have the same frames
+
+
+def test_questions_of_one_number_of_positions_have_no_table_by_it(tmp_path):
+    items = tuple(positions(1, name=f"q{k}", video=f"v{k // 2}") for k in range(120))
+    data = Dataset("longvideobench", items, "x")
+    made = write_report(results(answers()), tmp_path / "report", datasets=[data], with_plots=False)
+    assert not [table for table in made.tables if table.name.startswith("positions")]
+
+
+def test_frames_of_uniform_are_named_only_where_both_kinds_are_compared():
+    rows = [answers("uniform"), answers("gcr"), answers("uniform", uniform_frames="video")]
+    (main,) = [table for table in make_tables(results(*rows)) if table.name == "main"]
+    labels = sorted(row[0].text for row in main.rows)
+    assert labels == [
+        "qwen + gcr",
+        "qwen + uniform (uniform_frames candidates)",
+        "qwen + uniform (uniform_frames video)",
+    ]
+    (main,) = [table for table in make_tables(results(*rows[1:])) if table.name == "main"]
+    assert sorted(row[0].text for row in main.rows) == ["qwen + gcr", "qwen + uniform"]

@@ -7,9 +7,10 @@ import pytest
 from framesift.batch import workers
 from framesift.batch.results import read_results
 from framesift.batch.runner import parse_shard
+from framesift.batch.settings import ReaderSpec
 from framesift.bench.items import find_missing
 from framesift.bench.report import write_report
-from framesift.bench.runner import run_benchmark, run_item
+from framesift.bench.runner import run_benchmark, run_item, with_prompt
 from framesift.errors import OptionError, ReaderError
 from helpers.published_annotations import item
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
@@ -185,3 +186,36 @@ def test_run_of_a_data_set_names_its_fingerprint_and_missing_files(run, dataset)
     (record,) = results.runs.values()
     assert (record.data, record.annotation, record.items) == (lacking.fingerprint, lacking.annotation, len(lacking))
     assert record.missing == ("1 video missing for 1 question (v.mp4)",)
+
+
+def test_uniform_takes_its_frames_from_the_whole_video_if_the_plan_says_so(run):
+    plan = replace(small_plan(FirstOption(), budgets="40"), uniform_frames="video")
+    _, results = run(plan)
+    frames = {(row.method, row.uniform_frames, len(row.times_s)) for row in results.rows}
+    assert frames == {("gcr", "candidates", 12), ("uniform", "video", 40)}
+    uniform = next(row for row in results.rows if row.method == "uniform")
+    assert list(uniform.frame_numbers) == sorted(set(uniform.frame_numbers))
+    assert uniform.rendered > 0  # its frames carry the event on screen, as those of candidates do
+
+
+def test_rows_of_both_kinds_of_uniform_frames_stay_apart(run):
+    plan = small_plan(methods="uniform")
+    run(plan)
+    tally, results = run(replace(plan, uniform_frames="video"))
+    assert tally.before == 0 and len(results.rows) == 8
+
+
+def test_row_says_whether_the_prompt_has_the_frames_times(run):
+    class WithoutTimes(FirstOption):
+        times = False
+
+    _, results = run(small_plan(WithoutTimes(), methods="uniform"))
+    assert {row.prompt_times for row in results.rows} == {False}
+    assert results.rows[0].key != replace(results.rows[0], prompt_times=True).key
+
+
+def test_plan_chooses_the_times_of_prompts_unless_a_reader_has_its_own():
+    spec = with_prompt(ReaderSpec("http://host/v1"), "longvideobench", times=False)
+    assert spec.options == {"preset": "longvideobench", "times": False}
+    own = ReaderSpec("http://host/v1", options={"times": True})
+    assert with_prompt(own, "videomme", times=False).options == {"preset": "videomme", "times": True}

@@ -32,6 +32,8 @@ from framesift.selection.registry import get_selector
 RESULT_SCHEMA = "framesift.result/2"
 RESULT_SCHEMA_1 = "framesift.result/1"
 RUN_SCHEMA = "framesift.run/1"
+UNIFORM = "uniform"  # the selector that can take its frames from the whole video
+CANDIDATES, WHOLE_VIDEO = UNIFORM_FRAMES = ("candidates", "video")
 STAGES = ("decode", "features", "score", "select", "read")
 DEFAULT_PROMPT = "longvideobench"  # of readers that take a prompt; version 1 of `corpus` left the field empty
 
@@ -95,6 +97,8 @@ class Result:
     visual_demand: str = "rules"  # or a number as text
     namer: str = ""  # of the objects to search for; empty for noun phrases by rule
     blank_frames: str = "keep"  # or "skip"
+    prompt_times: bool = True  # the prompt has the frames' times
+    uniform_frames: str = CANDIDATES  # of `uniform`: of the candidates, or of the whole "video"
 
     video_id: str = ""
     group: str = ""
@@ -155,7 +159,14 @@ class Result:
 
 _NAMES = [f.name for f in fields(Result)]
 _IDENTITY = tuple(_NAMES[: _NAMES.index("seed") + 1])
-_OPTIONAL = {"event_encoder": "", "visual_demand": "rules", "namer": "", "blank_frames": "keep"}
+_OPTIONAL: dict[str, Any] = {
+    "event_encoder": "",
+    "visual_demand": "rules",
+    "namer": "",
+    "blank_frames": "keep",
+    "prompt_times": True,
+    "uniform_frames": CANDIDATES,
+}
 
 
 class Results(NamedTuple):

@@ -250,7 +250,15 @@ def _describe_reader(spec: ReaderSpec, model: Reader) -> RunReader:
     name = public_address(spec.name or str(getattr(model, "name", type(model).__name__)))
     # Version 1 of `corpus` named a reader by its address.
     aliases = (public_address(address),) if address and not spec.name and public_address(address) != name else ()
-    return RunReader(name, address, dict(spec.options), str(getattr(model, "preset", "")), width, aliases)
+    return RunReader(
+        name=name,
+        address=address,
+        options=dict(spec.options),
+        prompt=str(getattr(model, "preset", "")),
+        times=bool(getattr(model, "times", True)),
+        width=width,
+        aliases=aliases,
+    )
 
 
 def _portable(config: PipelineConfig, encoder: str, objects: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from framesift.batch.items import RunItem
-from framesift.batch.results import Result, own_options
+from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
 from framesift.config import PipelineConfig
 from framesift.readers.address import public_address
 from framesift.readers.base import Reader
@@ -34,17 +34,21 @@ class IndexSettings:
 
 @dataclass(frozen=True)
 class SelectionChoice:
-    """One way to select frames and to show their text. options: the method's own."""
+    """One way to select frames and to show their text. options: the method's own.
+
+    whole_video: all frames of the video are candidates, for a method that uses no vectors.
+    """
 
     method: str = DEFAULT_METHOD
     options: Mapping[str, Any] = field(default_factory=dict)
     budget: int = 32
     text_mode: str = "aligned"
+    whole_video: bool = False
 
     @property
     def frames_key(self) -> str:
         """Equal for choices that select the same frames."""
-        return repr((self.method, sorted(self.options.items()), self.budget))
+        return repr((self.method, sorted(self.options.items()), self.budget, self.whole_video))
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,15 @@ class ReaderSpec:
 class RunReader:
     """A reader of a run. name: in rows; aliases: names under which earlier rows count as well; empty: no reader.
 
-    address: as given, with its credentials; it is sent to workers, never written. prompt: its preset. width: requests
-    in flight at a time.
+    address: as given, with its credentials; it is sent to workers, never written. prompt: its preset. times: whether
+    its prompt has the frames' times. width: requests in flight at a time.
     """
 
     name: str = ""
     address: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""
+    times: bool = True
     width: int = 1
     aliases: tuple[str, ...] = ()
 
@@ -117,6 +122,8 @@ class QuestionSettings:
                     text_mode=choice.text_mode if reader.name else "none",
                     reader=reader.name,
                     prompt=reader.prompt,
+                    prompt_times=reader.times,
+                    uniform_frames=WHOLE_VIDEO if choice.whole_video else CANDIDATES,
                 )
                 if row.key not in seen:
                     seen.add(row.key)

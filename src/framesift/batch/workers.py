@@ -248,6 +248,8 @@ class QuestionWorker:
             config = replace(self.config, method=choice.method, options=choice.options, budget=choice.budget)
             pipeline = Pipeline(config)
             queries = np.stack([query_of[item.id] for item in items])
+            if choice.whole_video:
+                video, queries = video.with_every_frame, np.ones((len(items), 1))
             selections = pipeline.select(video, [item.question for item in items], queries=queries)
             select_s = (time.perf_counter() - started) / len(items)
             exhibits = [pipeline.exhibit(video, selection) for selection in selections]

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from framesift._utils.text import counted
-from framesift.batch.results import Result
+from framesift.batch.results import UNIFORM, Result
 from framesift.bench.evidence_scores import EvidenceSummary
 from framesift.bench.metrics import (
     OVERALL,
@@ -56,7 +56,7 @@ PAIRED = (
     "95 % intervals from a bootstrap over videos; p by McNemar's exact test, Holm-adjusted over the table's lines. "
     "Distinguishable: the interval excludes 0 and the adjusted p is below 0.05."
 )
-_CONDITIONS = ("encoder", "events", "fps", "seed", "prompt")
+_CONDITIONS = ("encoder", "events", "fps", "seed", "prompt", "prompt_times", "uniform_frames")
 
 
 def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
@@ -238,10 +238,22 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
     return _table("evidence", "Evidence without a reader", (*columns, "Unannotated"), lines, (), table_notes)
 
 
+def concerns(condition: str, method: str) -> bool:
+    """Whether a condition of a row makes a difference to its method."""
+    return condition != "uniform_frames" or method == UNIFORM
+
+
 def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
-    """Group rows by method and options, and by text mode if there are several."""
-    several = len({row.text_mode for row in rows}) > 1
-    return group_by(rows, lambda row: f"{row.variant} [{row.text_mode}]" if several else row.variant)
+    """Group rows by method and options, and by text mode and the frames of `uniform` if there are several."""
+    several_modes = len({row.text_mode for row in rows}) > 1
+    several_frames = len({row.uniform_frames for row in rows if row.method == UNIFORM}) > 1
+
+    def label(row: Result) -> str:
+        sides = [row.text_mode] if several_modes else []
+        sides += [f"frames of the {row.uniform_frames}"] if several_frames and row.method == UNIFORM else []
+        return f"{row.variant} [{', '.join(sides)}]" if sides else row.variant
+
+    return group_by(rows, label)
 
 
 def _lines(settings: Iterable[ResultSetting]) -> list[dict[str, ResultSetting]]:
@@ -263,14 +275,15 @@ def _differing(settings: Sequence[ResultSetting]) -> list[str]:
     for name in _CONDITIONS:
         values: dict[str, set[object]] = defaultdict(set)
         for setting in settings:
-            values[setting.dataset].add(getattr(setting, name))
+            if concerns(name, setting.method):
+                values[setting.dataset].add(getattr(setting, name))
         if any(len(distinct) > 1 for distinct in values.values()):
             differing.append(name)
     return differing
 
 
 def _strategy(setting: ResultSetting, differing: Sequence[str]) -> str:
-    side = ", ".join(f"{name} {getattr(setting, name)}" for name in differing)
+    side = ", ".join(f"{name} {getattr(setting, name)}" for name in differing if concerns(name, setting.method))
     return f"{setting.reader} + {setting.variant}" + (f" ({side})" if side else "")
 
 

@@ -37,6 +37,8 @@ class ResultSetting:
     visual_demand: str = "rules"
     namer: str = ""
     blank_frames: str = "keep"
+    prompt_times: bool = True
+    uniform_frames: str = "candidates"
 
     @classmethod
     def of(cls, row: Result) -> "ResultSetting":
@@ -56,6 +58,8 @@ class ResultSetting:
             visual_demand=row.visual_demand,
             namer=row.namer,
             blank_frames=row.blank_frames,
+            prompt_times=row.prompt_times,
+            uniform_frames=row.uniform_frames,
         )
 
 

@@ -8,6 +8,8 @@ ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
 set: {vsi.detector: NAME}        an option of one method, or of all that have it
 encoder, fps, mode, events, seed, event_encoder, visual_demand, namer, blank_frames: one value each, for all choices
+times: false                     the prompt without the frames' times
+uniform_frames: video            uniform takes its frames from the whole video, not from the candidates
 blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings instead of those above
 """
 
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import shown
+from framesift.batch.results import CANDIDATES, UNIFORM_FRAMES
 from framesift.batch.settings import ReaderSpec
 from framesift.config import VisualDemandSetting, parse_visual_demand, read_settings
 from framesift.errors import InputError, OptionError
@@ -48,6 +51,8 @@ _WHOLE = (
     "visual_demand",
     "namer",
     "blank_frames",
+    "times",
+    "uniform_frames",
 )
 _DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
 SETTINGS = (*_BLOCK, *_WHOLE, *_DATA, "blocks")
@@ -89,7 +94,8 @@ class BenchmarkPlan:
 
     events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
     draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
-    event_encoder, visual_demand, namer: as in `framesift.select`. blank_frames: "keep" is the paper's.
+    event_encoder, visual_demand, namer: as in `framesift.select`. blank_frames: "keep" is the paper's. times: whether
+    prompts have the frames' times. uniform_frames: "video", as the paper's baseline, or "candidates".
     """
 
     choices: tuple[Condition, ...]
@@ -103,6 +109,8 @@ class BenchmarkPlan:
     visual_demand: VisualDemandSetting = "rules"
     namer: "ObjectNamer | str | None" = None
     blank_frames: BlankFrames = "keep"
+    times: bool = True
+    uniform_frames: str = CANDIDATES
 
     def __post_init__(self) -> None:
         if self.events not in EVENTS:
@@ -110,6 +118,11 @@ class BenchmarkPlan:
         if self.fps != "auto" and not 0 < self.fps <= 1000:
             raise OptionError(f"fps is {self.fps}; expected a number above 0, or auto")
         check_blank_frames(self.blank_frames)
+        if not isinstance(self.times, bool):
+            raise OptionError(f"times is {shown(self.times)}; expected true or false")
+        if self.uniform_frames not in UNIFORM_FRAMES:
+            expected = " or ".join(UNIFORM_FRAMES)
+            raise OptionError(f"uniform_frames is {shown(self.uniform_frames)}; expected {expected}")
         if self.mode not in ("exact", "fast", "keyframes"):
             raise OptionError(f"mode is {shown(self.mode)}; expected exact, fast or keyframes")
 

@@ -20,6 +20,8 @@ def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
     texts = {name: text for run in used for name, text in run.prompts.items()}
     prompts = _once(row.prompt for row in rows)
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
+    if any(row.reader and not row.prompt_times for row in rows):
+        lines.append("prompt: without the frames' times")
     lines += [f"versions: {_listed(run)}" for run in _distinct(used)]
     lines += [f"missing: {text}" for text in _once(text for run in used for text in run.missing)]
     lines += [f"note: {text}" for text in _once(text for run in used for text in run.notes)]

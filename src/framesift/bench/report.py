@@ -15,6 +15,7 @@ from framesift.bench.datasets import videomme
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset
 from framesift.bench.metrics import group_by
+from framesift.bench.positions import ScoredLine, positions_table
 from framesift.bench.provenance import describe
 from framesift.bench.tables import FORMATS, ResultTable
 from framesift.errors import InputError
@@ -37,9 +38,20 @@ _CONDITIONS = (
     "visual_demand",
     "namer",
     "blank_frames",
+    "prompt_times",
 )
 # Fields that determine the selected frames, besides method and budget.
-_SELECTION = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
+_SELECTION = (
+    "encoder",
+    "events",
+    "fps",
+    "seed",
+    "event_encoder",
+    "visual_demand",
+    "namer",
+    "blank_frames",
+    "uniform_frames",
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,8 @@ def write_report(
 ) -> BenchReport:
     """Write every table and plot that these results allow; files of an earlier report are replaced, others stay.
 
-    datasets: with annotated moments, for evidence scores. baseline: the method that categories are compared with.
+    datasets: with annotated moments, for evidence scores and tables by number of them. baseline: the method that
+    categories and these are compared with.
     defaults: each method's options, for the sensitivity plot.
     """
     if not results.rows:
@@ -70,7 +83,10 @@ def write_report(
     target = Path(folder)
     if os.path.isfile(target):
         raise InputError(f"{target} is a file; expected a directory for the report, choose another name")
-    tables = [*make_tables(results), *evidence_tables(results, datasets)]
+    annotated = list(datasets)
+    tables = [*make_tables(results), *evidence_tables(results, annotated)]
+    for table in position_tables(results, annotated, baseline):
+        tables.append(replace(table, name=_unused(f"{table.name} {table.title}", tables)))
     notes = [f"{counted(results.unreadable, 'line')} of the results could not be read"] if results.unreadable else []
     with output_folder(target, known=lambda names: names if _is_report(target) else ()) as new:
         files = [path for table in tables for path in _save_table(table, new)]
@@ -135,17 +151,64 @@ def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> list[Resul
         rows = [row for row in results.rows if row.dataset == dataset.name and row.times_s and not row.error]
         summaries: dict[str, EvidenceSummary] = {}
         # Text mode and reader do not change the frames.
-        sides = [name for name in _SELECTION if len({getattr(row, name) for row in rows}) > 1]
+        of_methods = {name: [row for row in rows if layouts.concerns(name, row.method)] for name in _SELECTION}
+        sides = [name for name in _SELECTION if len({getattr(row, name) for row in of_methods[name]}) > 1]
         for selected in group_by(rows, lambda row: (row.variant, row.budget, *_values(row, _SELECTION))).values():
             _, summary = score_selections(dataset.items, {row.item_id: row.times_s for row in selected})
-            conditions = [f"{name} {value}" for name, value in zip(sides, _values(selected[0], sides), strict=True)]
-            summaries[", ".join([selected[0].variant, counted(selected[0].budget, "frame"), *conditions])] = summary
+            first = selected[0]
+            conditions = [f"{name} {getattr(first, name)}" for name in sides if layouts.concerns(name, first.method)]
+            summaries[", ".join([first.variant, counted(first.budget, "frame"), *conditions])] = summary
         if summaries:
             table = layouts.evidence_table(summaries, describe(rows, results.runs.values()))
             tables.append(
                 replace(table, name=_slug(f"evidence {dataset.name}"), title=f"{table.title}: {dataset.name}")
             )
     return tables
+
+
+def position_tables(results: Results, datasets: Iterable[Dataset], baseline: str) -> list[ResultTable]:
+    """Build tables by number of evidence positions: of accuracies, and of evidence scores where frames are known."""
+    tables: list[ResultTable | None] = []
+    for dataset in datasets:
+        rows = [row for row in results.rows if row.dataset == dataset.name and not row.error]
+        for title, block in _blocks([row for row in rows if row.is_answer], "budget"):
+            parts = layouts.by_variant([row for row in block if not row.options])
+            shares = {name: {row.item_id: float(bool(row.correct)) for row in part} for name, part in parts.items()}
+            base = next((name for name, part in parts.items() if part[0].method == baseline), None)
+            lines = [
+                ScoredLine(name, part, shares.get(base or "") if name != base else None)
+                for name, part in shares.items()
+            ]
+            tables.append(_positions(lines, dataset, "Accuracy", baseline, title, block, results))
+        framed = [row for row in rows if row.times_s and not row.options]
+        has_scenes = any(item.scenes for item in dataset.items)
+        scored: dict[tuple[str, int, tuple[str, ...]], dict[str, float]] = {}
+        for key, part in group_by(framed, lambda row: (row.method, row.budget, _values(row, _SELECTION[:-1]))).items():
+            scores, _ = score_selections(dataset.items, {row.item_id: row.times_s for row in part})
+            values = {s.item_id: s.scenes_hit if has_scenes else s.moments_near for s in scores}
+            scored[key] = {name: value for name, value in values.items() if value is not None}
+        lines = []
+        for (method, budget, rest), shares_of in scored.items():
+            compared = scored.get((baseline, budget, rest)) if method != baseline else None
+            lines.append(ScoredLine(f"{method}, {counted(budget, 'frame')}", shares_of, compared))
+        name = "Scene hits" if has_scenes else "Moments near"
+        title = layouts.DATASET_TITLES.get(dataset.name, dataset.name)
+        tables.append(_positions(lines, dataset, name, baseline, title, framed, results))
+    return [table for table in tables if table is not None]
+
+
+def _positions(
+    lines: Sequence[ScoredLine],
+    dataset: Dataset,
+    score: str,
+    baseline: str,
+    title: str,
+    rows: Sequence[Result],
+    results: Results,
+) -> ResultTable | None:
+    notes = describe(rows, results.runs.values())
+    table = positions_table(lines, dataset.items, score=score, baseline=baseline, notes=notes)
+    return table and replace(table, title=f"{table.title}: {title}")
 
 
 def _save_plots(

@@ -9,6 +9,7 @@ from typing import Any
 from framesift.batch.executors import make_executor
 from framesift.batch.executors.base import Executor, TaskEvent
 from framesift.batch.items import RunItem
+from framesift.batch.results import UNIFORM, WHOLE_VIDEO
 from framesift.batch.runner import run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.batch.workers import QUESTIONS
@@ -70,11 +71,17 @@ def run_benchmark(
         namer=plan.namer,
         blank_frames=plan.blank_frames,
     )
-    choices = [SelectionChoice(c.variant.method, c.variant.options, c.budget, c.text_mode) for c in plan.choices]
+    is_whole = plan.uniform_frames == WHOLE_VIDEO
+    choices = [
+        SelectionChoice(
+            c.variant.method, c.variant.options, c.budget, c.text_mode, is_whole and c.variant.method == UNIFORM
+        )
+        for c in plan.choices
+    ]
     summary = run_questions(
         [run_item(item) for item in dataset.items],
         choices,
-        [with_prompt(reader, dataset.name) for reader in plan.readers],
+        [with_prompt(reader, dataset.name, times=plan.times) for reader in plan.readers],
         config,
         folder,
         executor or make_executor("inline"),
@@ -108,11 +115,11 @@ def run_item(item: Item) -> RunItem:
     )
 
 
-def with_prompt(spec: ReaderSpec, dataset: str) -> ReaderSpec:
-    """The reader with the data set's prompt, unless the plan names another."""
+def with_prompt(spec: ReaderSpec, dataset: str, *, times: bool = True) -> ReaderSpec:
+    """The reader with the data set's prompt and the plan's choice of times, unless it has options of its own."""
     if not isinstance(spec.reader, str) or not spec.reader.startswith(("http://", "https://", LOCAL)):
         return spec
-    options = {"preset": PROMPT_OF.get(dataset, "longvideobench"), **spec.options}
+    options = {"preset": PROMPT_OF.get(dataset, "longvideobench"), "times": times, **spec.options}
     return ReaderSpec(spec.reader, spec.name, options, spec.width)
 
 

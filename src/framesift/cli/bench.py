@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.records import read_value
 from framesift._utils.text import counted, duration_text
+from framesift.batch.results import UNIFORM_FRAMES
 from framesift.cli.bench_evidence import add_evidence
 from framesift.cli.bench_questions import (
     add_question_flags,
@@ -34,7 +35,7 @@ OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 _CHOICE = ("methods", "budgets", "text_modes")
-_RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames")
+_RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames", "times", "uniform_frames")
 _PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
 
 
@@ -104,6 +105,14 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
     add_settings(command, "visual_demand", "event_encoder", "namer")
     blank = "frames that show nothing: skip or keep them (default: keep, the paper's)"
     command.add_argument("--blank-frames", choices=BLANK_FRAMES, default=argparse.SUPPRESS, help=blank)
+    command.add_argument(
+        "--times",
+        action=argparse.BooleanOptionalAction,
+        default=argparse.SUPPRESS,
+        help="the frames' times in the prompt (default: yes; the paper's plans have none)",
+    )
+    described = "uniform takes its frames from the whole video, or from the candidates (default)"
+    command.add_argument("--uniform-frames", choices=UNIFORM_FRAMES, default=argparse.SUPPRESS, help=described)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
