@@ -81,6 +81,12 @@ def test_damaged_entry_is_logged_and_removed(filled, caplog, name, damage):
     assert not file.exists()
 
 
+def test_folder_that_was_just_made_is_not_pruned(filled):
+    folder = filled.root / KEY.video / ".tmp-1-abc"
+    folder.mkdir()
+    assert prune(filled) == [] and folder.exists()
+
+
 def test_file_of_a_killed_process_is_pruned_after_a_day(filled):
     file = filled.root / KEY.video / ".tmp-1-abc.json"
     file.write_bytes(b"half")

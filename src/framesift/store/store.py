@@ -348,7 +348,7 @@ def _slug(name: str) -> str:
 
 def _entry(folder: Path) -> StoreEntry:
     size, used = 0, 0.0
-    for file in (folder,) if folder.is_file() else folder.rglob("*"):
+    for file in list(folder.rglob("*")) or [folder]:  # a process may just have made it
         try:
             status = file.stat()
         except OSError:
