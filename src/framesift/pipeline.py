@@ -379,5 +379,5 @@ def select_many(
             event_encoder=event_encoder,
             store=store,
         ),
-        **resolve_options(options, store),
+        **resolve_options(index, method, options, store),
     )

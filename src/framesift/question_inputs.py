@@ -34,12 +34,12 @@ def visual_inputs(
     index: VideoIndex, questions: Sequence[Question], method: Method, namer: ObjectNamer | str | None
 ) -> tuple[FrameSource | None, list[Objects] | None]:
     """The frames and the objects to search for, for the selectors that need them."""
-    needs = get_selector(method).needs
+    selector = get_selector(method)
     source: FrameSource | None = None
     objects: list[Objects] | None = None
-    if "pictures" in needs:
+    if "pictures" in selector.needs or "detector" in selector.options:
         source = VideoFrames(index.info.path, index.times_s)
-    if "objects" in needs:
+    if "objects" in selector.needs:
         resolved = _resolve_namer(namer)
         objects = [resolved.name_objects(question) for question in questions]
     return source, objects
@@ -67,9 +67,16 @@ def question_contexts(
     return [QuestionContext(question, encode_texts, score) for question in questions]
 
 
-def resolve_options(options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> dict[str, Any]:
-    """The method's options, with a detector or network given by name or path and a model given by address loaded."""
+def resolve_options(
+    index: VideoIndex, method: Method, options: Mapping[str, Any], store: str | os.PathLike[str] | None
+) -> dict[str, Any]:
+    """The method's options, with a detector or network given by name or path and a model given by address loaded.
+
+    The option `fps` is the video's frame rate unless it is given.
+    """
     resolved = load_models(options)
+    if "fps" in get_selector(method).options and index.info.fps > 0:
+        resolved.setdefault("fps", index.info.fps)
     for name in SERVER_OPTIONS:
         if isinstance(resolved.get(name), str):
             from framesift.readers.chat import ChatModel

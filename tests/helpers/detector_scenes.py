@@ -25,7 +25,7 @@ class Scenes:
 
 
 class ColourDetector:
-    """Detects a colour in each quarter of a frame that has it; the confidence is its level."""
+    """Detects a colour in both halves of a frame that has it; the confidence is its level."""
 
     name = "colours"
 
@@ -33,10 +33,10 @@ class ColourDetector:
         detections = []
         for image in images:
             boxes = []
-            for top in range(0, image.shape[0], 45):
-                for left in range(0, image.shape[1], 80):
+            for top in range(0, image.shape[0], 95):
+                for left in range(0, image.shape[1], 100):
                     boxes += [
-                        Box(phrase, image[top, left, COLOURS[phrase]] / 255, left, top, left + 80, top + 45)
+                        Box(phrase, image[top, left, COLOURS[phrase]] / 255, left, top, left + 100, top + 95)
                         for phrase in phrases
                         if phrase in COLOURS and image[top, left, COLOURS[phrase]] > 0
                     ]

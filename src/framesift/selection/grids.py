@@ -10,7 +10,9 @@ from framesift.types import Evidence
 from framesift.types.frame_source import Box, Detector, Objects
 from framesift.types.vectors import Array
 
-CELL_SIZE = (160, 90)  # width and height of one frame in a grid
+# Width and height of one frame in a grid, and of one that is looked at alone, as in T*.
+CELL_SIZE = (200, 95)
+ALONE_SIZE = (600, 285)
 TARGET_WEIGHT, CUE_WEIGHT = 1.0, 0.5
 
 
@@ -40,20 +42,27 @@ def detector_name(detector: Detector) -> str:
 def detect_in_grids(
     access: FrameAccess, detector: Detector, indices: Sequence[int], phrases: Sequence[str], *, side: int
 ) -> dict[int, list[Box]]:
-    """Frame index → its boxes, in pixels of its own cell. A box belongs to the cell that contains its centre."""
+    """Frame index → its boxes, in pixels of its own cell. A box belongs to the cell nearest to its centre."""
     width, height = CELL_SIZE
     detections: dict[int, list[Box]] = {index: [] for index in indices}
     for start in range(0, len(indices), side * side):
         batch = list(indices[start : start + side * side])
         (boxes,) = detector.detect([tile_images(access.images(batch, size=CELL_SIZE), side)], phrases)
         for box in boxes:
-            column, row = (box.left + box.right) / 2 // width, (box.top + box.bottom) / 2 // height
-            cell = int(row * side + column)
-            if 0 <= column < side and 0 <= row < side and cell < len(batch):
+            column = min(max(int((box.left + box.right) / 2 // width), 0), side - 1)
+            row = min(max(int((box.top + box.bottom) / 2 // height), 0), side - 1)
+            cell = row * side + column
+            if cell < len(batch):
                 left, top = column * width, row * height
                 inside = (box.left - left, box.top - top, box.right - left, box.bottom - top)
                 detections[batch[cell]].append(Box(box.phrase, float(box.score), *map(float, inside)))
     return detections
+
+
+def detect_in_frame(access: FrameAccess, detector: Detector, index: int, phrases: Sequence[str]) -> list[Box]:
+    """The boxes of one frame that is looked at alone."""
+    (boxes,) = detector.detect(access.images([index], size=ALONE_SIZE), phrases)
+    return list(boxes)
 
 
 def tile_images(images: Sequence[Array], side: int) -> Array:

@@ -115,14 +115,16 @@ def model_name(model: Model | None) -> str | None:
 MAX_JSON_STARTS = 100  # brackets tried as the start of a reply's JSON, so that the work stays linear
 
 
-def parse_json(reply: str) -> Any:
-    """The first JSON object or array in a reply; None if there is none that can be read."""
+def parse_json(reply: str, kind: type | tuple[type, ...] = (dict, list)) -> Any:
+    """The first JSON object or array in a reply, of the given types; None if there is none that can be read."""
     decoder = json.JSONDecoder()
     for start in islice(re.finditer(r"[{\[]", reply), MAX_JSON_STARTS):
         try:
-            return decoder.raw_decode(reply, start.start())[0]
+            value = decoder.raw_decode(reply, start.start())[0]
         except ValueError:
             continue
         except RecursionError:  # so is the rest of the reply
             break
+        if isinstance(value, kind):
+            return value
     return None

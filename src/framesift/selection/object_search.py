@@ -1,102 +1,178 @@
-"""T*'s search loop: sample frames, detect objects in them, sample the next frames near detections.
+"""T*'s search loop: detect objects in a grid of frames, draw the next grid near detections, until all are found.
 
-`t_star.py`, `vsi.py` and `logic_in_frames.py` run it, each with its own fusion or bonus.
+`t_star.py`, `vsi.py` and `logic_in_frames.py` run it, each with its own curve, fusion or bonus and its own last step.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from typing import Protocol
 
 import numpy as np
 
 from framesift.errors import MissingExtra
 from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detect_in_grids, detection_score, object_weights
-from framesift.selection.sampling import sample_by_weight
+from framesift.selection.grids import detect_in_frame, detect_in_grids, detection_score, object_weights
+from framesift.selection.validation import check_number, check_positive, check_whole
 from framesift.types.frame_source import Box, Detector, Objects
 from framesift.types.vectors import Array
 
-MAX_FRAMES, FRAME_SHARE = 1000, 0.1
+MAX_FRAMES = 1000
 NEIGHBOURS = 5  # frames on each side that a score spreads to
-WEIGHT_FLOOR = 1e-3  # of the largest weight, so that no frame is excluded for good
+TOP_PERCENTILE = (
+    75  # of a grid's scores, from which on they spread, and of the weights, below which frames are not drawn
+)
+SMOOTHING = 0.5  # of the spline: the sum of squared residuals
+SPLINE_DEGREE = 3
 
 Detections = Mapping[int, Sequence[Box]]
 
 
-class ObjectSearch:
-    """One search: `run` detects objects until its frame limit is reached, then `sample` draws the final frames.
+class Bonus(Protocol):
+    """Additions to the scores of a grid's frames, by what was detected in them."""
 
-    fuse: maps the interpolated object scores (N,) to sampling scores (N,). bonus: maps all detections so far to
-    additions to the scores of some frames.
+    @property
+    def is_open(self) -> bool:
+        """Whether the search goes on for its sake."""
+
+    def add(self, batch: Sequence[int], detections: Detections, scores: list[float]) -> list[float]:
+        """The scores of these frames, in the order of the batch, with the bonus."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """side: frames along a side of the grid. share: of the frames that are searched. threshold: confidence from which
+    a target counts as found. seed: of the draws."""
+
+    side: int
+    share: float
+    threshold: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_whole("grid", self.side, low=1)
+        check_positive("share", self.share)
+        check_number("threshold", self.threshold, low=0)
+        check_whole("seed", self.seed)
+
+
+class ObjectSearch:
+    """One search. `run` fills `scores` (N,) and `detections`, frame index → boxes.
+
+    start: the score of a frame before it is searched. curve: (visited frames, scores) → (N,) estimates for all frames.
+    fuse: maps the scores (N,) after each grid.
     """
 
     def __init__(
         self,
         access: FrameAccess,
         count: int,
+        options: SearchOptions,
         *,
-        side: int,
-        seed: int,
+        curve: Callable[[Array, Array], Array],
+        start: float = 0.0,
         fuse: Callable[[Array], Array] | None = None,
-        bonus: Callable[[Detections], Mapping[int, float]] | None = None,
+        bonus: Bonus | None = None,
     ) -> None:
-        self._access, self._count, self._side = access, count, side
-        self._rng = np.random.default_rng(seed)
-        self._fuse = fuse or (lambda object_scores: object_scores)
-        self._bonus = bonus or (lambda _: {})
+        self._access, self._count, self._options = access, count, options
+        self._curve, self._fuse, self._bonus = curve, fuse, bonus
+        # The originals draw from NumPy's legacy generator, whose streams never change.
+        self.rng = np.random.RandomState(options.seed)
+        self.scores = np.full(count, start)
         self.detections: dict[int, list[Box]] = {}
-        self.object_scores = np.zeros(count)
+        self._visited = np.zeros(count, dtype=bool)
+        self._probabilities = np.zeros(count)
 
-    def run(self, detector: Detector, objects: Objects, *, budget: int) -> None:
-        """Search min(1000, 0.1 N) frames, but at least as many as the budget, one grid at a time."""
-        limit = min(self._count, max(budget, math.ceil(min(MAX_FRAMES, FRAME_SHARE * self._count))))
-        weights = object_weights(objects)
-        scores: dict[int, float] = {}
-        while len(self.detections) < limit:
-            sampling = self._sampling_weights()
-            sampling[list(self.detections)] = 0.0
-            size = min(self._side**2, limit - len(self.detections))
-            batch = sorted(sample_by_weight(self._rng, sampling, size))
-            new = detect_in_grids(self._access, detector, batch, objects.phrases, side=self._side)
-            self.detections |= new
-            scores |= {index: detection_score(boxes, weights) for index, boxes in new.items()}
-            bonus = self._bonus(self.detections)
-            totals = {index: score + bonus.get(index, 0.0) for index, score in scores.items()}
-            self.object_scores = interpolate_scores(totals, self._count)
+    def run(self, detector: Detector, objects: Objects) -> None:
+        """Search min(1000, share·N) frames in whole grids, or until every target is found and the bonus is complete."""
+        side = self._options.side
+        remaining = list(objects.targets)
+        left = min(MAX_FRAMES, self._count * self._options.share)
+        is_open = True
+        while left > 0 and (remaining or is_open or not objects.targets):
+            is_open = self._bonus is not None and self._bonus.is_open
+            batch = self._next_batch()
+            left -= side * side
+            found = detect_in_grids(self._access, detector, batch, objects.phrases, side=side)
+            self.detections |= found
+            self._update(batch, found, object_weights(objects))
+            for index in batch:
+                self._verify(index, found[index], remaining, detector, objects)
 
-    def sample(self, size: int) -> list[int]:
-        """Draw the final frames from the last distribution."""
-        return sample_by_weight(self._rng, self._sampling_weights(), size)
+    def _next_batch(self) -> list[int]:
+        """The first time evenly spaced frames, later a draw from the unvisited quarter with the largest estimates."""
+        size = min(self._options.side**2, self._count)
+        if not self._visited.any():
+            return list(range(0, self._count, self._count // size))[:size]
+        weights = (self._probabilities + size / self._count) * ~self._visited
+        weights *= weights >= np.percentile(weights, TOP_PERCENTILE)
+        if np.count_nonzero(weights) < size:  # too few are unvisited: any frame may be drawn
+            weights = self._probabilities + size / self._count
+        return self.draw(weights, size)
 
-    def _sampling_weights(self) -> Array:
-        """(N,) unnormalised sampling probabilities: uniform while every score is 0."""
-        scores = np.maximum(self._fuse(self.object_scores), 0.0)
-        largest = float(scores.max())
-        return scores + WEIGHT_FLOOR * largest if largest > 0 else np.ones(self._count)
+    def draw(self, weights: Array, size: int) -> list[int]:
+        """Draw distinct frames, each with a probability in proportion to its weight."""
+        drawn: list[int] = self.rng.choice(self._count, size=size, replace=False, p=weights / weights.sum()).tolist()
+        return drawn
+
+    def _update(self, batch: Sequence[int], found: Detections, weights: Mapping[str, float]) -> None:
+        scores = [detection_score(found[index], weights) for index in batch]
+        if self._bonus is not None:
+            scores = self._bonus.add(batch, found, scores)
+        self._visited[batch] = True
+        self.scores[batch] = scores
+        spread_scores(self.scores, batch, scores)
+        if self._fuse is not None:
+            self.scores = self._fuse(self.scores)
+        estimates = np.maximum(1 / self._count, self._curve(np.flatnonzero(self._visited), self.scores))
+        probabilities = 1 / (1 + np.exp(-estimates))
+        self._probabilities = probabilities / probabilities.sum()
+
+    def _verify(
+        self, index: int, boxes: Sequence[Box], remaining: list[str], detector: Detector, objects: Objects
+    ) -> None:
+        """Detect again in the frame alone if a missing target is in it; its score is then that of the frame alone."""
+        in_grid = {box.phrase for box in boxes}
+        if not in_grid & set(remaining):
+            return
+        alone = detect_in_frame(self._access, detector, index, objects.phrases)
+        self.scores[index] = score = detection_score(alone, object_weights(objects))
+        confirmed = in_grid & {box.phrase for box in alone}
+        found = next((target for target in remaining if target in confirmed), None)
+        if found is not None and score > self._options.threshold:
+            remaining.remove(found)
 
 
-def interpolate_scores(scores: Mapping[int, float], count: int) -> Array:
-    """(N,) a cubic spline through the searched frames, at least what their scores spread to neighbours.
+def spread_scores(scores: Array, batch: Sequence[int], batch_scores: Sequence[float]) -> None:
+    """Raise the 5 neighbours on each side of a grid's best quarter to score / (distance + 1), frame by frame."""
+    threshold = np.percentile(batch_scores, TOP_PERCENTILE)
+    for index, score in zip(batch, batch_scores, strict=True):
+        if score >= threshold:
+            first, after = max(0, index - NEIGHBOURS), min(len(scores), index + NEIGHBOURS + 1)
+            distance = np.abs(np.arange(first, after) - index)
+            scores[first:after] = np.maximum(scores[first:after], scores[index] / (distance + 1))
 
-    A score s spreads as s / (k + 1) to frames at distance k, up to 5. The spline is monotone between its points
-    (PCHIP), so it never exceeds the detected scores; before the first and after the last point it is constant.
-    """
-    searched = np.array(sorted(scores))
-    values = np.array([scores[index] for index in searched.tolist()])
-    spread = np.zeros(count)
-    for k in range(-NEIGHBOURS, NEIGHBOURS + 1):
-        neighbours = searched + k
-        inside = (neighbours >= 0) & (neighbours < count)
-        # The indices at one distance are distinct, so the assignment loses none.
-        at = neighbours[inside]
-        spread[at] = np.maximum(spread[at], values[inside] / (abs(k) + 1))
-    knots = spread[searched]
-    if len(searched) == 1:
-        constant: Array = np.maximum(spread, knots[0])
-        return constant
+
+def spline_curve(visited: Array, scores: Array) -> Array:
+    """(N,) a smoothing cubic spline through the visited frames; straight lines through fewer than 4."""
+    if len(visited) <= SPLINE_DEGREE:
+        return linear_curve(visited, scores)
     try:
-        curve = import_module("scipy.interpolate").PchipInterpolator(searched, knots)
+        fit = import_module("scipy.interpolate").UnivariateSpline(
+            visited, scores[visited], k=SPLINE_DEGREE, s=SMOOTHING
+        )
     except ImportError as error:
         raise MissingExtra(f"this search can't import scipy ({error}): pip install 'framesift[peers]'") from error
-    interpolated: Array = np.maximum(curve(np.arange(count).clip(searched[0], searched[-1])), spread)
-    return interpolated
+    curve: Array = fit(np.arange(len(scores)))
+    return curve
+
+
+def linear_curve(visited: Array, scores: Array) -> Array:
+    """(N,) straight lines through the visited frames, constant before the first and after the last."""
+    return np.interp(np.arange(len(scores)), visited, scores[visited])
+
+
+def best_frames(scores: Array, size: int) -> list[int]:
+    """The frames with the largest scores, best first; equal ones by index."""
+    order: list[int] = np.argsort(-scores, kind="stable")[:size].tolist()
+    return order

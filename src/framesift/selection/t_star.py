@@ -3,37 +3,58 @@
 Ye et al., "Re-thinking Temporal Search for Long-Form Video Understanding", CVPR 2025.
 """
 
+import numpy as np
+
 from framesift.selection.frame_access import FrameAccess
 from framesift.selection.grids import detector_name, require_detector, require_objects
-from framesift.selection.object_search import ObjectSearch
+from framesift.selection.object_search import ObjectSearch, SearchOptions, spline_curve
 from framesift.selection.result_builders import add_to_trace, build_selection
 from framesift.selection.selector import Selector
-from framesift.selection.validation import check_whole
 from framesift.types import Evidence, Selection
 from framesift.types.frame_source import Detector
 
+UNSEEN_SCORE = 1e-6  # of a frame that was not searched
+
 
 def t_star(
-    evidence: Evidence, budget: int, *, detector: Detector | None = None, grid: int = 8, seed: int = 0
+    evidence: Evidence,
+    budget: int,
+    *,
+    detector: Detector | None = None,
+    grid: int = 8,
+    share: float = 0.1,
+    threshold: float = 0.5,
+    seed: int = 0,
 ) -> Selection:
-    """Sample grids of frames, detect objects in them, sample near detections; the last sample is the selection.
+    """Search grids of frames for the targets, then draw the selection in proportion to the scores.
 
-    Input: decoded frames, the objects of the question (`evidence.objects`), a detector. Cost: min(1000, 0.1 N) frames
-    are decoded, grid² of them per call of the detector. Targets weigh 1, cues 0.5; a score spreads to 5 neighbours on
-    each side; a spline over the searched frames is the next distribution. grid: frames along a side. seed: of the
-    samples. detector: a name or an object, see docs/selectors.md.
+    Input: decoded frames, the objects of the question (`evidence.objects`), a detector. Cost: min(1000, share·N) frames
+    in whole grids of grid², less if every target is found earlier; a frame with a target is looked at once more, alone,
+    and the target is found if the confidence there is above the threshold. Targets weigh 1, cues 0.5; the best quarter
+    of a grid spreads to 5 neighbours on each side; the next grid is drawn by a smoothing spline over the searched
+    frames. seed: of the draws, as `numpy.random.seed` of the original. detector: a name or an object, see
+    docs/selectors.md.
 
-    Differs: the samples are seeded; the spline never overshoots; every frame keeps a thousandth of the largest weight;
-    no early stop when all targets are detected, because the right confidence threshold depends on the detector.
+    Differs: with fewer frames than a grid has cells, and with fewer frames with a score than the budget, the original
+    raises an error; here cells stay black, and frames without a score share what is left.
     """
-    grid, seed = check_whole("grid", grid, low=1), check_whole("seed", seed)
+    options = SearchOptions(grid, share, threshold, seed)
     detector, objects = require_detector("t-star", detector), require_objects("t-star", evidence)
     access = FrameAccess(evidence)
-    search = ObjectSearch(access, len(evidence), side=grid, seed=seed)
-    search.run(detector, objects, budget=budget)
-    indices = search.sample(min(budget, len(evidence)))
-    options = {"detector": detector_name(detector), "grid": grid, "seed": seed}
-    selection = build_selection(evidence, budget, "t-star", indices, "visual", options, access=access)
+    search = ObjectSearch(access, len(evidence), options, curve=spline_curve, start=UNSEEN_SCORE)
+    search.run(detector, objects)
+    size, weights = min(budget, len(evidence)), search.scores
+    if np.count_nonzero(weights) < size:
+        weights = np.maximum(weights, UNSEEN_SCORE)
+    indices = search.draw(weights, size)
+    given = {
+        "detector": detector_name(detector),
+        "grid": grid,
+        "share": share,
+        "threshold": threshold,
+        "seed": seed,
+    }
+    selection = build_selection(evidence, budget, "t-star", indices, "visual", given, access=access)
     return add_to_trace(selection, objects=list(objects.phrases), found=sum(map(bool, search.detections.values())))
 
 

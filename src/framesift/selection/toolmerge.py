@@ -1,0 +1,296 @@
+"""ToolMerge: a model breaks the question into searches, whose ranks are joined by AND and OR.
+
+Shlapentokh-Rothman et al., "Decomposing Queries into Tool Calls for Long-Video Keyframe Retrieval", 2026.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from framesift.errors import OptionError
+from framesift.selection.captions import question_lines
+from framesift.selection.frame_access import FrameAccess
+from framesift.selection.grids import detect_in_grids
+from framesift.selection.model_calls import (
+    Model,
+    ModelCalls,
+    QuestionContext,
+    model_name,
+    parse_json,
+    require_question,
+)
+from framesift.selection.result_builders import add_to_trace, attach_events, build_selection
+from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.scores import Ranking
+from framesift.selection.selector import Selector
+from framesift.selection.validation import check_number
+from framesift.types import Event, Evidence, Selection
+from framesift.types.frame_source import Detector
+from framesift.types.vectors import Array
+
+SCENE, OBJECT = "scene", "object"
+TOOLS = {"scene": SCENE, "siglip": SCENE, "object": OBJECT, "tren": OBJECT}
+MAX_QUERIES, TEXTS_PER_CALL, GRID = 8, 20, 4
+
+PLAN_PROMPT = """Plan a search for the frames of a video that show what this question asks about. Do not answer it.
+
+{question}
+
+The video lasts {duration:.0f} s. There are two tools. "scene" compares whole frames with a description of what is
+visible: a place, an action, a state. "object" finds one thing or person, named in a few words. Neither reads text.
+Use one to five searches, each for something visible and distinctive, also from the options where these would look
+different. Join them: "Q1 AND Q2" for frames that show both, "Q1 OR Q2" for frames that show either, with parentheses.
+
+Reply with JSON only: {{"queries": [{{"id": "Q1", "tool": "scene", "query": "…"}}], "combine": "Q1"}}"""
+
+TEXT_PROMPT = """These texts were read on the screen of a video. Which of them help to answer the question, or stand in
+it word for word? A text that the question only mentions in passing does not count.
+
+{question}
+
+{texts}
+
+Reply with one line for each, as "1. YES" or "1. NO"."""
+
+
+def toolmerge(
+    evidence: Evidence,
+    budget: int,
+    *,
+    model: Model | None = None,
+    calls: int = 16,
+    context: QuestionContext | None = None,
+    plan: Mapping[str, Any] | str | None = None,
+    detector: Detector | None = None,
+    gap_s: float | None = None,
+    gap_cap_s: float = 10.0,
+) -> Selection:
+    """Rank frames by each search of a plan, join the ranks (AND = smallest, OR = largest), select with a gap in time.
+
+    Input: the question's words, a text encoder, and a model or a plan: {"queries": [{"id", "tool": "scene" or "object",
+    "query"}], "combine": "Q1 AND (Q2 OR Q3)"}. Cost: one call for the plan, and one for each 20 different texts on the
+    screen, if the events have any: frames whose text helps get the first rank. gap_s: the least time between frames, by
+    default D / 2B, at most gap_cap_s. detector: finds objects, in every frame; without one they are compared like
+    scenes.
+
+    Differs: without a model and a plan, or if the reply is none, the one search is for the question itself. The
+    original's tool for objects, T-REN, has no public weights here. A budget that the gap does not allow is filled up by
+    rank.
+    """
+    gap_cap_s = check_number("gap_cap_s", gap_cap_s, low=0)
+    context = require_question("toolmerge", context)
+    made = None if model is None else ModelCalls("toolmerge", model, calls)
+    texts = screen_texts(evidence)
+    if made is not None:
+        made.require((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
+    queries, expression = _plan(evidence, context, made, plan)
+    access = FrameAccess(evidence)
+    ranks = {
+        q["id"]: rank for q, rank in zip(queries, _ranks(evidence, context, access, detector, queries), strict=True)
+    }
+    joined, order = join_ranks(ranks, expression)
+    rate = candidate_rate(evidence)
+    shown: dict[int, Event] = {}
+    if made is not None and texts:
+        shown = _confirmed(evidence, context, made, texts)
+        pool = int(min(len(evidence) / rate / (2 * budget), gap_cap_s) * rate)
+        for index in cluster_middles(sorted(shown), pool):
+            joined[index] = 1.0
+    gap = min(len(evidence) / rate / (2 * budget), gap_cap_s) if gap_s is None else check_number("gap_s", gap_s, low=0)
+    picked = select_with_gap(joined, order, budget, int(gap * rate))
+    picked = fill_by_relevance(Ranking(joined), picked, min(budget, len(evidence)))
+    options = {"model": model_name(model), "calls": calls, "gap_s": gap_s, "gap_cap_s": gap_cap_s}
+    selection = build_selection(evidence, budget, "toolmerge", picked, "visual", options)
+    selection = attach_events(selection, {index: shown[index] for index in picked if index in shown})
+    searches = [f"{q['id']}: {q['tool']}: {q['query']}" for q in queries]
+    return add_to_trace(selection, searches=searches, combine=expression, calls=0 if made is None else made.made)
+
+
+def _plan(
+    evidence: Evidence, context: QuestionContext, made: ModelCalls | None, plan: Mapping[str, Any] | str | None
+) -> tuple[list[dict[str, str]], str]:
+    """The searches and the expression that joins them."""
+    if plan is not None:
+        given = parse_json(plan, dict) if isinstance(plan, str) else plan
+        queries, expression = read_plan(given)
+        if not queries:
+            raise OptionError(f"plan has no searches; expected {json.dumps(_alone('…'))}")
+        return queries, expression
+    if made is not None:
+        prompt = PLAN_PROMPT.format(question=question_lines(context), duration=evidence.duration_s)
+        queries, expression = read_plan(parse_json(made.ask(prompt), dict))
+        if queries:
+            return queries, expression
+    return read_plan(_alone(context.question.query_text))
+
+
+def _alone(query: str) -> dict[str, Any]:
+    return {"queries": [{"id": "Q1", "tool": SCENE, "query": query}], "combine": "Q1"}
+
+
+def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
+    """The valid searches of a plan, each with id, tool and query, and its expression; empty if it has none."""
+    found: list[dict[str, str]] = []
+    rows = plan.get("queries") if isinstance(plan, Mapping) else None
+    for row in rows if isinstance(rows, list) else []:
+        values = [row.get(name) for name in ("id", "tool", "query")] if isinstance(row, Mapping) else []
+        texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
+        if len(texts) == 3 and texts[1] in TOOLS:
+            found.append({"id": texts[0], "tool": TOOLS[texts[1]], "query": texts[2]})
+    expression = plan.get("combine") if isinstance(plan, Mapping) else ""
+    return found[:MAX_QUERIES], expression if isinstance(expression, str) else ""
+
+
+def _ranks(
+    evidence: Evidence,
+    context: QuestionContext,
+    access: FrameAccess,
+    detector: Detector | None,
+    queries: Sequence[Mapping[str, str]],
+) -> list[Array]:
+    """(N,) per search: the rank of each frame, from 0 for the worst to 1."""
+    detected = [q["query"] for q in queries if q["tool"] == OBJECT] if detector is not None else []
+    compared = [q["query"] for q in queries if q["query"] not in detected]
+    rows = dict(zip(compared, context.score_frames(evidence, compared), strict=True)) if compared else {}
+    if detector is not None and detected:
+        boxes = detect_in_grids(access, detector, range(len(evidence)), detected, side=GRID)
+        for phrase in detected:
+            best = [max((box.score for box in boxes[i] if box.phrase == phrase), default=0.0) for i in boxes]
+            rows[phrase] = np.array(best)
+    return [percentiles(rows[q["query"]]) for q in queries]
+
+
+def percentiles(scores: Array) -> Array:
+    """(N,) rank / (N − 1) in ascending order of score; of equal ones the later frame ranks higher."""
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(scores, kind="stable")] = np.arange(len(scores))
+    return ranks / (len(scores) - 1) if len(scores) > 1 else np.ones(1)
+
+
+def join_ranks(ranks: Mapping[str, Array], expression: str) -> tuple[Array, Array]:
+    """(N,) the joined ranks, and (N,) the order in which equal ones are selected.
+
+    Without an expression, or with one that can't be read, all searches are joined by OR; equal frames are then ordered
+    by the first search, else by index.
+    """
+    searches = list(ranks.values())
+    by_index = np.arange(len(searches[0]))
+    by_first = np.argsort(-searches[0], kind="stable")
+    if len(searches) == 1:
+        return searches[0].copy(), by_first
+    try:
+        joined = _evaluate(expression, ranks) if expression.strip() else None
+    except (ValueError, RecursionError):
+        joined = None
+    if joined is None:
+        return np.max(searches, axis=0), by_first
+    return joined, by_index
+
+
+def _evaluate(expression: str, ranks: Mapping[str, Array]) -> Array | None:
+    """AND binds tighter than OR; a search that is missing ranks every frame last. None if no search is in it."""
+    tokens = re.findall(r"[()]|[^\s()]+", expression)
+    if not set(tokens) & set(ranks):
+        return None
+    zeros = np.zeros(len(next(iter(ranks.values()))))
+    position = 0
+
+    def accept(*wanted: str) -> bool:
+        nonlocal position
+        found = position < len(tokens) and tokens[position].upper() in wanted
+        position += found
+        return found
+
+    def either() -> Array:
+        value = both()
+        while accept("OR"):
+            value = np.maximum(value, both())
+        return value
+
+    def both() -> Array:
+        value = single()
+        while accept("AND"):
+            value = np.minimum(value, single())
+        return value
+
+    def single() -> Array:
+        nonlocal position
+        if accept("("):
+            value = either()
+            accept(")")
+            return value
+        if position == len(tokens):
+            raise ValueError("the expression ends early")
+        position += 1
+        return ranks.get(tokens[position - 1], zeros)
+
+    return either().copy()
+
+
+def select_with_gap(ranks: Array, order: Array, budget: int, gap: int) -> list[int]:
+    """The best-ranked frames, each at least `gap` positions from all before it; `order` decides between equal ones."""
+    picked: list[int] = []
+    taken = np.zeros(len(ranks), dtype=bool)
+    for index in order[np.argsort(-ranks[order], kind="stable")].tolist():
+        if len(picked) == budget:
+            break
+        if not taken[index]:
+            picked.append(index)
+            taken[max(0, index - gap + 1) : index + max(gap, 1)] = True
+    return picked
+
+
+def candidate_rate(evidence: Evidence) -> float:
+    """Candidates per second."""
+    steps = np.diff(evidence.times_s)
+    return 1.0 / float(np.median(steps)) if len(steps) and np.median(steps) > 0 else 1.0
+
+
+def screen_texts(evidence: Evidence) -> list[str]:
+    """The different texts on the screen, in order."""
+    shown = (" ".join(event.text.split()) for event in evidence.events if event.source == "screen")
+    return list({text.lower(): text for text in shown if text}.values())
+
+
+def _confirmed(
+    evidence: Evidence, context: QuestionContext, made: ModelCalls, texts: Sequence[str]
+) -> dict[int, Event]:
+    """Frame index → the text on its screen that helps to answer."""
+    helpful: set[str] = set()
+    for start in range(0, len(texts), TEXTS_PER_CALL):
+        part = texts[start : start + TEXTS_PER_CALL]
+        listed = "\n".join(f'{k}. "{text}"' for k, text in enumerate(part, 1))
+        reply = made.ask(TEXT_PROMPT.format(question=question_lines(context), texts=listed))
+        refused = {int(k) for k in re.findall(r"(?m)^\s*(\d{1,4})\s*[.):-]\s*NO\b", reply, re.I)}
+        helpful |= {text.lower() for k, text in enumerate(part, 1) if k not in refused}
+    found: dict[int, Event] = {}
+    for event in evidence.events:
+        if event.source == "screen" and " ".join(event.text.split()).lower() in helpful:
+            first = int(np.searchsorted(evidence.times_s, event.start_s, side="left"))
+            after = int(np.searchsorted(evidence.times_s, event.end_s, side="right"))
+            for index in range(first, after):
+                found.setdefault(index, event)
+    return found
+
+
+def cluster_middles(indices: Sequence[int], gap: int) -> list[int]:
+    """The middle of each run of ascending indices that are at most `gap` apart."""
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index - runs[-1][-1] <= gap:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return [run[len(run) // 2] for run in runs]
+
+
+SELECTOR = Selector.of(
+    "toolmerge",
+    toolmerge,
+    "searches planned by a model, their ranks joined by AND and OR",
+    paper="Shlapentokh-Rothman et al., 2026",
+    needs=("vectors", "events"),
+)
