@@ -1,0 +1,40 @@
+"""Inputs for which the selections of the authors' code were recorded, and what the selectors need to run on them."""
+
+import numpy as np
+
+import framesift as fs
+from framesift.selection.model_calls import QuestionContext
+
+DIM = 12
+WORDS = ("red car", "bridge", "angry", "robot in the church", "door")
+
+
+def frames_in_shots(count, seed):
+    """(count, 12) vectors in shots of about 10 similar frames, and (count,) scores in [0, 1]."""
+    rng = np.random.default_rng(seed)
+    shots = rng.standard_normal((count // 10 + 1, DIM))[np.arange(count) // 10]
+    frames = shots + 0.2 * rng.standard_normal((count, DIM))
+    return frames, np.clip(np.convolve(rng.random(count), np.ones(7) / 7, "same")[:count], 0, 1)
+
+
+def word_vectors(texts):
+    """(K, 12) a vector for each text, from its characters."""
+    return np.array([np.random.default_rng([len(t), *t.encode()]).standard_normal(DIM) for t in texts])
+
+
+def speech(count, seed):
+    """A line of two of the words every 7 s."""
+    rng = np.random.default_rng(seed)
+    lines = [" and ".join(rng.choice(WORDS, 2)) for _ in range(0, count - 5, 7)]
+    return [fs.Event(7.0 * k + 0.3, 7.0 * k + 3.1, line) for k, line in enumerate(lines)]
+
+
+def shot_evidence(count, seed=0, **more):
+    frames, scores = frames_in_shots(count, seed)
+    return fs.Evidence(np.arange(count) * 1.0, float(count), frames, np.ones(DIM), scores=scores, **more)
+
+
+def context(question="Where is the red car?", options=(), *, events=0):
+    return QuestionContext(
+        fs.Question(question, options), word_vectors, lambda texts: np.full((len(texts), events), 0.25)
+    )

@@ -1,0 +1,402 @@
+"""ToolMerge, HiMu and DIG: recorded selections, their parts, replies of models, and the rules without one."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import framesift as fs
+from framesift.readers.chat import ChatModel
+from framesift.selection.dig import find_cuts, spread_over, useful_intervals
+from framesift.selection.himu import detected_scores, event_scores, phrase_variations
+from framesift.selection.text_match import match_text, match_words, similarity
+from framesift.selection.toolmerge import cluster_middles, join_ranks, percentiles, read_plan, select_with_gap
+from framesift.selection.truth_curves import (
+    Branch,
+    Leaf,
+    evaluate,
+    in_order,
+    normalise,
+    peaks_and_surroundings,
+    read_tree,
+    right_after,
+    smooth,
+)
+from helpers.detector_scenes import ColourDetector, Scenes, scene_evidence
+from helpers.models import RuleModel
+from helpers.published_cases import WORDS, context, shot_evidence, speech
+from helpers.strict_server import StrictServer
+
+pytest.importorskip("scipy", reason="scipy comes with framesift[peers]")
+
+PLAN = {"queries": [{"id": f"Q{k}", "tool": "siglip", "query": word} for k, word in enumerate(WORDS[:3], 1)]}
+LOCAL = '{"global": false}'
+
+
+def leaf(expert, query):
+    return {"op": "LEAF", "expert": expert, "query": query}
+
+
+TREES = {
+    "AND": {
+        "op": "AND",
+        "children": [leaf("CLIP", "red car"), {"op": "OR", "children": [leaf("CLIP", "bridge"), leaf("ASR", "angry")]}],
+    },
+    "RIGHT_AFTER": {"op": "RIGHT_AFTER", "children": [leaf("ASR", "robot in the church"), leaf("CLIP", "angry")]},
+}
+
+
+def himu_evidence():
+    lines = speech(150, 3)
+    return shot_evidence(150, 3, events=lines, event_scores=np.zeros(len(lines))), context(events=len(lines))
+
+
+class NumberedFrames:
+    """Frames whose first pixel is their index."""
+
+    def pictures(self, indices, *, size):
+        images = [np.zeros((size[1], size[0], 3), dtype=np.uint8) for _ in indices]
+        for image, index in zip(images, indices, strict=True):
+            image[0, 0, 0] = index
+        return images
+
+
+# The selections of the authors' code for the same inputs.
+
+
+@pytest.mark.parametrize(
+    ("combine", "frames"),
+    [
+        ("Q1 AND (Q2 OR Q3)", [12, 74, 89, 116, 145, 160, 171, 181]),
+        ("Q1 OR Q2 AND Q3", [14, 26, 81, 91, 117, 145, 155, 197]),
+        ("", [8, 26, 43, 74, 91, 121, 189, 199]),
+    ],
+)
+def test_toolmerge_selects_what_the_published_code_does(combine, frames):
+    plan = PLAN | {"combine": combine}
+    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", context=context(), plan=plan)
+    assert selection.indices == frames
+
+
+@pytest.mark.parametrize(
+    ("operator", "frames"),
+    [
+        ("AND", [22, 23, 84, 92, 93, 94, 135, 137, 138, 139]),
+        ("RIGHT_AFTER", [100, 101, 106, 107, 113, 120, 121, 122, 127, 128]),
+    ],
+)
+def test_himu_selects_what_the_published_code_does(operator, frames):
+    evidence, named = himu_evidence()
+    selection = fs.select_frames(evidence, budget=10, method="himu", context=named, tree=TREES[operator])
+    assert selection.indices == frames
+
+
+def test_dig_selects_what_the_published_code_does():
+    asked = []
+
+    def model(parts):
+        if len(parts) == 1:
+            return LOCAL
+        asked.append(int(parts[0][0, 0, 0]))
+        return json.dumps({"description": "…", "reward": 37 * (len(asked) - 1) % 101})
+
+    evidence = shot_evidence(150, 4, source=NumberedFrames())
+    selection = fs.select_frames(evidence, budget=9, method="dig", context=context(), model=model)
+    assert asked == [4, 14, 24, 34, 49, 64, 74, 81, 86, 99, 114, 124, 134, 144]
+    assert selection.indices == [0, 16, 32, 48, 65, 81, 97, 122, 139]
+    assert selection.trace["calls"] == 15
+
+
+# ToolMerge
+
+
+def test_ranks_go_from_0_to_1_and_later_frames_win_ties():
+    assert percentiles(np.array([0.3, 0.1, 0.3, 0.9])).tolist() == pytest.approx([1 / 3, 0, 2 / 3, 1])
+    assert percentiles(np.array([0.5])).tolist() == [1]
+
+
+def test_and_binds_tighter_than_or_and_unknown_searches_rank_last():
+    ranks = {"Q1": np.array([0.1, 0.5, 0.9]), "Q2": np.array([0.8, 0.2, 0.4]), "Q3": np.array([0.0, 0.9, 0.3])}
+    for expression, expected in [
+        ("Q1 AND Q2 OR Q3", [0.1, 0.9, 0.4]),
+        ("Q1 AND (Q2 or Q3)", [0.1, 0.5, 0.4]),
+        ("(Q1 AND Q9) OR Q3", [0.0, 0.9, 0.3]),
+        ("Q1 AND", [0.8, 0.9, 0.9]),  # can't be read: any of them
+        ("", [0.8, 0.9, 0.9]),
+        ("(" * 5000 + "Q1", [0.8, 0.9, 0.9]),
+    ]:
+        assert join_ranks(ranks, expression)[0].tolist() == expected, expression[:20]
+
+
+def test_selected_frames_keep_their_distance():
+    ranks = np.array([0.9, 1.0, 0.8, 0.1, 0.7, 0.6])
+    assert select_with_gap(ranks, np.arange(6), 3, 2) == [1, 4]
+    assert select_with_gap(ranks, np.arange(6), 3, 0) == [1, 0, 2]
+
+
+def test_runs_of_confirmed_frames_have_one_middle():
+    assert cluster_middles([3, 4, 5, 9, 20, 22], 2) == [4, 9, 22]
+
+
+def test_invalid_searches_of_a_plan_are_left_out():
+    rows = [{"id": "Q1", "tool": "tren", "query": "cat"}, {"id": "Q2", "tool": "audio", "query": "x"}, {"id": "Q3"}, 4]
+    assert read_plan({"queries": rows, "combine": 7}) == ([{"id": "Q1", "tool": "object", "query": "cat"}], "")
+    assert read_plan(None) == ([], "")
+
+
+def test_toolmerge_asks_for_a_plan_once():
+    model = RuleModel(queries=json.dumps(PLAN | {"combine": "Q1 AND (Q2 OR Q3)"}))
+    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", context=context(), model=model)
+    assert selection.indices == [12, 74, 89, 116, 145, 160, 171, 181]
+    assert (len(model.messages), selection.trace["calls"]) == (1, 1)
+    assert "Where is the red car?" in model.messages[0][0]
+
+
+@pytest.mark.parametrize("model", [None, lambda parts: "I don't know."])
+def test_without_a_plan_the_question_is_the_search(model):
+    named = context()
+    got = fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", context=named, model=model)
+    plan = {"queries": [{"id": "a", "tool": "scene", "query": named.question.query_text}]}
+    assert (
+        got.indices
+        == fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", context=named, plan=plan).indices
+    )
+
+
+def test_frames_with_helpful_text_on_the_screen_come_first():
+    lines = [fs.Event(k, k + 1.5, f"sign {k}", "screen") for k in (10, 30, 50)]
+    evidence = shot_evidence(60, events=lines, event_scores=np.zeros(3))
+    replies = iter([json.dumps({"queries": PLAN["queries"][:1]}), "1. NO\n2. YES\n3. NO"])
+    selection = fs.select_frames(
+        evidence, budget=4, method="toolmerge", context=context(), model=lambda parts: next(replies)
+    )
+    carried = {slot.index: slot.event.text for slot in selection.slots if slot.event}
+    assert carried == {31: "sign 30"}
+    assert selection.trace["calls"] == 2
+
+
+def test_too_many_calls_are_refused_before_the_first():
+    lines = [fs.Event(k, k + 0.5, f"sign {k}", "screen") for k in range(50)]
+    evidence = shot_evidence(60, events=lines, event_scores=np.zeros(50))
+    model = RuleModel()
+    with pytest.raises(fs.InputError, match="toolmerge needs 4 model calls .* calls = 3"):
+        fs.select_frames(evidence, budget=4, method="toolmerge", context=context(), model=model, calls=3)
+    assert model.messages == []
+
+
+def test_a_detector_finds_the_objects_of_a_plan():
+    evidence = scene_evidence(60)
+    red = evidence.source.levels[:, 0] > 0
+    plan = {"queries": [{"id": "Q1", "tool": "object", "query": "red car"}]}
+    selection = fs.select_frames(
+        evidence, budget=3, method="toolmerge", context=context(), plan=plan, detector=ColourDetector(), gap_s=0
+    )
+    assert red[selection.indices].all()
+
+
+# HiMu
+
+
+def test_operators_on_curves():
+    a, b = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0])
+    curves = {Leaf("CLIP", "a"): a, Leaf("CLIP", "b"): b}
+    both = (Leaf("CLIP", "a"), Leaf("CLIP", "b"))
+    assert evaluate(Branch("AND", both), curves, 1.0).tolist() == [0.25, 0.5, 0.25, 0.5]
+    assert evaluate(Branch("OR", both), curves, 1.0).tolist() == [0.75, 1.0, 0.75, 1.0]
+    assert in_order([a, b]).tolist() == [0, 1, 0, 1]
+    assert in_order([b, a]).tolist() == [0, 0, 0, 0]
+    assert right_after(a, b, 1.0) == pytest.approx([0, np.exp(-4), 0, np.exp(-4)])
+
+
+def test_normalising_uses_the_median_of_all_curves():
+    low, high = normalise([np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.2, 0.9])])
+    assert low[1] == high[0] == 0.5
+    assert low[0] < 0.5 < low[2] < high[2] <= 1
+
+
+def test_smoothing_keeps_a_constant_and_the_sum_of_a_peak():
+    assert smooth(np.full(9, 0.7), 1.5) == pytest.approx(np.full(9, 0.7))
+    peak = np.zeros(31)
+    peak[15] = 1.0
+    assert smooth(peak, 1.5).sum() == pytest.approx(1)
+    assert smooth(peak, 0.05) is peak
+
+
+def test_peaks_come_first_then_their_surroundings():
+    curve = np.exp(-(((np.arange(60) - 10) / 2) ** 2)) + 0.8 * np.exp(-(((np.arange(60) - 40) / 2) ** 2))
+    picked = peaks_and_surroundings(curve, 16, 1.0)
+    assert picked[:2] == [10, 40]
+    assert {9, 11} & set(picked) and {39, 41} & set(picked)
+    assert len(set(picked)) == 16
+    assert peaks_and_surroundings(curve, 3, 1.0) == [10, 40, 9]
+
+
+def test_a_tree_loses_what_can_not_be_evaluated():
+    value = {"op": "AND", "children": [leaf("CLAP", "bell"), leaf("CLIP", " door "), {"op": "OR", "children": []}]}
+    assert read_tree(value, ("CLIP",)) == Leaf("CLIP", "door")
+    three = {"op": "RIGHT_AFTER", "children": [leaf("CLIP", c) for c in "abc"]}
+    assert read_tree(three, ("CLIP",)) == Branch(
+        "RIGHT_AFTER", (Leaf("CLIP", "a"), Branch("RIGHT_AFTER", (Leaf("CLIP", "b"), Leaf("CLIP", "c"))))
+    )
+    for invalid in (None, [], {"op": "NOT", "children": [leaf("CLIP", "a")]}, leaf("CLIP", " "), leaf("CLIP", 3)):
+        assert read_tree(invalid, ("CLIP",)) is None
+
+
+def test_deeply_nested_replies_are_no_tree():
+    value = leaf("CLIP", "a")
+    for _ in range(200):
+        value = {"op": "AND", "children": [value]}
+    assert read_tree(value, ("CLIP",)) is None
+
+
+def test_himu_asks_for_a_tree_and_mentions_text_only_if_there_is_any():
+    evidence, named = himu_evidence()
+    model = RuleModel(op=json.dumps(TREES["AND"]))
+    selection = fs.select_frames(evidence, budget=10, method="himu", context=named, model=model)
+    assert selection.indices == [22, 23, 84, 92, 93, 94, 135, 137, 138, 139]
+    assert selection.trace["tree"] == "AND(CLIP(red car), OR(CLIP(bridge), ASR(angry)))"
+    assert "ASR" in model.messages[0][0]
+    fs.select_frames(shot_evidence(60), budget=4, method="himu", context=context(), model=model)
+    assert "ASR" not in model.messages[1][0]
+
+
+def test_without_a_tree_the_stem_and_the_options_are_the_conditions():
+    named = context("Who is angry?", ["the man", "the robot"])
+    for model in (None, lambda parts: "no tree"):
+        selection = fs.select_frames(shot_evidence(60), budget=8, method="himu", context=named, model=model)
+        assert selection.trace["tree"] == "AND(CLIP(Who is angry?), OR(CLIP(the man), CLIP(the robot)))"
+    assert (
+        fs.select_frames(shot_evidence(60), budget=8, method="himu", context=context())
+        .trace["tree"]
+        .startswith("CLIP(")
+    )
+
+
+def test_words_match_with_spelling_mistakes():
+    assert similarity("kitten", "sitting") == pytest.approx(1 - 3 / 7)
+    assert match_words("angry", "He was ANGRY.") == 1
+    assert match_words("robot", "a robut") == pytest.approx(0.8)
+    assert match_words("red robot", "the robut is red") == pytest.approx(0.8)
+    assert match_words("robot", "nothing here") == 0
+    assert match_words("robot", "…") == 0
+    assert match_text("exit", "EXIT only") == 1
+    assert match_text("exit", "") == 0
+
+
+def test_an_event_counts_by_the_share_of_the_frame_it_covers():
+    evidence = shot_evidence(10, events=[fs.Event(2.75, 4.0, "a")], event_scores=[0])
+    assert event_scores(evidence, {0: 0.8}, 1.0).tolist() == pytest.approx([0, 0, 0, 0.6, 0.4, 0, 0, 0, 0, 0])
+
+
+def test_objects_are_also_looked_for_in_their_other_number():
+    assert phrase_variations("red cars") == ("red cars", "red car", "cars")
+    assert phrase_variations("dog") == ("dog", "dogs")
+    evidence = scene_evidence(40)
+    (scores,) = detected_scores(evidence, ColourDetector(), ["red car"])
+    assert scores == pytest.approx(evidence.source.levels[:, 0] / 255)
+
+
+# DIG
+
+
+def test_cuts_are_before_changes():
+    frames = np.repeat(np.eye(4), [5, 3, 6, 2], axis=0)
+    evidence = fs.Evidence(range(16), 16.0, frames, np.ones(4))
+    assert find_cuts(evidence, prominence=0.1) == [0, 4, 7, 13, 15]
+    one = fs.Evidence([0], 1.0, [[1.0, 0]], np.ones(2))
+    assert find_cuts(one, prominence=0.1) == [0, 0]
+
+
+def test_useful_segments_bring_their_neighbours():
+    cuts = list(range(0, 110, 10))
+    assert useful_intervals([0, 0, 0, 90, 0, 0, 0, 0, 0, 0], cuts, window=2) == [(10, 50)]
+    assert useful_intervals([5] * 10, cuts, window=2) == [(0, 100)]
+    assert useful_intervals([0, 0, 80, 0, 10, 0, 0, 0, 90, 0], cuts, window=1) == [(10, 30), (70, 90)]
+    assert useful_intervals([0, 0, 80, 0, 90, 0, 0, 0, 0, 0], cuts, window=1) == [(30, 50)]
+    assert useful_intervals([10, 0, 80, 0, 85, 0, 0, 0, 10, 0], cuts, window=1) == [(10, 50)]
+
+
+def test_frames_are_even_over_the_intervals():
+    assert spread_over([(10, 14), (20, 24)], 4) == [10, 13, 21, 24]
+
+
+def test_questions_about_the_whole_video_get_even_frames():
+    evidence = shot_evidence(100)
+    for question, model in [("What is the video mainly about?", None), ("Who?", lambda parts: '{"global": "True"}')]:
+        selection = fs.select_frames(evidence, budget=4, method="dig", context=context(question), model=model)
+        assert selection.indices == [0, 33, 66, 99]
+        assert selection.trace["question_type"] == "global"
+
+
+def test_without_a_model_relevance_is_the_reward():
+    selection = fs.select_frames(shot_evidence(100), budget=4, method="dig", context=context())
+    assert (selection.trace["question_type"], selection.trace["calls"]) == ("local", 0)
+    rewards = [row["reward"] for row in selection.trace["segments"]]
+    assert (min(rewards), max(rewards)) == (0, 100)
+
+
+def test_unusable_rewards_count_as_zero():
+    replies = iter([LOCAL, "no", '{"reward": "high"}', '{"reward": 1e999}', '{"reward": null}', '{"reward": 250}'])
+    frames = np.repeat(np.eye(5), 4, axis=0)
+    evidence = fs.Evidence(range(20), 20.0, frames, np.ones(5), source=NumberedFrames())
+    selection = fs.select_frames(evidence, budget=4, method="dig", context=context(), model=lambda parts: next(replies))
+    assert [row["reward"] for row in selection.trace["segments"]] == [0, 0, 0, 0, 100]
+
+
+def test_dig_says_how_many_calls_it_needs():
+    evidence = shot_evidence(150, 4, source=NumberedFrames())
+    with pytest.raises(fs.InputError, match="dig needs 15 model calls .* calls = 4"):
+        fs.select_frames(evidence, budget=9, method="dig", context=context(), model=lambda parts: LOCAL, calls=4)
+
+
+def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
+    pytest.importorskip("openai")
+    evidence = shot_evidence(150, 4, source=NumberedFrames())
+    with StrictServer(words='{"global": false, "reward": 5}') as server:
+        address = f"{server.url}#reader-7b"
+        for _ in range(4):
+            server.reply('{"global": false, "reward": 5}')
+        server.refuse(400, "no memory left")
+        with pytest.raises(fs.FramesiftError):
+            fs.select_frames(evidence, budget=9, method="dig", context=context(), model=ChatModel(address, tmp_path))
+        first = len(server.requests)
+        fs.select_frames(evidence, budget=9, method="dig", context=context(), model=ChatModel(address, tmp_path))
+    assert first == 5
+    assert len(server.requests) == first + 15 - 4
+
+
+# All of them
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(["toolmerge", "himu", "dig"]),
+    st.integers(1, 40),
+    st.integers(1, 12),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_any_input_gives_the_budget_in_order_and_repeats(method, count, budget, seed, is_constant):
+    source = Scenes(np.zeros((count, 3)), np.zeros(count))
+    evidence = shot_evidence(count, seed, source=source)
+    if is_constant:
+        evidence = fs.Evidence(range(count), float(count), np.ones((count, 12)), np.ones(12), source=source)
+    runs = [fs.select_frames(evidence, budget=budget, method=method, context=context()) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].indices)) == min(budget, count)
+    assert runs[0].indices == sorted(runs[0].indices)
+
+
+@pytest.mark.parametrize("method", ["toolmerge", "himu", "dig"])
+def test_a_missing_context_is_an_error(method):
+    with pytest.raises(fs.InputError, match=f"{method} needs the question's words"):
+        fs.select_frames(shot_evidence(9), budget=2, method=method)
+
+
+@pytest.mark.parametrize(("method", "option"), [("toolmerge", "plan"), ("himu", "tree")])
+def test_a_plan_or_tree_without_content_is_an_error(method, option):
+    for value in ("", "{}", {"op": "AND"}):
+        with pytest.raises(fs.InputError, match=f"{option} has no"):
+            fs.select_frames(shot_evidence(9), budget=2, method=method, context=context(), **{option: value})

@@ -1,0 +1,177 @@
+"""QCA and adaptive greedy against slow references, recorded selections and invariants."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import framesift as fs
+from framesift.selection.adaptive_greedy import greedy, pool_indices
+from framesift.selection.qca import allocate, candidates, farthest_points, split_evenly
+from helpers.published_cases import shot_evidence
+from helpers.selection_cases import cases
+
+FORTY = """
+9 11 13 19 24 29 38 39 40 51 59 61 62 69 73 79 90 93 102 107 114 116 120 129
+130 132 141 146 151 152 160 169 170 172 176 181 183 188 189 192
+"""
+
+
+@pytest.mark.parametrize(
+    ("budget", "frames"),
+    [
+        (12, [9, 24, 40, 59, 73, 102, 107, 132, 151, 172, 176, 192]),
+        (
+            40,
+            list(map(int, FORTY.split())),
+        ),
+    ],
+)
+def test_qca_selects_what_the_published_code_does(budget, frames):
+    assert fs.select_frames(shot_evidence(200, 1), budget=budget, method="qca").indices == frames
+
+
+def reference_quotas(frames, relevance, budget, parts=16):
+    """The published rule, step by step, in plain numbers."""
+    n = len(frames)
+    borders = [
+        (k * (n // parts) + min(k, n % parts), (k + 1) * (n // parts) + min(k + 1, n % parts)) for k in range(parts)
+    ]
+    mean = [sum(column) / n for column in zip(*frames, strict=True)]
+    far, spread, score = [], [], []
+    for a, b in borders:
+        middle = [sum(row[d] for row in frames[a:b]) / (b - a) for d in range(len(mean))]
+        far.append(sum((x - y) ** 2 for x, y in zip(mean, middle, strict=True)))
+        squares = sum((row[d] - middle[d]) ** 2 for row in frames[a:b] for d in range(len(mean)))
+        spread.append(squares / (b - a - 1) if b - a > 1 else 0.0)
+        score.append(sum(relevance[a:b]) / (b - a))
+    content = soft([x + y for x, y in zip(soft(far, 0.5), soft(spread, 0.5), strict=True)], 0.5)
+    shares = [0.5 * c + 0.5 * s for c, s in zip(content, soft(score, 1.0), strict=True)]
+    size = min(budget, (n // parts) * parts)
+    exact = [s / sum(shares) * size for s in shares]
+    quotas = [math.floor(e) for e in exact]
+    for k in sorted(range(parts), key=lambda k: quotas[k] - exact[k])[: size - sum(quotas)]:
+        quotas[k] += quotas[k] < n // parts
+    return borders, shares, quotas
+
+
+def soft(values, temperature):
+    powers = [math.exp(v / temperature) for v in values]
+    return [p / sum(powers) for p in powers]
+
+
+def test_qca_quotas_match_the_reference():
+    for seed in range(20):
+        evidence = shot_evidence(160 + seed, seed)
+        frames = np.asarray(evidence.frames, dtype=float).tolist()
+        _, _, quotas = reference_quotas(frames, evidence.relevance.tolist(), 32)
+        assert fs.select_frames(evidence, budget=32, method="qca").trace["quotas"] == quotas
+
+
+def test_quotas_never_exceed_a_segment_and_overflow_goes_to_the_largest_shares():
+    assert allocate(np.array([0.9, 0.05, 0.03, 0.02]), [3, 3, 2, 2], 6) == [3, 3, 0, 0]
+    assert allocate(np.array([0.25, 0.25, 0.25, 0.25]), [3, 3, 2, 2], 10) == [3, 3, 2, 2]
+
+
+def test_segments_are_even_with_the_longer_ones_first():
+    assert split_evenly(10, 4) == [(0, 3), (3, 6), (6, 8), (8, 10)]
+
+
+def test_the_pool_widens_until_the_quota_is_met():
+    relevance = np.array([0.8, 0.5, 0.3, 0.15, 0.0])
+    assert [len(candidates(relevance, quota, gamma=0.5)) for quota in (1, 2, 3, 4, 5)] == [2, 2, 3, 4, 4]
+    assert candidates(np.array([-0.2, -0.1]), 2, gamma=0.5) == [1]
+
+
+def test_farthest_points_start_at_the_most_relevant_frame():
+    frames = np.array([[0.0], [1.0], [2.0], [5.0], [9.0]])
+    assert farthest_points(frames, [0, 1, 2, 3, 4], 3, np.array([0.1, 0.2, 0.9, 0.1, 0.1])) == [2, 4, 3]
+    assert farthest_points(frames, [1, 3], 3, np.zeros(5)) == [1, 3]
+
+
+def test_qca_without_positive_relevance_still_fills_the_budget():
+    evidence = fs.Evidence(
+        range(40), 40.0, np.random.default_rng(0).standard_normal((40, 4)), np.ones(4), scores=[-1] * 40
+    )
+    assert len(fs.select_frames(evidence, budget=33, method="qca")) == 33
+
+
+def reference_greedy(relevance, frames, budget, weight):
+    n = len(relevance)
+    low, high = min(relevance), max(relevance)
+    scaled = [(r - low) / (high - low) if high > low else 0.0 for r in relevance]
+    cosine = [[max(0.0, sum(a * b for a, b in zip(x, y, strict=True))) for y in frames] for x in frames]
+
+    def value(chosen):
+        cover = sum(max((cosine[v][s] for s in chosen), default=0.0) for v in range(n)) / n
+        return weight * sum(scaled[s] for s in chosen) / budget + (1 - weight) * cover
+
+    chosen = []
+    for _ in range(min(budget, n)):
+        free = [i for i in range(n) if i not in chosen]
+        best = max(value([*chosen, i]) for i in free)
+        chosen.append(next(i for i in free if value([*chosen, i]) >= best - 1e-9))
+    return chosen
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_adaptive_greedy_maximises_relevance_and_coverage(weight):
+    for seed in range(4):
+        evidence = shot_evidence(24, seed)
+        expected = reference_greedy(evidence.relevance.tolist(), np.asarray(evidence.frames).tolist(), 6, weight)
+        selection = fs.select_frames(evidence, budget=6, method="adaptive-greedy", weight=weight)
+        assert selection.trace["picked"] == expected
+
+
+def test_weight_one_is_topk():
+    evidence = shot_evidence(80, 3)
+    greedy_frames = fs.select_frames(evidence, budget=9, method="adaptive-greedy", weight=1).indices
+    assert greedy_frames == fs.select_frames(evidence, budget=9, method="topk").indices
+
+
+def test_marginal_gains_never_grow():
+    rng = np.random.default_rng(0)
+    similarity, relevance = rng.random((30, 30)), rng.random(30) / 30
+    chosen = greedy(relevance, similarity, 30, weight=0.4)
+
+    def value(some):
+        return 0.4 * relevance[some].sum() + 0.6 * similarity[:, some].max(axis=1).mean()
+
+    values = [0.0, *(value(chosen[: k + 1]) for k in range(30))]
+    gains = [b - a for a, b in itertools.pairwise(values)]
+    assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(gains))
+
+
+def test_a_long_video_is_reduced_to_the_pool_and_filled_beyond_it():
+    assert pool_indices(10, 4).tolist() == [0, 3, 6, 9]
+    evidence = shot_evidence(50, 5)
+    selection = fs.select_frames(evidence, budget=12, method="adaptive-greedy", pool=8)
+    assert set(pool_indices(50, 8).tolist()) <= set(selection.indices)
+    assert len(selection) == 12
+
+
+@settings(max_examples=120, deadline=None)
+@given(cases(max_frames=40), st.sampled_from(["qca", "adaptive-greedy"]))
+def test_any_input_gives_the_budget_in_order_and_repeats(case, method):
+    runs = [fs.select_frames(case.evidence(), budget=case.budget, method=method) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].indices)) == min(case.budget, len(case.times))
+    assert runs[0].indices == sorted(runs[0].indices)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("qca", {"segments": 0}, "segments is 0; expected a whole number of at least 1"),
+        ("qca", {"beta": 2}, "beta is 2; expected a number from 0 to 1"),
+        ("qca", {"content_temperature": 0}, "content_temperature is 0; expected a number above 0"),
+        ("adaptive-greedy", {"weight": -1}, "weight is -1; expected a number from 0 to 1"),
+        ("adaptive-greedy", {"pool": 0}, "pool is 0; expected a whole number of at least 1"),
+    ],
+)
+def test_invalid_options_are_errors(method, options, message):
+    with pytest.raises(fs.InputError, match=message):
+        fs.select_frames(shot_evidence(20), budget=2, method=method, **options)
