@@ -3,8 +3,8 @@
     python docs/selectors/draw.py VIDEO [--subtitles FILE] [--question TEXT] [--encoder offline] [--budget 16]
 
 Object search uses a stand-in detector: the index's encoder compares each cell of a grid with the phrases. It has no
-boxes, so relations inside a frame are not detected; the figures show how a search proceeds, not its quality. TSPO is
-omitted because it needs trained weights.
+boxes, so relations inside a frame are not detected; the figures show how a search proceeds, not its quality. Methods
+that need trained weights or a model on a server are omitted.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.grids import CELL_SIZE
+from framesift.selection.lexical import EventWords
 from framesift.store.video_frames import VideoFrames
 from framesift.text.object_names import RuleBasedNamer
 
@@ -66,6 +67,7 @@ def build_evidence(args):
         encode_long_texts(encoder, [question.query_text])[0],
         events,
         event_scores=event_scores,
+        lexical_scores=EventWords([event.text for event in events]).scores(question.query_text),
         visual_demand=visual_demand(question.text),
         prepared=index.vectors,
         source=VideoFrames(args.video, index.times_s),
@@ -114,12 +116,15 @@ def main():
     parser.add_argument("--question", default=QUESTION)
     parser.add_argument("--encoder", default="offline")
     parser.add_argument("--budget", type=int, default=16)
+    parser.add_argument("--methods", help="names with commas between them (default: all that can run)")
     parser.add_argument("--store", help="folder of the indexes")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     args = parser.parse_args()
     evidence, detector = build_evidence(args)
-    for name, selector in fs.selectors().items():
-        if "network" in selector.needs:
+    names = args.methods.split(",") if args.methods else fs.selectors()
+    for name in names:
+        selector = fs.selectors()[name]
+        if {"network", "model"} & set(selector.needs):
             continue
         options = {"detector": detector} if "detector" in selector.options else {}
         selection = fs.select_frames(evidence, budget=args.budget, method=name, **options)
