@@ -84,9 +84,9 @@ def test_json_is_a_selection_with_its_folder(select, place, capsys):
 
 
 def test_set_reaches_the_method(select, capsys):
-    assert select("-q", "Cold?", "--json", "--no-exhibit", "--set", "alpha_ground=1/2", "--set", "gate=0") == 0
+    assert select("-q", "Cold?", "--json", "--no-exhibit", "--set", "max_share=1/2", "--set", "floor=0") == 0
     options = json.loads(capsys.readouterr().out)["trace"]["options"]
-    assert options["alpha_ground"] == 0.5 and options["gate"] == 0
+    assert options["max_share"] == 0.5 and options["floor"] == 0
 
 
 def test_any_method_carries_the_words_on_screen(select, capsys):
@@ -159,8 +159,8 @@ def test_compare_writes_one_report_and_a_line_per_method(prepared, place, capsys
         (["--questions", "nowhere.json"], "nowhere.json"),
         (["-q", "x", "--method", "best"], "expected one of sift"),
         (["-q", "x", "--set", "alpha"], "NAME=VALUE"),
-        (["-q", "x", "--set", "alpha=1"], "alpha_ground"),
-        (["-q", "x", "--set", "gate=high"], "gate"),
+        (["-q", "x", "--set", "share=1"], "max_share"),
+        (["-q", "x", "--set", "floor=high"], "floor"),
         (["-q", "x", "--budget", "0"], "budget"),
         (["-q", "x", "--format", "xml"], "keyframe_indices"),
         (["-q", "x", "--subtitles", "nowhere.srt"], "nowhere.srt"),

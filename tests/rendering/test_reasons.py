@@ -92,7 +92,7 @@ def test_without_cover_a_region_represents_its_segment_and_replaces_nothing(sele
         events=basis.events,
         event_features=rng.standard_normal((len(basis.events), 8)),
     )
-    selection = fs.select_frames(evidence, budget=8, without="cover")
+    selection = fs.select_frames(evidence, budget=8, method="gcr", without="cover")
     _, region = first_of(selection, "refined")
     _, spread = first_of(selection, "context")
     assert "represents the omitted segment" in region.why[0] and "replaced" not in " ".join(region.why)

@@ -105,7 +105,7 @@ def test_every_selector_has_a_summary_and_known_needs():
 
 def test_every_published_selector_documents_its_input_cost_and_options():
     for name, selector in fs.selectors().items():
-        if name not in ("gcr", "uniform", "topk", "mmr"):
+        if name not in ("sift", "gcr", "uniform", "topk", "mmr"):
             text = inspect.getdoc(selector.run)
             assert selector.paper, name
             assert all(f"\n{part}" in text for part in ("Input:", "Differs:")) and "Cost:" in text, name
@@ -127,13 +127,14 @@ def test_select_many_equals_one_selection_per_question(case, count):
         events=[fs.Event(*times, f"event {k}") for k, times in enumerate(case.events)],
         event_features=case.event_vectors if case.events else None,
         budget=case.budget,
+        method="gcr",
         **case.options,
     )
     for question, query, selection in zip(questions, queries, many, strict=True):
         single = fs.Evidence(
             one.times_s, one.duration_s, case.frames, query, one.events, one.event_features, fs.visual_demand(question)
         )
-        expected = fs.select_frames(single, budget=case.budget, **case.options)
+        expected = fs.select_frames(single, budget=case.budget, method="gcr", **case.options)
         assert [(s.index, s.role, s.event) for s in selection.slots] == [
             (s.index, s.role, s.event) for s in expected.slots
         ]
@@ -157,7 +158,7 @@ def small_evidence():
 
 
 def test_unknown_selector_lists_all_selectors():
-    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; expected one of gcr, uniform, topk, mmr, "):
+    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; expected one of sift, gcr, uniform, topk, mmr, "):
         fs.select_frames(small_evidence(), budget=2, method="best")
 
 

@@ -40,7 +40,7 @@ def test_responses_contain_no_directory_of_the_server(shared_server, folder):
 
 
 def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, folder, capsys):
-    record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked(method="gcr")).json()
+    record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked()).json()
     clip, store = folder / "boat.mp4", str(shared_server.config.pipeline.store)
     line = ["select", str(clip), "-q", QUESTION["question"], "-o", "The wind", "-o", "The rain", "--budget", "6"]
     assert main([*line, "--json", "--no-exhibit", "--store", store, "--encoder", "offline"]) == 0
@@ -116,11 +116,11 @@ def test_every_available_selector_works(shared_server):
     [
         ({"methods": ["no-such"]}, "no selector 'no-such'"),
         ({"methods": ["t-star"]}, "needs a detector"),
-        ({"settings": {"gcr": {"no_such": 1}}}, "no option 'no_such'"),
-        ({"settings": {"gcr": {"store": "/etc"}}}, "no option 'store'"),
-        ({"settings": {"gcr": {"encoder": "/etc"}}}, "no option 'encoder'"),
-        ({"settings": {"gcr": {"gate": "wide"}}}, "expected a number"),
-        ({"settings": {"gcr": {"top_mean": True}}}, "expected a whole number"),
+        ({"settings": {"sift": {"no_such": 1}}}, "no option 'no_such'"),
+        ({"settings": {"sift": {"store": "/etc"}}}, "no option 'store'"),
+        ({"settings": {"sift": {"encoder": "/etc"}}}, "no option 'encoder'"),
+        ({"settings": {"sift": {"floor": "wide"}}}, "expected a number"),
+        ({"methods": ["gcr"], "settings": {"gcr": {"top_mean": True}}}, "expected a whole number"),
         ({"question": "  "}, "question is empty"),
     ],
 )
