@@ -1,7 +1,6 @@
 """GCR as a straightforward NumPy program, the baseline of `benchmarks/selection.py`.
 
-Correct and vectorised where that is easy, without handling of ties. Redundancy comes from a function, so that the same
-code covers both alternatives: one matrix–vector product per pick, or all pairs up front.
+Correct and vectorised where that is easy, without handling of ties: one matrix–vector product per selected frame.
 """
 
 import numpy as np
@@ -16,16 +15,14 @@ def min_max(values):
     return (values - values.min()) / span if span > 0 else np.zeros_like(values)
 
 
-def gcr(video, query, budget, *, demand=0.5, pairwise=False):
-    """Return the selected indices, ascending. video: a SyntheticVideo; query (D,) of the same dtype."""
+def gcr(video, query, budget, steps, *, demand=0.5):
+    """Return the selected indices, ascending.
+
+    video: a SyntheticVideo; query (D,) of the same dtype; steps (N − 1,): 1 − cosine of each frame with the next.
+    """
     times, duration, frames, starts, ends = video.times, video.duration_s, video.frames, video.starts, video.ends
     k_ground, k_visual, k_refine = budget // 4, budget // 8, budget // 8
     count = len(frames)
-    similarity = frames @ frames.T if pairwise else None
-
-    def cosines(index):
-        return similarity[index] if pairwise else frames @ frames[index]
-
     s = frames @ query
     lo, hi = np.searchsorted(times, starts, "left"), np.searchsorted(times, ends, "right")
     empty = lo == hi
@@ -47,12 +44,12 @@ def gcr(video, query, budget, *, demand=0.5, pairwise=False):
 
     redundancy = np.full(count, -np.inf, dtype=np.float32)
     for index in selected:
-        redundancy = np.maximum(redundancy, cosines(index))
+        redundancy = np.maximum(redundancy, frames @ frames[index])
     while len(selected) < budget:
         mmr = 0.5 * s - 0.5 * redundancy
         mmr[selected] = -np.inf
         selected.append(int(mmr.argmax()))
-        redundancy = np.maximum(redundancy, cosines(selected[-1]))
+        redundancy = np.maximum(redundancy, frames @ frames[selected[-1]])
 
     omitted = np.ones(count + 2, dtype=int)
     omitted[[0, -1]] = 0
@@ -62,7 +59,6 @@ def gcr(video, query, budget, *, demand=0.5, pairwise=False):
     right = np.where(after < count, times[np.minimum(after, count - 1)], duration)
     if (right - left).max() / duration < 0.1:
         return sorted(selected)
-    steps = 1 - (frames[:-1] * frames[1:]).sum(axis=1)
     rows = [
         (top_mean(s[a:b]), 1 - redundancy[a:b].max(), steps[a : b - 1].mean() if b - a > 1 else 0.0)
         for a, b in zip(first, after, strict=True)

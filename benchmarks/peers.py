@@ -52,7 +52,7 @@ class FixedModel:
 def make_evidence(count):
     video = selection.make_video(count)
     vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
-    assert len(vectors.step_distances) and len(vectors.shots.radius)
+    assert len(vectors.step_distances)
     return fs.Evidence(
         video.times,
         video.duration_s,

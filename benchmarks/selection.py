@@ -1,10 +1,15 @@
-"""Time of one selection on one core, compared with a straightforward NumPy implementation.
+"""Time of one selection, compared with a straightforward NumPy implementation, also on a busy machine.
 
-    python benchmarks/selection.py [--runs 20] [--json FILE]
+    python benchmarks/selection.py [--video FILE] [--busy 2] [--clock cpu] [--runs 20] [--json FILE]
 
-The vectors are synthetic but resemble video: shots of 8 similar frames on average, all frames in one narrow cone, a
-spoken event every 3 seconds. What depends on the video alone is computed beforehand for every implementation (unit
-rows; for gcr also the step distances and the shots). The time measured is from vectors to selection.
+Inputs: `shots` resembles video (shots of 8 similar frames on average, all frames in one narrow cone); `noise` is
+random; `walk` is smooth (a normalised random walk); `static` is one vector with rounding noise, where float64 has to
+decide; `index` is that of --video with the offline encoder, at --fps frames per second. An event every 3 frames.
+
+Every input is measured with one BLAS thread and with as many as the BLAS chooses, each in a process of its own, and
+beside --busy processes that never pause. The implementations take turns, so that other work on the machine meets all of
+them; on a machine that is not idle, `--clock cpu` measures CPU time. What depends on the video alone is computed
+beforehand for all (unit rows, step distances): the time is from vectors to selection.
 """
 
 import argparse
@@ -12,12 +17,10 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from typing import NamedTuple
-
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
-    os.environ[variable] = "1"
 
 import gcr_numpy
 import numpy as np
@@ -25,7 +28,8 @@ import numpy as np
 import framesift as fs
 
 DIM = 1152
-MAX_PAIRWISE = 3600  # all pairs of 14,400 frames would take 830 MB
+BUDGETS = (8, 32, 64)
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 class SyntheticVideo(NamedTuple):
@@ -52,11 +56,17 @@ def make_video(count, seed=0):
     shot = np.repeat(np.arange(count), rng.geometric(1 / 8, count))[:count]
     common, shot_vectors = rng.standard_normal(DIM), rng.standard_normal((shot[-1] + 1, DIM))
     frames = unit(common + 0.8 * shot_vectors[shot] + 0.25 * rng.standard_normal((count, DIM)))
+    return add_questions(frames, rng)
+
+
+def add_questions(frames, rng):
+    """Events near the mean frame, and questions each near some frame."""
+    count, dim = frames.shape
+    common = unit(frames.mean(axis=0, keepdims=True))[0]
     starts = 3.0 * np.arange(count // 3) + rng.random(count // 3)
     ends = starts + 1 + 2 * rng.random(len(starts))
-    lines = unit(common + rng.standard_normal((len(starts), DIM)))
-    chosen_shots = rng.integers(0, len(shot_vectors), 100)
-    queries = unit(0.5 * common + 0.5 * shot_vectors[chosen_shots] + rng.standard_normal((100, DIM)))
+    lines = unit(common + unit(rng.standard_normal((len(starts), dim))))
+    queries = unit(frames[rng.integers(0, count, 100)] + unit(rng.standard_normal((100, dim))))
     return SyntheticVideo(np.arange(count) * 1.0, frames, queries, starts, ends, lines)
 
 
@@ -64,95 +74,135 @@ def unit(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
+def make_inputs(video, fps):
+    rng = np.random.default_rng(0)
+    yield "shots, 3,600", make_video(3600)
+    noise = rng.standard_normal((3600, DIM))
+    yield "noise, 3,600", add_questions(unit(noise), rng)
+    yield "walk, 3,600", add_questions(unit(np.cumsum(noise, axis=0)), rng)
+    yield "static, 3,600", add_questions(unit(noise[:1] + 1e-7 * noise), rng)
+    if video:
+        frames = unit(fs.index(video, encoder="offline", fps=fps).frames.astype(np.float32))
+        yield f"index, {len(frames):,}", add_questions(frames, rng)
+
+
 def median_ms(call, runs):
-    call()
-    seconds = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - started)
-    return 1000 * statistics.median(seconds)
+    return statistics.median(times_ms([call], runs)[0])
 
 
-def measure(count, budget, runs):
-    video = make_video(count)
+def times_ms(calls, runs, clock=time.perf_counter):
+    """The times of each call, which take turns."""
+    times = [[] for _ in calls]
+    for turn in range(runs + 1):
+        for call, taken in zip(calls, times, strict=True):
+            started = clock()
+            call()
+            if turn > 0:
+                taken.append(1000 * (clock() - started))
+    return times
+
+
+def measure(video, budget, runs, clock):
+    """The times of gcr and of the NumPy program in float32 and float64, and whether the last selects the same."""
     query, events = video.queries[0], video.event_records()
     vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
-    assert len(vectors.step_distances) and len(vectors.shots.radius)
+    steps = vectors.step_distances
 
     def framesift_gcr():
         evidence = fs.Evidence(
             video.times, video.duration_s, vectors.rows, query, events, prepared=vectors, prepared_events=event_vectors
         )
-        return fs.select_frames(evidence, budget=budget)
+        return fs.select_frames(evidence, budget=budget, method="gcr")
 
-    def numpy_gcr(dtype, pairwise=False):
+    def numpy_gcr(dtype):
         cast = video._replace(frames=video.frames.astype(dtype), events=video.events.astype(dtype))
-        return lambda: gcr_numpy.gcr(cast, query.astype(dtype), budget, pairwise=pairwise)
+        return lambda: gcr_numpy.gcr(cast, query.astype(dtype), budget, steps)
 
-    products, exact = numpy_gcr(np.float32), numpy_gcr(np.float64)
-    row = {
-        "frames": count,
-        "budget": budget,
-        "gcr_ms": median_ms(framesift_gcr, runs),
-        "products_ms": median_ms(products, runs),
-        "products64_ms": median_ms(exact, runs),
-        "pairwise_ms": None,
-        "refine_ran": framesift_gcr().trace["refine"]["ran"],
-        "same_frames": framesift_gcr().indices == exact(),
-    }
-    if count <= MAX_PAIRWISE:
-        row["pairwise_ms"] = median_ms(numpy_gcr(np.float32, True), min(runs, 5))
-    return row
+    exact = numpy_gcr(np.float64)
+    same_frames = framesift_gcr().indices == exact()
+    names = ("gcr", "numpy", "numpy64")
+    times = times_ms([framesift_gcr, numpy_gcr(np.float32), exact], runs, clock)
+    return {"budget": budget, "same_frames": same_frames, **dict(zip(names, times, strict=True))}
 
 
-def measure_many(count, budget, runs):
+def measure_many(count, budget, clock):
     video = make_video(count)
+    video = video._replace(queries=video.queries[:20])
     events = video.event_records()
     index = fs.VideoIndex(fs.VideoInfo("synthetic", video.duration_s), video.times, video.frames, "synthetic")
     questions = ["What happens?"] * len(video.queries)
 
     def together():
         vectors = {"queries": video.queries, "event_features": video.events}
-        fs.select_many(index, questions, events=events, budget=budget, visual_demand=0.5, **vectors)
+        fs.select_many(index, questions, events=events, budget=budget, method="gcr", visual_demand=0.5, **vectors)
 
     def one_by_one():
         for query in video.queries:
             evidence = fs.Evidence(video.times, video.duration_s, video.frames, query, events, video.events)
-            fs.select_frames(evidence, budget=budget)
+            fs.select_frames(evidence, budget=budget, method="gcr")
 
-    many, single = (median_ms(call, max(1, runs // 5)) / len(questions) for call in (together, one_by_one))
-    return {"frames": count, "budget": budget, "questions": len(questions), "many_ms": many, "single_ms": single}
+    many, single = (statistics.median(taken) for taken in times_ms([together, one_by_one], 3, clock))
+    return {"questions": len(questions), "many_ms": many / len(questions), "single_ms": single / len(questions)}
 
 
-def ratio(row, name):
-    return "– | –" if row[name] is None else f"{row[name]:.1f} | {row[name] / row['gcr_ms']:.1f}×"
+def run_child(args, threads):
+    """Measure in a new process, since a BLAS reads its number of threads when it is loaded."""
+    environment = {name: value for name, value in os.environ.items() if name not in THREAD_VARIABLES}
+    if threads == "one":
+        environment |= dict.fromkeys(THREAD_VARIABLES, "1")
+    command = [sys.executable, __file__, "--threads", threads, "--runs", str(args.runs), "--fps", str(args.fps)]
+    command += ["--clock", args.clock, *(["--video", args.video] if args.video else [])]
+    found = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)  # noqa: S603 (our own)
+    return json.loads(found.stdout)
+
+
+def print_table(rows):
+    print("| input | budget | threads | gcr, ms | NumPy float32, ms | ratio | NumPy float64, ms | ratio |")
+    print("|---|---:|---|---:|---:|---:|---:|---:|")
+    for row in rows:
+        median = {name: statistics.median(row[name]) for name in ("gcr", "numpy", "numpy64")}
+        cells = [f"{median['gcr']:.1f} ({max(row['gcr']):.1f})"]
+        for name in ("numpy", "numpy64"):
+            cells += [f"{median[name]:.1f} ({max(row[name]):.1f})", f"{median[name] / median['gcr']:.1f}×"]
+        print(f"| {row['input']} | {row['budget']} | {row['threads']} | {' | '.join(cells)} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--video", help="also measure the index of this video, made if there is none")
+    parser.add_argument("--fps", type=float, default=4.0, help="frames per second of that index")
+    parser.add_argument("--busy", type=int, default=0, help="number of processes that keep a core busy meanwhile")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="which time to measure")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--json", help="also write the rows to this file")
+    parser.add_argument("--json", help="also write every time to this file")
+    parser.add_argument("--threads", choices=("one", "default"), help=argparse.SUPPRESS)
     args = parser.parse_args()
-    print(f"# median of {args.runs}, one core, numpy {np.__version__}, {platform.machine()}", file=sys.stderr)
-    others = ("a product per pick, ms", "the same in float64, ms", "all pairs, ms")
-    print("| frames | budget | gcr, ms |" + "".join(f" {name} | ratio |" for name in others))
-    print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    rows = []
-    for count in (600, 3600, 14400):
-        for budget in (8, 32, 64):
-            row = measure(count, budget, args.runs)
-            rows.append(row)
-            cells = [ratio(row, name) for name in ("products_ms", "products64_ms", "pairwise_ms")]
-            print(f"| {count} | {budget} | {row['gcr_ms']:.1f} | {' | '.join(cells)} |", flush=True)
-            if not row["same_frames"]:
-                sys.exit("framesift and the NumPy implementation select different frames")
-    many = measure_many(3600, 64, args.runs)
-    print(f"\n100 questions on one video (3600 frames, budget 64): {many['many_ms']:.1f} ms each with select_many,")
+    if args.threads:
+        clock = time.process_time if args.clock == "cpu" else time.perf_counter
+        inputs = make_inputs(args.video, args.fps)
+        rows = [{"input": name, **measure(video, b, args.runs, clock)} for name, video in inputs for b in BUDGETS]
+        json.dump({"rows": rows, "many": measure_many(3600, 64, clock)}, sys.stdout)
+        return
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.busy)]
+    try:
+        found = {threads: run_child(args, threads) for threads in ("one", "default")}
+    finally:
+        for process in busy:
+            process.kill()
+    rows = [{"threads": threads, **row} for threads in found for row in found[threads]["rows"]]
+    rows.sort(key=lambda row: (row["input"], row["budget"]))
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, NumPy {np.__version__}"
+    print(f"# {args.clock} time, median (worst) of {args.runs}, {args.busy} busy processes, {machine}", file=sys.stderr)
+    print_table(rows)
+    many = found["one"]["many"]
+    print(f"\n20 questions on one video (3,600 frames, budget 64): {many['many_ms']:.1f} ms each with select_many,")
     print(f"{many['single_ms']:.1f} ms each with an Evidence of its own: {many['single_ms'] / many['many_ms']:.1f}×.")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"rows": rows, "many": many}, file, indent=1)
+            json.dump({"machine": machine, **vars(args), "rows": rows, "many": many}, file, indent=1)
+    different = [f"{row['input']} at {row['budget']}" for row in rows if not row["same_frames"]]
+    if any(not name.startswith("static") for name in different):  # the NumPy program has no rule for ties
+        sys.exit(f"framesift and the NumPy program select different frames: {'; '.join(different)}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,17 @@ UNIT_TOLERANCE = 1e-6
 # Rows cast to float64 at a time: about 2 MiB at 1152 dimensions, so that a block stays in cache.
 BLOCK_ROWS = 256
 
+# The same for products with few vectors: a smaller block stays in the second-level cache.
+CAST_ROWS = 64
+
+# Multiplications in one product: OpenBLAS, the BLAS of NumPy's wheels, uses one thread up to 2^18. The others are
+# the best of several tried; the rows are a multiple of those that its kernels compute at once.
+PRODUCT_SIZE = 2**18
+PRODUCT_COLUMNS = 32
+PRODUCT_DIMENSIONS = 256
+FEW_COLUMNS = 8
+KERNEL_ROWS = 4
+
 
 def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
     """Validate `values` (n, D) and scale its rows to length 1.
@@ -54,16 +65,53 @@ def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
 
 def dot_products(rows: Array, others: Array) -> Array:
     """(N, Q) float64: dot products of `rows` (N, D) and `others` (Q, D), without a float64 copy of all rows."""
-    columns = others.astype(np.float64).T
+    columns = others.astype(np.float64, copy=False)
     if rows.dtype == np.float64:
-        return rows @ columns
-    out = np.empty((len(rows), columns.shape[1]))
-    buffer = np.empty((min(BLOCK_ROWS, len(rows)), rows.shape[1]))
-    for start in range(0, len(rows), BLOCK_ROWS):
-        part = rows[start : start + BLOCK_ROWS]
+        return small_products(rows, columns)
+    out = np.empty((len(rows), len(columns)))
+    buffer = np.empty((min(CAST_ROWS, len(rows)), rows.shape[1]))
+    for start in range(0, len(rows), CAST_ROWS):
+        part = rows[start : start + CAST_ROWS]
         block = buffer[: len(part)]
         block[...] = part
-        np.matmul(block, columns, out=out[start : start + BLOCK_ROWS])
+        out[start : start + CAST_ROWS] = small_products(block, columns)
+    return out
+
+
+def small_products(rows: Array, others: Array) -> Array:
+    """(N, Q): dot products of `rows` (N, D) and `others` (Q, D) of the same type, on the calling thread alone.
+
+    A BLAS distributes larger products over threads of its own. On a busy machine, waiting for all of them takes many
+    times longer than the product. So NumPy is given a stack of products that are each too small for that. A product
+    with a single vector is a stack of dot products, since the limit of a matrix–vector product is lower.
+    """
+    count, dim = rows.shape
+    columns = len(others)
+    if count < columns:
+        return small_products(others, rows).T
+    if columns == 0:
+        return np.empty((count, 0), dtype=rows.dtype)
+    if columns == 1:
+        return (rows[:, None, :] @ others[0][:, None])[:, :, 0]
+    out = np.empty((count, columns), dtype=rows.dtype)
+    if columns > PRODUCT_COLUMNS:
+        for start in range(0, columns, PRODUCT_COLUMNS):
+            part = slice(start, start + PRODUCT_COLUMNS)
+            out[:, part] = small_products(rows, others[part])
+        return out
+    # Many columns in few dimensions at a time read the rows once; with few columns, adding up the parts costs more.
+    depth = dim if columns <= FEW_COLUMNS else min(PRODUCT_DIMENSIONS, dim)
+    height = PRODUCT_SIZE // (columns * depth)
+    height = min(max(height - height % KERNEL_ROWS, 2), count)
+    whole = count - count % height
+    stack = rows[:whole].reshape(-1, height, dim)
+    sums = stack[..., :depth] @ others[:, :depth].T
+    for start in range(depth, dim, depth):
+        part = slice(start, start + depth)
+        sums += stack[..., part] @ others[:, part].T
+    out[:whole] = sums.reshape(whole, columns)
+    if whole < count:
+        out[whole:] = small_products(rows[whole:], others)
     return out
 
 
@@ -144,46 +192,9 @@ class UnitRows:
     rough_error = property(lambda self: self.float32_error)
     steps = property(lambda self: self.step_distances)
 
-    @cached_property
-    def shots(self) -> "Shots":
-        """Runs of similar consecutive rows, for bounding the cosines of a whole run at once."""
-        return Shots(self)
-
     def products(self, others: Array) -> Array:
         """(N, Q) float64: dot products of every row with each of `others` (Q, D)."""
         return dot_products(self.rows, others)
-
-
-class Shots:
-    """Runs of similar consecutive rows, each with its centre and radius.
-
-    centres (M, D) float32 unit rows; radius (M,) the largest angle between a centre and a row of its run; shot_of_row
-    (N,) the run of each row. By the triangle inequality, the angle between a vector and any row of a run is at least
-    the angle between that vector and the centre, minus the radius.
-    """
-
-    MAX_LENGTH = 16
-
-    def __init__(self, vectors: UnitRows) -> None:
-        steps = vectors.step_distances
-        is_start = np.concatenate(([True], steps > steps.mean())) if len(steps) else np.ones(1, dtype=bool)
-        first = np.flatnonzero(is_start)[np.cumsum(is_start) - 1]
-        is_start |= (np.arange(len(is_start)) - first) % self.MAX_LENGTH == 0
-        self.shot_of_row: Array = np.cumsum(is_start) - 1
-        starts = np.flatnonzero(is_start)
-        sums = np.add.reduceat(vectors.float32_rows, starts, axis=0)
-        lengths = np.sqrt(np.einsum("md,md->m", sums, sums))
-        # Rows that cancel out have no mean direction; their first row is as good a centre.
-        sums = np.where(lengths[:, None] > 1e-3, sums, vectors.float32_rows[starts])
-        self.centres: Array = sums / np.sqrt(np.einsum("md,md->m", sums, sums))[:, None]
-        cosines = np.einsum("nd,nd->n", vectors.float32_rows, self.centres[self.shot_of_row]) - vectors.float32_error
-        self.radius: Array = np.arccos(np.minimum.reduceat(cosines, starts).astype(np.float64).clip(-1.0, 1.0))
-
-    def max_cosines(self, cosines: Array) -> Array:
-        """(M,) upper bound on the cosine of any row of a run with a vector, from the cosines of the centres (M,)."""
-        angles = np.arccos(cosines.astype(np.float64).clip(-1.0, 1.0))
-        bounds: Array = np.cos(np.maximum(angles - self.radius, 0.0))
-        return bounds
 
 
 def _as_floats(values: ArrayLike, name: str) -> Array:

@@ -47,7 +47,7 @@ def fill_without_cover(
     count = len(vectors)
     regions = omitted_regions(anchors, count)
     if anchors:
-        cache = SimilarityCache(vectors, anchors, compare_first=1)
+        cache = SimilarityCache(vectors, anchors)
         values = evidence_values(ranking, cache, regions, np.zeros(0, dtype=int), top_mean=top_mean)
     else:  # the whole video is one region, and its novelty is 1
         relevance = float(ranking.top_mean(regions.start, regions.stop, top_mean)[0])

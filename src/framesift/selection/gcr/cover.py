@@ -9,14 +9,15 @@ import numpy as np
 
 from framesift.selection.scores import Ranking
 from framesift.selection.similarity_cache import SimilarityCache
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, small_products
 
-# Leading candidates updated together, those of them that get exact scores, and the selected frames that every candidate
-# is compared with at the start: the best of several tried with benchmarks/selection.py. They change the time, never the
-# result.
-UPDATE_SIZE = 256
-POOL_SIZE = 48
-COMPARE_FIRST = 8
+# Candidates whose scores are kept up to date between two updates of all, and candidates that get exact scores together:
+# the best of several numbers tried with benchmarks/selection.py. They change the time, never the result.
+POOL_SIZE = 128
+LEADERS = 16
+
+# Far above the rounding of an exact score, far below a tie.
+ROUNDING = TIE_TOLERANCE / 16
 
 
 def top_frames(ranking: Ranking, times_s: Array, taken: Collection[int], *, size: int, gap_s: float = 0.0) -> list[int]:
@@ -44,35 +45,34 @@ def fill_by_mmr(
     relevance (N,) with near-ties merged. Each pick maximises weight·relevance − (1 − weight)·(largest cosine with the
     selected frames); ties go to the earlier frame. From an empty set the first pick is the most relevant frame.
 
-    A score never rises as the set grows. So a pool of leading candidates keeps exact scores, and all others keep an
-    outdated score as an upper bound. Once a bound reaches the pool's best score, the leading bounds are updated and the
-    pool is formed anew.
+    A score never rises as the set grows. So after all candidates were compared with the set, the next frames come from
+    the pool of those with the highest scores, while its best is certain to exceed the scores outside it. Scores are
+    float32 estimates; those too close to tell apart are computed exactly.
     """
     gain, redundancy_weight = weight * relevance, 1.0 - weight
-    cache = SimilarityCache(vectors, list(selected) or [int(gain.argmax())], compare_first=COMPARE_FIRST)
-    bound = gain - redundancy_weight * (cache.approximate - cache.error)
-    bound[cache.selected] = -np.inf
+    cache = SimilarityCache(vectors, list(selected) or [int(gain.argmax())])
+    # Scores whose estimates differ by more are neither equal nor in another order.
+    margin = 2 * redundancy_weight * cache.error + TIE_TOLERANCE
     while len(cache.selected) < size:
-        _update_bounds(bound, gain, redundancy_weight, cache)
-        # Of the updated candidates, one that could win or tie is at most twice the error below the highest.
-        threshold = bound.max() - 2 * redundancy_weight * cache.error - TIE_TOLERANCE
-        pool = np.flatnonzero((bound >= min(threshold, _nth_largest(bound, POOL_SIZE))) & (bound > -np.inf))
-        bound[pool] = -np.inf
-        outside = float(bound.max())
-        bound[pool] = _pick_from_pool(cache, pool, gain[pool], redundancy_weight, size=size, outside=outside)
+        cache.update()
+        score = gain - redundancy_weight * cache.approximate
+        score[cache.selected] = -np.inf
+        in_pool = score >= min(_nth_largest(score, POOL_SIZE), score.max() - margin)
+        outside = score.max(where=~in_pool, initial=-np.inf)
+        pool = np.flatnonzero(in_pool & (score > -np.inf))
+        rows, score = vectors.float32_rows[pool], score[pool]
+        while True:
+            close = np.flatnonzero(score >= score.max() - margin)
+            winner = int(close[0])
+            if len(close) > 1:
+                winner = int(close[_exact_winner(cache, pool[close], gain[pool[close]], redundancy_weight)])
+            cache.selected.append(int(pool[winner]))
+            cosines = small_products(rows, rows[winner : winner + 1])[:, 0]
+            np.minimum(score, gain[pool] - redundancy_weight * cosines, out=score)
+            score[winner] = -np.inf
+            if len(cache.selected) == size or score.max() <= outside + margin:
+                break
     return cache
-
-
-def _update_bounds(bound: Array, gain: Array, redundancy_weight: float, cache: SimilarityCache) -> None:
-    """Update the leading candidates repeatedly, until the highest bound belongs to an updated one."""
-    while True:
-        outdated = cache.compared < len(cache.selected)
-        leaders = np.flatnonzero((bound >= _nth_largest(bound, UPDATE_SIZE)) & outdated)
-        cache.update(leaders)
-        updated = gain[leaders] - redundancy_weight * (cache.approximate[leaders] - cache.error)
-        bound[leaders] = np.minimum(bound[leaders], updated)
-        if cache.compared[bound.argmax()] == len(cache.selected):
-            return
 
 
 def _nth_largest(values: Array, n: int) -> float:
@@ -80,15 +80,23 @@ def _nth_largest(values: Array, n: int) -> float:
     return float(np.partition(values, place)[place])
 
 
-def _pick_from_pool(
-    cache: SimilarityCache, pool: Array, gain: Array, redundancy_weight: float, *, size: int, outside: float
-) -> Array:
-    """Add the pool's best to the set while it beats `outside`, the highest bound of the others; return its scores."""
-    rows = cache.vectors.rows[pool].astype(np.float64, copy=False)
-    score = gain - redundancy_weight * cache.exact(pool)
-    while len(cache.selected) < size and (top := score.max()) > outside + TIE_TOLERANCE:
-        winner = int(np.argmax(score >= top - TIE_TOLERANCE))
-        cache.selected.append(int(pool[winner]))
-        np.minimum(score, gain - redundancy_weight * (rows @ rows[winner]), out=score)
-        score[winner] = -np.inf
-    return score
+def _exact_winner(cache: SimilarityCache, frames: Array, gain: Array, redundancy_weight: float) -> int:
+    """The position of the frame with the highest score among these, the earliest of a tie.
+
+    An exact score of an earlier set is an upper bound, so the leading frames are computed first, then more of them
+    while another could win.
+    """
+    count = LEADERS
+    while True:
+        bound = gain - redundancy_weight * cache.exact_so_far[frames]
+        place = max(len(frames) - count, 0)
+        leaders = np.append(np.argpartition(bound, place)[place:], np.argmax(bound >= bound.max() - TIE_TOLERANCE))
+        bound[leaders] = gain[leaders] - redundancy_weight * cache.exact(frames[leaders])
+        is_open = np.ones(len(frames), dtype=bool)
+        is_open[leaders] = False
+        top = bound[leaders].max()
+        winner = int(np.argmax(~is_open & (bound >= top - TIE_TOLERANCE)))
+        is_open &= (bound > top + ROUNDING) | ((bound >= top - TIE_TOLERANCE) & (np.arange(len(frames)) < winner))
+        if not is_open.any():
+            return winner
+        count *= 4

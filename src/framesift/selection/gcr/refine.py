@@ -10,7 +10,7 @@ import numpy as np
 
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.similarity_cache import SimilarityCache
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, merge_ties
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products, merge_ties, small_products
 
 DIMENSIONS = ("relevance", "novelty", "change")
 
@@ -116,13 +116,15 @@ def swap_regions(
 def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> int:
     """The frame closest to the normalised mean of the region's vectors; the earlier of two."""
     start, stop = int(regions.start[region]), int(regions.stop[region])
-    rows = vectors.rows[start:stop].astype(np.float64)
-    mean = rows.mean(axis=0)
+    mean = vectors.rows[start:stop].mean(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(mean))
     if length <= TIE_TOLERANCE:  # vectors that cancel out have no mean direction
         return start
-    cosines = rows @ (mean / length)
-    return start + int(np.flatnonzero(cosines >= cosines.max() - TIE_TOLERANCE)[0])
+    direction = (mean / length)[None]
+    approximate = small_products(vectors.float32_rows[start:stop], direction.astype(np.float32))[:, 0]
+    close = np.flatnonzero(approximate >= approximate.max() - 2 * vectors.float32_error)
+    cosines = dot_products(vectors.rows[start + close], direction)[:, 0]
+    return start + int(close[cosines >= cosines.max() - TIE_TOLERANCE][0])
 
 
 def mean_change_inside(steps: Array, regions: Regions) -> Array:

@@ -9,7 +9,7 @@ from framesift.selection.gcr.ground import Grounding
 from framesift.selection.gcr.refine import DIMENSIONS, EvidenceValues, Refinement, Regions
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types import Evidence, VisualDemand
-from framesift.types.vectors import Array
+from framesift.types.vectors import Array, dot_products
 
 Trace = dict[str, Any]
 
@@ -56,8 +56,8 @@ def context_trace(relevance: Array, cache: SimilarityCache, core: int, weight: f
     core: how many of the selected frames are anchors. weight: that of relevance in MMR.
     """
     selected = np.array(cache.selected)
-    rows = cache.vectors.rows[selected].astype(np.float64)
-    cosines = rows[core:] @ rows.T
+    rows = cache.vectors.rows[selected]
+    cosines = dot_products(rows[core:], rows)
     # A context frame was compared only with the frames selected before it.
     cosines[np.arange(len(selected))[None, :] >= np.arange(core, len(selected))[:, None]] = -np.inf
     closest = cosines.argmax(axis=1)
