@@ -58,9 +58,7 @@ def test_config_lists_the_settings_for_an_unknown_one():
 
 
 def test_config_comes_back_from_its_own_json():
-    config = fs.PipelineConfig(
-        budget=8, fps="2", options={"max_share": 0.5}, scales=((4, 0.5),), reader="similarity"
-    )
+    config = fs.PipelineConfig(budget=8, fps="2", options={"max_share": 0.5}, scales=((4, 0.5),), reader="similarity")
     assert fs.PipelineConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 

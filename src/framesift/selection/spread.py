@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products, small_products
 
 MAX_BATCH = 256  # candidates compared at once with the chosen frames
 
@@ -131,7 +131,7 @@ class DuplicateFilter:
     def _resembles(self, candidates: Array, chosen: Sequence[int]) -> Array:
         """(C,) bool: whether the cosine with one of the chosen frames is above the threshold, decided in float64."""
         rows, error = self._vectors.float32_rows, self._vectors.float32_error
-        largest = (rows[candidates] @ rows[chosen].T).max(axis=1).astype(np.float64)
+        largest = small_products(rows[candidates], rows[chosen]).max(axis=1).astype(np.float64)
         undecided = np.flatnonzero(np.abs(largest - self._threshold) <= error + TIE_TOLERANCE)
         if len(undecided):
             exact = dot_products(self._vectors.rows[candidates[undecided]], self._vectors.rows[chosen])

@@ -92,7 +92,8 @@ def small_products(rows: Array, others: Array) -> Array:
     if columns == 0:
         return np.empty((count, 0), dtype=rows.dtype)
     if columns == 1:
-        return (rows[:, None, :] @ others[0][:, None])[:, :, 0]
+        single: Array = (rows[:, None, :] @ others[0][:, None])[:, :, 0]
+        return single
     out = np.empty((count, columns), dtype=rows.dtype)
     if columns > PRODUCT_COLUMNS:
         for start in range(0, columns, PRODUCT_COLUMNS):
