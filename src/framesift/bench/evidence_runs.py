@@ -61,7 +61,7 @@ def why_not_runnable(selector: Selector) -> str:
     """Why a selector can't run on an evidence set; "" if it can."""
     if selector.problem:
         return selector.problem
-    missing = [NEEDS[need] for need in selector.needs if need not in _AVAILABLE]
+    missing = [NEEDS.get(need, need) for need in selector.needs if need not in _AVAILABLE]
     if missing:
         return f"needs {', '.join(missing)}"
     events, vectors = [Event(1.0, 2.0, "trial")], np.eye(8)

@@ -43,7 +43,6 @@ def add_evidence(part: Callable[[str, Any, str], argparse.ArgumentParser]) -> No
     command.add_argument("--sweep", action="append", metavar="OPTION=V,V", help="each value beside the default")
     command.add_argument("--video", metavar="FILE", help="its frames stand for those of videos without any")
     command.add_argument("--out", metavar="DIR", help="keep a row per selection there; the same command continues")
-    command.set_defaults(keeps_work=True)
     add_settings(command, "encoder", "device", "store")
 
 
@@ -93,6 +92,7 @@ def _run_sets(args: argparse.Namespace) -> int:
     from framesift.bench.evidence_runs import run_evidence_set, score_table
     from framesift.bench.evidence_sets import read_evidence_set
 
+    args.keeps_work = args.out is not None
     sets = [read_evidence_set(_set_file(name), limit=args.limit) for name in args.dataset]
     plan, left_out = _plan(args)
     config = PipelineConfig.from_dict(
