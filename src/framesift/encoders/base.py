@@ -33,7 +33,8 @@ class Encoder(TextEncoder, Protocol):
 
     Optional members, which the built-in encoders have: `picture_side` (the input size in pixels), `fingerprint`
     (changes with the weights or the preprocessing), `batch_size` (images per batch that fit this machine), and
-    `split_text(text)` (splits a text into pieces within the limit).
+    `split_text(text)` (splits a text into pieces within the limit). SigLIP and CLIP also have `logit_scale` and
+    `logit_bias`.
     """
 
     dim: int
