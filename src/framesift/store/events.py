@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -323,12 +324,11 @@ class _EventSearch:
                 speech.check_language(name, self.language)
             except InputError:
                 return False  # the error lists the subtitles that there are
+        guesses: list[str] = []
+        recognise = partial(speech.recognise, engine=engine, language=self.language, warn=guesses.append)
         spoken, warnings = self._cached(
             f"speech-{speech.VERSION}-{name}-{self.language or 'any'}",
-            lambda: (
-                speech.recognise(self.info.path, engine=engine, language=self.language, progress=self.progress),
-                (),
-            ),
+            lambda: (recognise(self.info.path, progress=self.progress), tuple(guesses)),
         )
         if not spoken:
             self.notes.append(f"no speech was recognised ({name})")

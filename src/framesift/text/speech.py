@@ -6,7 +6,7 @@ supports English and contains its tiny model in its wheel, so it works offline. 
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,18 +87,20 @@ def recognise(
     engine: str = "auto",
     language: str | None = None,
     progress: Progress = ignore_progress,
+    warn: Callable[[str], None] = log.info,
 ) -> list[Event]:
     """Recognise the speech in a file, as sentence-like events with times as a player shows them.
 
     engine: "auto", "moonshine", "whisper" (a size that is on this machine) or "whisper:" and a size, a folder or a hub
     name. language: a code such as "en"; by default Whisper detects it. progress is called with the seconds done and in
-    total. Silence, and text hallucinated on silence or music, give no event. Events are in order and don't overlap.
+    total, warn with a language that was guessed. Silence, and text hallucinated on silence or music, give no event.
+    Events are in order and don't overlap.
     """
     with open_audio(path, language=language) as sound:
         name = engine_name(engine)
         check_language(name, language)
         progress("speech recognition", 0.0, sound.duration_s)
-        with closing(_load(name, language)) as model:
+        with closing(_load(name, language, warn)) as model:
             utterances = join_utterances(_utterances(sound, model, progress))
             recognised = [event for words in utterances for event in split_sentences(words)]
     events = without_overlaps(without_loops(event for event in recognised if not is_hallucination(event)))
@@ -163,12 +165,12 @@ def check_language(name: str, language: str | None) -> None:
         raise InputError(f"language is {language!r}, but {name} supports only English; use {name.removesuffix('.en')}")
 
 
-def _load(name: str, language: str | None) -> SpeechEngine:
+def _load(name: str, language: str | None, warn: Callable[[str], None]) -> SpeechEngine:
     if name == "moonshine":
         if language is None:
             log.info("speech: moonshine assumes English")
         return Moonshine(model_folder())
-    return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language)
+    return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language, warn)
 
 
 def _whisper_name(which: str) -> str:
@@ -227,6 +229,7 @@ class _Whisper:
 
     folder: Path
     language: str | None
+    warn: Callable[[str], None]
     block_s: float = WHISPER_BLOCK_S
 
     def __post_init__(self) -> None:
@@ -255,7 +258,8 @@ class _Whisper:
                 has_speech = True
                 yield words
         if has_speech and self.language is None and info.language_probability >= MIN_LANGUAGE_PROBABILITY:
-            log.info("speech: the language is %s (probability %.0f%%)", info.language, 100 * info.language_probability)
+            likely = f"probability {info.language_probability:.0%}"
+            self.warn(f"the language of the speech was guessed: {info.language} ({likely})")
             self.language = info.language
 
     def close(self) -> None:
