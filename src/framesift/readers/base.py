@@ -39,7 +39,7 @@ class Reader(Protocol):
     """
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
-        """Answer one question. text_mode: one of `TEXT_MODES`, the six ways to show the events' text."""
+        """Answer one question. text_mode: one of `TEXT_MODES`, the ways to show the events' text."""
 
 
 def ask(
@@ -54,7 +54,8 @@ def ask(
 
     question: by default the one the frames were selected for. reader: "http://host:8000/v1#model", "local:MODEL",
     "similarity", the name of another package's reader, or an object; options: those of the reader. text_mode: "aligned"
-    draws each event's text on its own frame; "none", "blank", "prompt", "tagged" and "shuffled" are the controls.
+    draws each event's text on its own frame; "none", "blank", "prompt", "tagged" and "shuffled" are the controls;
+    "memorycard" writes what is said above each frame.
     """
     asked = _question_or_default(exhibit, question)
     check_text_mode(text_mode)

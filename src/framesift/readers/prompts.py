@@ -1,4 +1,4 @@
-"""The prompt: the frames, the events' text in one of six modes, then the question.
+"""The prompt: the frames, the events' text in one of the text modes, then the question.
 
 Every reader takes its text and images from here, so that two readers with the same settings get the same input.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
     from framesift.rendering.rendered_selection import Overlay
 
-TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned"]
+TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "memorycard"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)
 # What each mode draws on the frames; nothing in the two that put the text into the prompt.
 OVERLAY_OF: "dict[TextMode, Overlay]" = {
@@ -29,6 +29,7 @@ OVERLAY_OF: "dict[TextMode, Overlay]" = {
     "tagged": "none",
     "shuffled": "shuffled",
     "aligned": "aligned",
+    "memorycard": "memorycard",
 }
 SUBTITLES = "This video's subtitles are listed below:"
 FREE = (

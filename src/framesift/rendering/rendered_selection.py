@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from PIL import Image
 
@@ -16,7 +16,10 @@ from framesift.store.fingerprint import fingerprint
 from framesift.types import Question, Selection, Slot, VideoInfo
 from framesift.video.frames import fetch_available
 
-Overlay = Literal["aligned", "blank", "shuffled", "none"]
+if TYPE_CHECKING:
+    from framesift.rendering.cards import MemoryCard
+
+Overlay = Literal["aligned", "blank", "shuffled", "none", "memorycard"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
 # Decoded images are cached up to this size in all; those beyond it are decoded again.
 CACHE_BYTES = 512 * 2**20
@@ -41,7 +44,8 @@ class RenderedSelection:
     """A selection with the images of its frames; `Exhibit` is one that can be saved.
 
     overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
-    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
+    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation. "memorycard"
+    puts each frame under a header with what is said around it, on a canvas of the frame's size.
     size: the shorter side in pixels, None for the video's own. scales: (count, scale) pairs that shrink frames by their
     rank of relevance: with `Q_FRAME_SCALES`, the 4 most relevant to 1/2, the next 8 to 1/4, the others to 1/8.
     """
@@ -66,6 +70,7 @@ class RenderedSelection:
         texts = {
             "aligned": self._texts,
             "shuffled": _shuffle(self._texts, self.seed),
+            "memorycard": [card.text for card in self._cards],
         }.get(self.overlay, [""] * len(self.selection))
         damaged = set() if self.selection.basis is None else set(self.selection.basis.damaged)
         rows = zip(self.selection.slots, self.numbers, texts, strict=True)
@@ -84,12 +89,16 @@ class RenderedSelection:
 
     def draw(self, place: int, picture: Image.Image) -> Image.Image:
         """Scale the decoded image of the frame at this position and draw the overlay on it."""
-        from framesift.rendering.overlay import render  # loads the typesetting, which times and JSON don't need
+        # These load the typesetting, which times and JSON don't need.
+        from framesift.rendering.cards import render_card
+        from framesift.rendering.overlay import render
 
         scale = self._scale_of(place)
         if scale != 1:
             size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
             picture = picture.resize(size, Image.Resampling.LANCZOS)
+        if self.overlay == "memorycard":
+            return render_card(picture, self._cards[place])
         if self.overlay == "blank":
             return render(picture, self._texts[place], blank=True)
         return render(picture, self.frames[place].text)
@@ -179,6 +188,12 @@ class RenderedSelection:
                 return scale
             rank -= count
         return self.scales[-1][1] if self.scales else 1.0
+
+    @cached_property
+    def _cards(self) -> "list[MemoryCard]":
+        from framesift.rendering.cards import memory_cards
+
+        return memory_cards(self.selection) if self.overlay == "memorycard" else []
 
     @property
     def _texts(self) -> list[str]:

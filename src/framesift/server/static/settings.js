@@ -8,6 +8,7 @@ const TEXT_MODES = {
   tagged: "per frame in the prompt",
   blank: "as an empty band (control)",
   shuffled: "on a wrong frame (control)",
+  memorycard: "above the frames",
 };
 const SLIDER_MAX = 64;
 const MAX_BUDGET = 256;
