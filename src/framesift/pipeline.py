@@ -187,12 +187,22 @@ class Pipeline:
 
     @overload
     def select(  # type: ignore[overload-overlap]  # a str is one question
-        self, video: PreparedVideo, questions: Question | str, *, queries: Array | None = None
+        self,
+        video: PreparedVideo,
+        questions: Question | str,
+        *,
+        queries: Array | None = None,
+        progress: Callable[..., Any] | None = None,
     ) -> Selection: ...
 
     @overload
     def select(
-        self, video: PreparedVideo, questions: Sequence[Question | str], *, queries: Array | None = None
+        self,
+        video: PreparedVideo,
+        questions: Sequence[Question | str],
+        *,
+        queries: Array | None = None,
+        progress: Callable[..., Any] | None = None,
     ) -> list[Selection]: ...
 
     def select(
@@ -201,8 +211,12 @@ class Pipeline:
         questions: Question | str | Sequence[Question | str],
         *,
         queries: Array | None = None,
+        progress: Callable[..., Any] | None = None,
     ) -> Selection | list[Selection]:
-        """The frames for a question, or for each of several. queries (Q, D): their text vectors, if you have them."""
+        """The frames for a question, or for each of several. queries (Q, D): their text vectors, if you have them.
+
+        progress: called with stage, done and total, for methods that ask a model.
+        """
         config = self.config
         asked = [questions] if isinstance(questions, Question | str) else questions
         selections = select_many(
@@ -219,6 +233,7 @@ class Pipeline:
             namer=config.namer,
             store=config.store,
             blank_frames=config.blank_frames,
+            progress=progress,
             **config.method_options,
         )
         of_index = len(video.index.warnings)
@@ -318,6 +333,7 @@ def select(
         blank_frames=blank_frames,
         queries=None,
         event_features=None,
+        progress=None,
         **options,
     )[0]
 
@@ -337,12 +353,13 @@ def select_many(
     namer: ObjectNamer | str | None = None,
     store: str | os.PathLike[str] | None = None,
     blank_frames: BlankFrames = "skip",
+    progress: Callable[..., Any] | None = None,
     **options: object,
 ) -> list[Selection]:
     """Select for each of many questions on one video, with one product for all relevances.
 
     queries (Q, D) and event_features (E, D): text vectors, if you have them; else the index's own encoder makes them.
-    The rest as in `select`.
+    progress: called with stage, done and total, for methods that ask a model. The rest as in `select`.
     """
     asked = as_questions(questions)
     check_events(events)
@@ -379,5 +396,5 @@ def select_many(
             event_encoder=event_encoder,
             store=store,
         ),
-        **resolve_options(index, method, options, store),
+        **resolve_options(index, method, options, store, questions=len(asked), progress=as_progress(progress)),
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
+from framesift.progress import Progress, ignore_progress
 from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
 from framesift.store.text_vectors import cached_text_vectors
@@ -38,7 +39,7 @@ def visual_inputs(
     source: FrameSource | None = None
     objects: list[Objects] | None = None
     if "pictures" in selector.needs or "detector" in selector.options:
-        source = VideoFrames(index.info.path, index.times_s)
+        source = VideoFrames(index.info.path, index.times_s, size=(index.info.width, index.info.height))
     if "objects" in selector.needs:
         resolved = _resolve_namer(namer)
         objects = [resolved.name_objects(question) for question in questions]
@@ -68,20 +69,36 @@ def question_contexts(
 
 
 def resolve_options(
-    index: VideoIndex, method: Method, options: Mapping[str, Any], store: str | os.PathLike[str] | None
+    index: VideoIndex,
+    method: Method,
+    options: Mapping[str, Any],
+    store: str | os.PathLike[str] | None,
+    *,
+    questions: int = 1,
+    progress: Progress = ignore_progress,
 ) -> dict[str, Any]:
     """The method's options, with a detector or network given by name or path and a model given by address loaded.
 
-    The option `fps` is the video's frame rate unless it is given.
+    The option `fps` is the video's frame rate unless it is given. progress counts the calls of models, up to the option
+    `calls` for each of the questions.
     """
     resolved = load_models(options)
-    if "fps" in get_selector(method).options and index.info.fps > 0:
+    defaults = get_selector(method).options
+    if "fps" in defaults and index.info.fps > 0:
         resolved.setdefault("fps", index.info.fps)
+    limit = options.get("calls", defaults.get("calls"))
+    most, made = questions * (limit if isinstance(limit, int) else 1), 0
+
+    def count_call() -> None:
+        nonlocal made
+        made += 1
+        progress("model calls", made, max(made, most))
+
     for name in SERVER_OPTIONS:
         if isinstance(resolved.get(name), str):
             from framesift.readers.chat import ChatModel
 
-            resolved[name] = ChatModel(resolved[name], store)
+            resolved[name] = ChatModel(resolved[name], store, on_reply=count_call)
     return resolved
 
 

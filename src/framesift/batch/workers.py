@@ -215,7 +215,7 @@ class QuestionWorker:
             for job in own:
                 by_item.setdefault(job.item.id, []).append(job)
             asked = [rows[0].item for rows in by_item.values()]
-            for frames in self._select(own[0].choice, video, asked, query_of, score_s, sharing):
+            for frames in self._select(own[0].choice, video, asked, query_of, score_s, sharing, progress):
                 yield frames, by_item[frames.item.id]
 
     def _prepare(
@@ -242,6 +242,7 @@ class QuestionWorker:
         query_of: Mapping[str, Array],
         score_s: float,
         sharing: int,
+        progress: Progress,
     ) -> Iterator[SelectedFrames]:
         started = time.perf_counter()
         try:
@@ -250,13 +251,14 @@ class QuestionWorker:
             queries = np.stack([query_of[item.id] for item in items])
             if choice.whole_video:
                 video, queries = video.with_every_frame, np.ones((len(items), 1))
-            selections = pipeline.select(video, [item.question for item in items], queries=queries)
+            asked = [item.question for item in items]
+            selections = pipeline.select(video, asked, queries=queries, progress=progress)
             select_s = (time.perf_counter() - started) / len(items)
             exhibits = [pipeline.exhibit(video, selection) for selection in selections]
         except Exception as error:
             if len(items) > 1:  # the other questions are not affected
                 for item in items:
-                    yield from self._select(choice, video, [item], query_of, score_s, sharing)
+                    yield from self._select(choice, video, [item], query_of, score_s, sharing, progress)
             else:
                 yield SelectedFrames(items[0], error=describe_error(error))
             return

@@ -129,7 +129,8 @@ def _make_each(
     args: argparse.Namespace, pipeline: "Pipeline", asked: list[QuestionRow], out: Path
 ) -> Iterator[SavedExhibit]:
     video = prepare(args, pipeline)
-    selections = pipeline.select(video, [row.question for row in asked])
+    with ProgressBar(show=not args.json, unit=" calls") as bar:
+        selections = pipeline.select(video, [row.question for row in asked], progress=bar)
     lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None
     for number, (row, selection) in enumerate(zip(asked, selections, strict=True), 1):
         make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
@@ -272,7 +273,8 @@ def _compare(args: argparse.Namespace) -> int:
     exhibits = []
     for method in methods:
         pipeline = Pipeline(replace(config, method=method, options=options[method]))
-        exhibits.append(pipeline.exhibit(video, pipeline.select(video, question)))
+        with ProgressBar(method, show=not args.json, unit=" calls") as bar:
+            exhibits.append(pipeline.exhibit(video, pipeline.select(video, question, progress=bar)))
     with ProgressBar(show=not args.json) as bar:
         saved = save_comparison(
             exhibits,

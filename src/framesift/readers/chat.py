@@ -5,37 +5,48 @@ A selection that was interrupted, or that is made again, asks only what has no s
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from framesift.readers.openai import OpenAIReader
 from framesift.store.store import Store
 from framesift.types.vectors import Array
 
-MAX_TOKENS = 2048  # of a reply: a tree or a list of rewards
+MAX_TOKENS = 4096  # of a reply: a tree, a list of rewards, or sessions with their key frames
 
 
 class ChatModel:
-    """Callable with the parts of one message, texts and uint8 RGB images (height, width, 3); returns the reply."""
+    """Callable with the parts of one message, texts and uint8 RGB images (height, width, 3); returns the reply.
 
-    def __init__(self, address: str, store: str | os.PathLike[str] | None = None) -> None:
+    on_reply: called after each reply, a stored one as well.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        on_reply: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._on_reply = on_reply
         self._reader = OpenAIReader(address, max_tokens=MAX_TOKENS)
         self._store = Store(store)
 
     @property
     def name(self) -> str:
+        """The server and its model; one that was not named is looked up."""
+        if not self._reader.model:
+            self._reader.check()
         return self._reader.name
 
     def __call__(self, parts: Sequence[str | Array]) -> str:
         from PIL import Image
 
-        if not self._reader.model:
-            self._reader.check()  # replies are stored under the model's name
         digest = message_digest(parts)
-        stored = self._store.load_reply(self.name, digest)
-        if stored is not None:
-            return stored
-        reply = self._reader.reply([part if isinstance(part, str) else Image.fromarray(part) for part in parts])
-        self._store.save_reply(self.name, digest, reply)
+        reply = self._store.load_reply(self.name, digest)
+        if reply is None:
+            reply = self._reader.reply([part if isinstance(part, str) else Image.fromarray(part) for part in parts])
+            self._store.save_reply(self.name, digest, reply)
+        self._on_reply()
         return reply
 
 

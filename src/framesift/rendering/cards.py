@@ -44,7 +44,7 @@ class MemoryCard:
 
 
 @dataclass(frozen=True)
-class _Span:
+class _CardTimes:
     start_s: float
     end_s: float
     topic: str = ""
@@ -113,23 +113,23 @@ def _blocks(card: MemoryCard, width: int, height: int, room: int) -> list[tuple[
     return blocks
 
 
-def _sessions(selection: Selection) -> list[_Span]:
+def _sessions(selection: Selection) -> list[_CardTimes]:
     rows = selection.trace.get("sessions") if selection.method == METHOD else None
     try:
-        spans = [_Span(float(row["start_s"]), float(row["end_s"]), printable(row["topic"])) for row in rows or ()]
+        spans = [_CardTimes(float(row["start_s"]), float(row["end_s"]), printable(row["topic"])) for row in rows or ()]
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-        spans = [_Span(math.nan, math.nan)]
+        spans = [_CardTimes(math.nan, math.nan)]
     if not all(math.isfinite(span.start_s) and math.isfinite(span.end_s) for span in spans):
         raise InputError("the sessions of this selection can't be read; select the frames again")
     return sorted(spans, key=lambda span: span.start_s)
 
 
-def _spans_around(times_s: Sequence[float], end_s: float) -> list[_Span]:
+def _spans_around(times_s: Sequence[float], end_s: float) -> list[_CardTimes]:
     middles = [(a + b) / 2 for a, b in pairwise(times_s)]
-    return [_Span(a, b) for a, b in pairwise([0.0, *middles, end_s])]
+    return [_CardTimes(a, b) for a, b in pairwise([0.0, *middles, end_s])]
 
 
-def _assign(events: Sequence[Event], spans: Sequence[_Span]) -> list[str]:
+def _assign(events: Sequence[Event], spans: Sequence[_CardTimes]) -> list[str]:
     """The text of each span: of the events in order whose middle lies in it. The end of the last belongs to it."""
     texts: list[list[str]] = [[] for _ in spans]
     for event in sorted(events, key=lambda event: event.start_s):

@@ -9,7 +9,7 @@ from framesift.types import Evidence
 from framesift.types.question import option_letter
 
 PROMPT = "Describe this frame of a video in one sentence: who or what is visible, what happens, and any legible text."
-PICTURE_SIZE = (448, 252)  # width and height of the frames that are described
+LONGEST_SIDE = 448  # of the frames that are described, in pixels
 MAX_CHARACTERS = 400  # of a description; a model that rambles must not fill the next prompt
 
 
@@ -23,14 +23,10 @@ class FrameCaptions:
 
     def add(self, indices: Sequence[int]) -> None:
         """Describe the frames that have no description yet."""
-        for index in dict.fromkeys(indices):
-            if index not in self.texts:
-                (image,) = self._access.images([index], size=PICTURE_SIZE)
-                self.texts[index] = printable(self._calls.ask(PROMPT, image, model=self._captioner))[:MAX_CHARACTERS]
-
-    def missing(self, indices: Sequence[int]) -> int:
-        """How many calls it takes to describe these frames."""
-        return len(set(indices) - set(self.texts))
+        new = [index for index in dict.fromkeys(indices) if index not in self.texts]
+        images = self._access.images(new, size=self._access.picture_size(LONGEST_SIDE)) if new else []
+        for index, image in zip(new, images, strict=True):
+            self.texts[index] = printable(self._calls.ask(PROMPT, image, model=self._captioner))[:MAX_CHARACTERS]
 
     def listed(self, indices: Sequence[int]) -> str:
         """The descriptions of these frames, one a line, each with its number and its time."""

@@ -44,6 +44,14 @@ class FrameAccess:
             return float(self._evidence.relevance[index])
         return self._scores.get(index, 0.0)
 
+    def picture_size(self, longest_side: int) -> tuple[int, int]:
+        """Width and height of the frames with this longer side; 16 : 9 if the source has no `size`."""
+        width, height = getattr(self._evidence.source, "size", (0, 0))
+        if width < 1 or height < 1:
+            width, height = 16, 9
+        scale = longest_side / max(width, height)
+        return max(1, round(width * scale)), max(1, round(height * scale))
+
     def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
         """These frames as uint8 RGB arrays (height, width, 3), scaled to `size` = (width, height)."""
         images = [np.asarray(image) for image in self._source("decoded frames").pictures(indices, size=size)]

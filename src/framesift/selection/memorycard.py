@@ -10,7 +10,7 @@ import numpy as np
 
 from framesift._utils.text import clock, printable
 from framesift.errors import OptionError
-from framesift.selection.captions import PICTURE_SIZE
+from framesift.selection.captions import LONGEST_SIDE
 from framesift.selection.frame_access import FrameAccess
 from framesift.selection.model_calls import Model, ModelCalls, Part, model_name
 from framesift.selection.result_builders import add_to_trace, build_selection
@@ -112,7 +112,7 @@ def draw_cards(relevance: Array, cards: Sequence[int], size: int, temperature: f
 def _video_parts(evidence: Evidence, access: FrameAccess, count: int) -> list[Part]:
     """Evenly spaced frames, each after its time."""
     indices = evenly_spaced(len(evidence), min(count, len(evidence))).tolist()
-    images = access.images(indices, size=PICTURE_SIZE)
+    images = access.images(indices, size=access.picture_size(LONGEST_SIDE))
     pairs = zip(indices, images, strict=True)
     return [part for index, image in pairs for part in (f"[{clock(float(evidence.times_s[index]))}]", image)]
 

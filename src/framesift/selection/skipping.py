@@ -82,6 +82,10 @@ class _ReducedSource:
     source: FrameSource
     kept: Sequence[int]
 
+    @property
+    def size(self) -> tuple[int, int]:
+        return getattr(self.source, "size", (0, 0))
+
     def scores(self, indices: Sequence[int]) -> Any:
         return self.source.scores([self.kept[index] for index in indices])
 

@@ -19,7 +19,7 @@ class VideoFrames:
     """A `FrameSource` over a video file. times_s: the presentation times of the candidates, as in its index.
 
     With an encoder and the text vector of the question it also computes scores, so that a video can be searched
-    without an index: `Evidence.from_source(VideoFrames(…), times_s, duration_s)`.
+    without an index: `Evidence.from_source(VideoFrames(…), times_s, duration_s)`. size: width and height of the video.
     """
 
     def __init__(
@@ -29,7 +29,9 @@ class VideoFrames:
         *,
         encoder: "Encoder | None" = None,
         query: Array | None = None,
+        size: tuple[int, int] = (0, 0),
     ) -> None:
+        self.size = size
         self._path, self._times_s = path, np.asarray(times_s, dtype=np.float64)
         self._encoder, self._query = encoder, query
 

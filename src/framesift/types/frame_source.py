@@ -73,7 +73,10 @@ class Detector(Protocol):
 
 
 class FrameSource(Protocol):
-    """Scores and decoded frames on request, for selectors that need them for few candidates."""
+    """Scores and decoded frames on request, for selectors that need them for few candidates.
+
+    Optional: `size`, the width and height of the video's frames, so that they can be scaled in proportion.
+    """
 
     def scores(self, indices: Sequence[int]) -> ArrayLike:
         """(K,) relevance of these candidates."""

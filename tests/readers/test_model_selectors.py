@@ -1,0 +1,151 @@
+"""Selectors that ask a model, from a video file to the frames, against an OpenAI-type server."""
+
+import json
+
+import pytest
+
+import framesift as fs
+from framesift.batch.results import own_options
+from framesift.cli import main
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
+from helpers.strict_server import StrictServer
+
+pytest.importorskip("openai")
+pytest.importorskip("scipy")
+
+METHODS = ("videoagent", "videotree", "memorycard")
+QUESTION = fs.Question("Why does the colour change?", ["It is tired", "It is bored"])
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("video") / "clip.mp4", seconds=40, size=(96, 64))
+
+
+@pytest.fixture
+def server():
+    with StrictServer(words="A blue wall.") as running:
+        yield running
+
+
+def pipeline(video, store, method, address, **settings):
+    made = fs.Pipeline(
+        fs.PipelineConfig(
+            encoder=GridEncoder(),
+            store=store,
+            speech="none",
+            method=method,
+            budget=12,
+            options={"model": address},
+            **settings,
+        )
+    )
+    return made, made.prepare(video)
+
+
+def descriptions(server):
+    """The requests with one frame to describe."""
+    return [k for k in range(len(server.requests)) if server.texts(k)[0].startswith("Describe this frame")]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_server_without_useful_replies_still_gives_the_budget(server, video, tmp_path, method):
+    made, prepared = pipeline(video, tmp_path, method, server.url)
+    selection = made.select(prepared, QUESTION)
+    assert len(selection) == 12 and selection.trace["options"]["model"].endswith("#reader-7b")
+    assert {picture.size for k in range(len(server.requests)) for picture in server.pictures(k)} == {(448, 299)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_second_question_costs_no_descriptions(server, video, tmp_path, method):
+    made, prepared = pipeline(video, tmp_path, method, server.url)
+    made.select(prepared, QUESTION)
+    pictures = sum(bool(server.pictures(k)) for k in range(len(server.requests)))
+    asked = len(server.requests)
+    made.select(prepared, "Who enters?")
+    assert sum(bool(server.pictures(k)) for k in range(len(server.requests))) == pictures
+    if method == "memorycard":
+        assert len(server.requests) == asked == 1
+    made.select(prepared, QUESTION)
+    assert made.select(prepared, QUESTION) == made.select(prepared, QUESTION)
+
+
+@pytest.mark.parametrize("method", ["videoagent", "videotree"])
+def test_an_interrupted_selection_continues_where_it_was(server, video, tmp_path, method):
+    made, prepared = pipeline(video, tmp_path, method, server.url)
+    for _ in range(3):
+        server.reply("A red wall.")
+    server.refuse(400, "the model crashed")
+    with pytest.raises(fs.ReaderError, match="the model crashed"):
+        made.select(prepared, QUESTION)
+    assert len(server.requests) == 4
+    made.select(prepared, QUESTION)
+    described = [server.parts(k)[-1]["image_url"]["url"] for k in descriptions(server)]
+    assert len(described) == len(set(described)) + 1  # the one that failed
+
+
+def test_calls_are_reported_as_progress(server, video, tmp_path):
+    made, prepared = pipeline(video, tmp_path, "videoagent", server.url)
+    reports = []
+    made.select(prepared, QUESTION, progress=lambda *report: reports.append(report))
+    assert reports[0] == ("model calls", 1, 64)
+    assert [done for _, done, _ in reports] == list(range(1, len(reports) + 1))
+
+
+def test_progress_that_raises_ends_the_selection(server, video, tmp_path):
+    made, prepared = pipeline(video, tmp_path, "videoagent", server.url)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made.select(prepared, QUESTION, progress=stop)
+    assert len(server.requests) == 1
+
+
+def test_captioner_and_model_may_be_two_servers(server, video, tmp_path):
+    with StrictServer(models=("captions-1b",), words="A green wall.") as captioner:
+        made = fs.Pipeline(
+            fs.PipelineConfig(
+                encoder=GridEncoder(), store=tmp_path, speech="none", method="videotree", budget=12,
+                options={"model": server.url, "captioner": captioner.url},
+            )
+        )  # fmt: skip
+        selection = made.select(made.prepare(video), QUESTION)
+        assert len(descriptions(captioner)) == len(captioner.requests) and not descriptions(server)
+    assert "A green wall." in server.texts()[0]
+    assert selection.trace["options"]["captioner"].endswith("#captions-1b")
+
+
+def test_sessions_of_a_reply_become_cards(server, video, tmp_path):
+    sessions = [{"start": k, "end": k + 2.5, "topic": f"Part {k}", "keyframes": [k + 1]} for k in range(0, 40, 2)]
+    server.words = json.dumps({"sessions": sessions})
+    made, prepared = pipeline(video, tmp_path, "memorycard", server.url, overlay="memorycard")
+    exhibit = made.exhibit(prepared, made.select(prepared, QUESTION))
+    assert all("\nTopic: Part " in frame.text for frame in exhibit.frames)
+    assert {picture.size for picture in exhibit.pictures()} == {(96, 64)}
+
+
+def test_credentials_of_a_model_are_in_no_output(server, video, tmp_path, capsys):
+    host = server.url.removeprefix("http://")
+    made, prepared = pipeline(video, tmp_path, "videoagent", f"http://me:hunter2secret@{host}")
+    text = made.select(prepared, QUESTION).to_json() + repr(made.config)
+    assert "hunter2secret" not in text and server.credentials[-1][0].startswith("Basic ")
+
+
+def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path))
+    video = make_clip(tmp_path / "clip.mp4", seconds=6)
+    common = ["select", str(video), "-q", "Why?", "--budget", "2", "--no-exhibit", "--speech", "none"]
+    assert main([*common, "--method", "videotree"]) == 2
+    assert "videotree asks a model: pass model='http://HOST:PORT/v1'" in capsys.readouterr().err
+    assert main([*common, "--method", "videotree", "--set", f"model={server.url}", "--set", "calls=3"]) == 2
+    assert "more than calls = 3; allow more (--set calls=" in capsys.readouterr().err
+    assert main([*common, "--method", "memorycard", "--set", f"model={server.url}", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "memorycard"
+
+
+def test_result_rows_have_addresses_without_credentials():
+    given = {"model": "http://me:hunter2secret@host:8000/v1", "captioner": "http://host/v1?key=hunter2secret"}
+    assert own_options("videotree", given, 0) == {"model": "http://host:8000/v1", "captioner": "http://host/v1"}
