@@ -4,7 +4,8 @@
 
 The vectors are those of benchmarks/selection.py; budget 32. What depends on the video alone is computed beforehand.
 Selectors that need decoded frames get grey images and a detector with a fixed result, and TSPO a network that returns
-its input: their time is the selector's own, without decoding and models. `inspected` is how many frames of the middle
+its input: their time is the selector's own, without decoding and models. Selectors that can't do without a language
+model are left out, the others follow their rules without one. `inspected` is how many frames of the middle
 video the selector requested. (A file named selectors.py would shadow the standard library's module.)
 """
 
@@ -21,6 +22,7 @@ import numpy as np
 
 import framesift as fs
 import selection
+from framesift.selection.model_calls import QuestionContext
 
 COUNTS = (900, 3600, 14400)
 BUDGET = 32
@@ -66,14 +68,27 @@ def make_evidence(count):
     )
 
 
+def make_context(evidence):
+    """A question of two options whose words have the vectors of the first frames."""
+    return QuestionContext(
+        fs.Question("Where is the red car?", ["in the garage", "on the bridge"]),
+        lambda texts: np.asarray(evidence.frames)[: len(texts)],
+        lambda texts: np.zeros((len(texts), len(evidence.events))),
+    )
+
+
 def measure(runs):
     cases = {count: make_evidence(count) for count in COUNTS}
     rows = []
     for name, selector in fs.selectors().items():
+        if "model" in selector.needs:  # the time is the model's
+            continue
         options = {key: FixedModel() for key in ("detector", "network") if key in selector.options}
         options |= {"lengths": 10.0} if "lengths" in selector.options else {}
         row = {"selector": name}
         for count, evidence in cases.items():
+            if "context" in selector.options:
+                options = options | {"context": make_context(evidence)}
 
             def select(evidence=evidence, name=name, options=options):
                 return fs.select_frames(evidence, budget=BUDGET, method=name, **options)

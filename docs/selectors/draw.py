@@ -4,7 +4,7 @@
 
 Object search uses a stand-in detector: the index's encoder compares each cell of a grid with the phrases. It has no
 boxes, so relations inside a frame are not detected; the figures show how a search proceeds, not its quality. Methods
-that need trained weights or a model on a server are omitted.
+that need trained weights or a model on a server are omitted; those that can do without follow their rules.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.grids import CELL_SIZE
 from framesift.selection.lexical import EventWords
+from framesift.selection.model_calls import QuestionContext
 from framesift.store.video_frames import VideoFrames
 from framesift.text.object_names import RuleBasedNamer
 
@@ -50,17 +51,22 @@ class WholeFrameDetector:
 
 
 def build_evidence(args):
-    """The evidence of the question, with the inputs of all selectors."""
+    """The evidence of the question with the inputs of all selectors, a detector, and the question's words."""
     encoder = get_encoder(args.encoder)
     index = fs.index(args.video, encoder=args.encoder, fps=1, store=args.store)
     question = fs.Question(args.question)
     events = fs.read_events(args.subtitles) if args.subtitles else []
     text_encoder = get_text_encoder("minilm")
-    event_scores = None
+    event_scores, event_vectors = None, np.zeros((0, 1))
     if events:
         event_vectors = encode_long_texts(text_encoder, [event.text for event in events]).astype(np.float64)
         event_scores = event_vectors @ encode_long_texts(text_encoder, [question.text])[0]
-    return fs.Evidence(
+
+    def score_events(texts):
+        return encode_long_texts(text_encoder, texts).astype(np.float64) @ event_vectors.T
+
+    context = QuestionContext(question, lambda texts: encode_long_texts(encoder, texts), score_events)
+    evidence = fs.Evidence(
         index.times_s,
         index.info.duration_s,
         index.frames,
@@ -72,7 +78,8 @@ def build_evidence(args):
         prepared=index.vectors,
         source=VideoFrames(args.video, index.times_s),
         objects=RuleBasedNamer().name_objects(question),
-    ), WholeFrameDetector(encoder)
+    )
+    return evidence, WholeFrameDetector(encoder), context
 
 
 def draw(selection, evidence):
@@ -120,13 +127,14 @@ def main():
     parser.add_argument("--store", help="folder of the indexes")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     args = parser.parse_args()
-    evidence, detector = build_evidence(args)
+    evidence, detector, context = build_evidence(args)
     names = args.methods.split(",") if args.methods else fs.selectors()
     for name in names:
         selector = fs.selectors()[name]
         if {"network", "model"} & set(selector.needs):
             continue
-        options = {"detector": detector} if "detector" in selector.options else {}
+        options = {"detector": detector} if "detector" in selector.needs else {}
+        options |= {"context": context} if "context" in selector.options else {}
         selection = fs.select_frames(evidence, budget=args.budget, method=name, **options)
         (args.out / f"{name}.svg").write_text(draw(selection, evidence), encoding="utf-8")
         print(selection)

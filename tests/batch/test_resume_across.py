@@ -105,6 +105,13 @@ def test_the_namer_of_a_run_is_stored_without_credentials(corpus, tmp_path):
     assert {row.namer for row in read_results(tmp_path / "r").rows} == {"http://host/v1#qwen"}
 
 
+def test_the_model_of_a_selector_is_stored_without_credentials(corpus, tmp_path):
+    corpus(method="himu", options={"model": "http://me:secret@127.0.0.1:9/v1#qwen", "tree": '{"op": "LEAF"}'})
+    rows = read_results(tmp_path / "r").rows
+    assert {row.options["model"] for row in rows} == {"http://127.0.0.1:9/v1#qwen"}
+    assert "secret" not in "".join(path.read_text() for path in (tmp_path / "r").iterdir())
+
+
 def test_credentials_of_a_reader_are_in_no_file(corpus, tmp_path, monkeypatch):
     pytest.importorskip("openai")
     monkeypatch.setattr("framesift.batch.workers.MAX_READER_FAILURES", 2)

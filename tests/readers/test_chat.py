@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from framesift.errors import ReaderError
+from framesift.errors import InputError, ReaderError
 from framesift.readers.chat import ChatModel, message_digest
 from helpers.strict_server import StrictServer
 
@@ -53,3 +53,13 @@ def test_replies_of_two_models_are_kept_apart(tmp_path):
 def test_digest_depends_on_order_borders_and_shape():
     messages = [["a", "b"], ["ab"], ["b", "a"], ["a", IMAGE], [IMAGE, "a"], [IMAGE.reshape(64, 36, 3), "a"]]
     assert len({message_digest(parts) for parts in messages}) == len(messages)
+
+
+def test_an_invalid_address_is_quoted_without_credentials(tmp_path):
+    for address, shown in [("nonsense", "nonsense"), ("http://me:secret@host", "http://host")]:
+        with pytest.raises(InputError, match=f"model is '{shown}'; expected an address like"):
+            ChatModel(address, tmp_path)
+
+
+def test_text_that_is_not_unicode_has_a_digest():
+    assert message_digest(["\ud800"]) != message_digest(["\ud801"])

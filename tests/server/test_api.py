@@ -121,6 +121,8 @@ def test_every_available_selector_works(shared_server):
         ({"settings": {"sift": {"encoder": "/etc"}}}, "no option 'encoder'"),
         ({"settings": {"sift": {"floor": "wide"}}}, "expected a number"),
         ({"methods": ["gcr"], "settings": {"gcr": {"top_mean": True}}}, "expected a whole number"),
+        ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, "Model can't be set"),
+        ({"methods": ["himu"], "settings": {"himu": {"context": 1}}}, "Context can't be set"),
         ({"question": "  "}, "question is empty"),
     ],
 )

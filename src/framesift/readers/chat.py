@@ -7,6 +7,8 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 
+from framesift.errors import InputError
+from framesift.readers.address import parse_address, public_address
 from framesift.readers.openai import OpenAIReader
 from framesift.store.store import Store
 from framesift.types.vectors import Array
@@ -28,6 +30,9 @@ class ChatModel:
         on_reply: Callable[[], object] = lambda: None,
     ) -> None:
         self._on_reply = on_reply
+        parts = parse_address(address)
+        if parts is None or parts.url == parts.server:
+            raise InputError(f"model is {public_address(address)!r}; expected an address like http://host:8000/v1")
         self._reader = OpenAIReader(address, max_tokens=MAX_TOKENS)
         self._store = Store(store)
 
@@ -54,6 +59,10 @@ def message_digest(parts: Sequence[str | Array]) -> str:
     """A digest of the texts, and of the size and pixels of the images, in order."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
-        data = part.encode() if isinstance(part, str) else repr(part.shape).encode() + part.tobytes()
+        data = (
+            part.encode("utf-8", "surrogatepass")
+            if isinstance(part, str)
+            else repr(part.shape).encode() + part.tobytes()
+        )
         digest.update(f"{type(part).__name__}:{len(data)}:".encode() + data)
     return digest.hexdigest()
