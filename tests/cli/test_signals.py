@@ -35,6 +35,18 @@ sys.meta_path.insert(0, Counter())
 from framesift.__main__ import main
 sys.exit(main())
 """
+# Sends it where its exception, if it raises one, is swallowed.
+SIGNAL_SWALLOWED = """
+import contextlib, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "fastapi":
+            with contextlib.suppress(BaseException):
+                signal.raise_signal(signal.SIGTERM)
+sys.meta_path.insert(0, Finder())
+from framesift.__main__ import main
+sys.exit(main())
+"""
 NEW_MODULES = "import sys; before = set(sys.modules); import framesift.{}; print(*set(sys.modules) - before)"
 
 
@@ -139,3 +151,12 @@ def test_work_is_said_to_be_kept_only_where_it_is(arguments, sentence, site, mon
     monkeypatch.setattr(Pipeline, "index", interrupt)
     assert main(arguments) == 130
     assert capsys.readouterr().err == sentence + "\n"
+
+
+def test_sigterm_ends_a_server_that_is_starting(tmp_path):
+    pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
+    flags = ["serve", "--port", "0", "--store", str(tmp_path)]
+    ended = subprocess.run(
+        [sys.executable, "-c", SIGNAL_SWALLOWED, *flags], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (143, f"{STOPPED}\n")

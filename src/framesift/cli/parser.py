@@ -26,7 +26,8 @@ def run_command(argv: Sequence[str]) -> int:
     args.argv, args.run_command = words, run_command
     _configure_logging()
     try:
-        raise_on_signals()
+        if not getattr(args, "handles_signals", False):
+            raise_on_signals()
         code: int = args.run(args)
     except FramesiftError as error:
         print(f"framesift: {printable(scrub(str(error)))}", file=sys.stderr)

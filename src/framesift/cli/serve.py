@@ -15,7 +15,7 @@ from urllib.parse import quote
 from framesift._utils.text import readable
 from framesift.cli.output import print_json
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.cli.signals import Terminated
+from framesift.cli.signals import Terminated, raise_on_signals
 from framesift.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def add_commands(add: AddCommand) -> None:
     serve.add_argument("--reader", dest="readers", action="append", default=[], metavar="READER", help=reader)
     serve.add_argument("--uploads", metavar="DIR", help="directory for uploads (default: in the store)")
     serve.add_argument("--max-upload", type=_size, default=8e9, metavar="SIZE", help="such as 2GB (default: 8GB)")
+    serve.set_defaults(handles_signals=True)
     text = [name for name in TEXT_SETTINGS if name != "subtitles"]
     add_settings(serve, *text, "event_encoder", *INDEX_SETTINGS)
 
@@ -83,6 +84,8 @@ def _run(args: argparse.Namespace, config: "ServerConfig", listener: socket.sock
     if args.open:
         # The socket is already listening, so the browser's first request waits instead of failing.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    # Not earlier: a library that is starting may swallow the exception, and the server would run on.
+    raise_on_signals()
     try:
         server.run(sockets=[listener])
     except Terminated:
