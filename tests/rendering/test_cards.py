@@ -92,14 +92,13 @@ def test_the_whole_frame_is_below_the_header():
 
 
 def test_the_header_is_only_as_high_as_its_text():
-    image = Image.new("RGB", (640, 360), "white")
-
-    def header(card):
-        pixels = np.asarray(render_card(image, card).convert("L"))
-        return int(np.flatnonzero((pixels > 250).mean(axis=1) > 0.5)[0])
-
-    short = header(MemoryCard(CARD.heading))
-    assert 0 < short < header(MemoryCard(CARD.heading, CARD.topic)) < header(CARD) <= MAX_HEADER * 360
+    parts = [MemoryCard(CARD.heading), MemoryCard(CARD.heading, CARD.topic), CARD]
+    for width, height in [(640, 360), (426, 190), (384, 384), (320, 240), (1920, 1080), (360, 640)]:
+        image = Image.new("RGB", (width, height), "white")
+        pixels = [np.asarray(render_card(image, card).convert("L")) for card in parts]
+        # The first row with the frame in it.
+        headers = [int(np.flatnonzero((rows > 250).mean(axis=1) > 0.5)[0]) for rows in pixels]
+        assert 0 < headers[0] < headers[1] < headers[2] <= MAX_HEADER * height, (width, height)
 
 
 def test_a_frame_too_small_for_text_is_unchanged():

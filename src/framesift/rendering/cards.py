@@ -106,7 +106,7 @@ def _blocks(card: MemoryCard, width: int, height: int, room: int) -> list[tuple[
         if not text or width < 1:
             continue
         sizes = [max(fraction * height, MIN_TEXT_PIXELS) for fraction in fractions]
-        block = lay_out(text, width, sizes=sizes, lines=lines, height=room, weight=WEIGHT)
+        block = lay_out(text, width, sizes=sizes, lines=lines, height=room - gap, weight=WEIGHT)
         if block.lines and block.height + gap <= room:
             blocks.append((block, colour))
             room -= block.height + gap
