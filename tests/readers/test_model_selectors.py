@@ -149,3 +149,11 @@ def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_pat
 def test_result_rows_have_addresses_without_credentials():
     given = {"model": "http://me:hunter2secret@host:8000/v1", "captioner": "http://host/v1?key=hunter2secret"}
     assert own_options("videotree", given, 0) == {"model": "http://host:8000/v1", "captioner": "http://host/v1"}
+
+
+def test_library_counts_replies_by_model(server, video, tmp_path, capsys):
+    made, prepared = pipeline(video, tmp_path, "memorycard", server.url)
+    made.select(prepared, QUESTION)
+    assert main(["library", "--store", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "reader-7b" in line] == [f"{server.url[:-3]}#reader-7b: 1 reply to selectors"]

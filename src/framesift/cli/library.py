@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,7 +187,12 @@ def _library(args: argparse.Namespace) -> int:
         return 0
     for gone in removed:
         print(f"removed {gone['folder']} ({gone['reason']})")
+    replies = Counter(row["encoder"] for row in rows if row["kind"] == "reply")
+    for name, count in sorted(replies.items()):
+        print(f"{printable(name)}: {counted(count, 'reply', 'replies')} to selectors")
     for row in rows:
+        if row["kind"] == "reply" and not row["problem"]:
+            continue
         length = "" if row["duration_s"] is None else duration_text(row["duration_s"])
         size = f"{row['bytes'] / 1e6:.1f} MB"
         name = row["video"] or row["folder"]
