@@ -74,16 +74,16 @@ def dig(
 ) -> Selection:
     """Cut the video where frames change, have a model rate each segment, and select uniformly from the useful ones.
 
-    Input: frame vectors, the question's words, decoded frames, and a model that sees images. Cost: one call for the
-    type of the question, and, unless it is about the whole video, one for each segment. prominence: of a peak of
-    1 − cosine between neighbours that counts as a cut. Segments with a reward above the mean of what is left, repeated
-    while any drop out, or above half of the largest, whichever are fewer, are useful, with `window` segments on each
-    side.
+    Input: frame vectors, the question's words (context), decoded frames, and a model that sees images. Cost: one
+    call for the type of the question, and, unless it is about the whole video, one for each segment. calls: the
+    most of them. prominence: of a peak of 1 − cosine between neighbours that counts as a cut. Segments with a
+    reward above the mean of what is left, repeated while any drop out, or above half of the largest, whichever are
+    fewer, are useful, with `window` segments on each side.
 
-    Differs: without a model, the type comes from words of the question and a segment's reward is the relevance of its
-    middle frame. The original cuts by DINOv2 at 2 frames per second; here the candidates' own vectors are compared.
-    Where the useful segments have fewer frames than the budget, the most relevant of the others fill it; the original
-    repeats frames.
+    Differs: without a model, the type comes from words of the question and a segment's reward is the relevance of
+    its middle frame. The original cuts by DINOv2 at 2 frames per second; here the candidates' own vectors are
+    compared. Where the useful segments have fewer frames than the budget, the most relevant of the others fill it;
+    the original repeats frames.
     """
     prominence, window = check_positive("prominence", prominence), check_whole("window", window)
     context = require_question("dig", context)

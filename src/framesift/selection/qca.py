@@ -30,13 +30,14 @@ def qca(
 ) -> Selection:
     """Divide the budget over equal segments, then select in each the most relevant frame and those farthest from it.
 
-    Input: frame vectors. Cost: O(N·D + B·N·D / segments). A segment's share is beta × content + (1 − beta) × relevance,
-    both softmaxes: of its mean relevance; and of the sum of two softmaxes, of its mean's distance from the video's mean
-    and of its variance. Inside a segment, frames of at least gamma × the best relevance are candidates, fewer being
-    made up for by halving that threshold.
+    Input: frame vectors. Cost: O(N·D + B·N·D / segments). A segment's share is beta × content + (1 − beta) ×
+    relevance, both softmaxes: of its mean relevance; and of the sum of two softmaxes, of its mean's distance from
+    the video's mean and of its variance. content_temperature and relevance_temperature are theirs. Inside a
+    segment, frames of at least gamma × the best relevance are candidates, fewer being made up for by halving that
+    threshold.
 
-    Differs: with fewer frames than segments there are as many segments as frames; where relevance is not positive, the
-    original returns too few frames; here the best of the others fill the budget. Vectors are compared in double
+    Differs: with fewer frames than segments there are as many segments as frames; where relevance is not positive,
+    the original returns too few frames; here the best of the others fill the budget. Vectors are compared in double
     precision, the original's on a GPU in half precision. Its relevance is BLIP's matching probability.
     """
     segments, beta = check_whole("segments", segments, low=1), check_number("beta", beta, low=0, high=1)

@@ -70,15 +70,15 @@ def toolmerge(
 ) -> Selection:
     """Rank frames by each search of a plan, join the ranks (AND = smallest, OR = largest), select with a gap in time.
 
-    Input: the question's words, a text encoder, and a model or a plan: {"queries": [{"id", "tool": "scene" or "object",
-    "query"}], "combine": "Q1 AND (Q2 OR Q3)"}. Cost: one call for the plan, and one for each 20 different texts on the
-    screen, if the events have any: frames whose text helps get the first rank. gap_s: the least time between frames, by
-    default D / 2B, at most gap_cap_s. detector: finds objects, in every frame; without one they are compared like
-    scenes.
+    Input: the question's words and a text encoder (context), and a model or a plan: {"queries": [{"id", "tool":
+    "scene" or "object", "query"}], "combine": "Q1 AND (Q2 OR Q3)"}. Cost: one call for the plan, and one for each
+    20 different texts on the screen, if the events have any: frames whose text helps get the first rank. calls: the
+    most of them. gap_s: the least time between frames, by default D / 2B, at most gap_cap_s. detector: finds
+    objects, in every frame; without one they are compared like scenes.
 
     Differs: without a model and a plan, or if the reply is none, the one search is for the question itself. The
-    original's tool for objects, T-REN, has no public weights here. A budget that the gap does not allow is filled up by
-    rank.
+    original's tool for objects, T-REN, has no public weights here. A budget that the gap does not allow is filled
+    up by rank.
     """
     gap_cap_s = check_number("gap_cap_s", gap_cap_s, low=0)
     context = require_question("toolmerge", context)
