@@ -367,8 +367,8 @@ def select_many(
     if events and event_encoder is not None and asked:
         event_scores = score_events([question.query_text for question in asked], events, event_encoder, store)
     needs_event_features = bool(events) and event_features is None and event_scores is None
+    named = index.encoder if encoder is None else encoder
     if (queries is None and asked) or needs_event_features:
-        named = index.encoder if encoder is None else encoder
         model = get_encoder(named) if isinstance(named, str) else named
         if queries is None:
             queries = encode_long_texts(model, [question.query_text for question in asked])
@@ -388,13 +388,8 @@ def select_many(
         source=source,
         objects=objects,
         blank_frames=blank_frames,
-        contexts=question_contexts(
-            asked,
-            events,
-            method,
-            encoder=index.encoder if encoder is None else encoder,
-            event_encoder=event_encoder,
-            store=store,
+        contexts=question_contexts(asked, events, method, encoder=named, event_encoder=event_encoder, store=store),
+        **resolve_options(
+            index, method, options, store, encoder=named, questions=len(asked), progress=as_progress(progress)
         ),
-        **resolve_options(index, method, options, store, questions=len(asked), progress=as_progress(progress)),
     )

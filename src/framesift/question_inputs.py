@@ -8,6 +8,7 @@ import numpy as np
 
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
+from framesift.errors import FramesiftError
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
@@ -74,18 +75,22 @@ def resolve_options(
     options: Mapping[str, Any],
     store: str | os.PathLike[str] | None,
     *,
+    encoder: str | Encoder,
     questions: int = 1,
     progress: Progress = ignore_progress,
 ) -> dict[str, Any]:
     """The method's options, with a detector or network given by name or path and a model given by address loaded.
 
-    The option `fps` is the video's frame rate unless it is given. progress counts the calls of models, up to the option
+    The option `fps` is the video's frame rate unless it is given; `logit_scale` and `logit_bias` are those of a SigLIP
+    encoder, whose probabilities they turn cosines into. progress counts the calls of models, up to the option
     `calls` for each of the questions.
     """
     resolved = load_models(options)
     defaults = get_selector(method).options
     if "fps" in defaults and index.info.fps > 0:
         resolved.setdefault("fps", index.info.fps)
+    if "logit_scale" in defaults and "logit_scale" not in options:
+        resolved |= _logits(encoder)
     limit = options.get("calls", defaults.get("calls"))
     most, made = questions * (limit if isinstance(limit, int) else 1), 0
 
@@ -100,6 +105,15 @@ def resolve_options(
 
             resolved[name] = ChatModel(resolved[name], store, on_reply=count_call)
     return resolved
+
+
+def _logits(encoder: str | Encoder) -> dict[str, float]:
+    try:
+        model = get_encoder(encoder) if isinstance(encoder, str) else encoder
+    except FramesiftError:
+        return {}  # the caller's own vectors, by an encoder that can't be loaded here
+    bias = getattr(model, "logit_bias", 0.0)
+    return {"logit_scale": model.logit_scale, "logit_bias": bias} if bias else {}  # type: ignore[attr-defined]
 
 
 def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:

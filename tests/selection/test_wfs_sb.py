@@ -168,3 +168,21 @@ def test_missing_package_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pywt", None)
     with pytest.raises(fs.MissingExtra, match=r"pip install 'framesift\[peers\]'"):
         fs.select_frames(curve_evidence("random", 100), budget=4, method="wfs-sb")
+
+
+class SiglipLike:
+    """An encoder with SigLIP's scale and bias."""
+
+    name, dim, logit_scale, logit_bias = "siglip-like", 6, 112.0, -16.0
+
+
+def test_cosines_of_siglip_become_its_probabilities():
+    rng = np.random.default_rng(5)
+    index = fs.VideoIndex(fs.VideoInfo("x", 80.0), np.arange(80.0), rng.standard_normal((80, 6)), "siglip-like")
+    options = {"queries": rng.standard_normal((1, 6)), "budget": 8, "method": "wfs-sb"}
+    by_encoder = fs.select_many(index, ["Why?"], encoder=SiglipLike(), **options)[0]
+    assert by_encoder.trace["options"]["logit_scale"] == 112.0
+    given = fs.select_many(index, ["Why?"], logit_scale=112.0, logit_bias=-16.0, **options)[0]
+    assert by_encoder.indices == given.indices
+    without = fs.select_many(index, ["Why?"], **options)[0]
+    assert without.trace["options"]["logit_scale"] is None
