@@ -77,7 +77,7 @@ def toolmerge(
     objects, in every frame; without one they are compared like scenes.
 
     Differs: without a model and a plan, or if the reply is none, the one search is for the question itself. The
-    original's tool for objects, T-REN, has no public weights here. A budget that the gap does not allow is filled
+    original's tool for objects, T-REN, is not part of this library. A budget that the gap does not allow is filled
     up by rank.
     """
     gap_cap_s = check_number("gap_cap_s", gap_cap_s, low=0)
