@@ -90,7 +90,7 @@ def test_select_and_ask_commands(questions, encoder, tmp_path, capsys):
         "--store",
         tmp_path / "s",
     ]
-    assert main(["corpus", "select", *map(str, flags), "--budget", "3", "--set", "alpha_ground=0.5"]) == 0
+    assert main(["corpus", "select", *map(str, flags), "--budget", "3", "--set", "max_share=0.5"]) == 0
     assert "6 questions: 6 done, 0 done before, 0 failed" in capsys.readouterr().out
     assert main(["corpus", "ask", *map(str, flags), "--reader", "similarity", "--json"]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -115,6 +115,7 @@ def test_corpus_resumes_rows_of_version_1(encoder, tmp_path):
         "results": tmp_path / "r",
         "encoder": encoder,
         "store": tmp_path / "s",
+        "method": "gcr",
         "budget": 4,
         "engine": "inline",
         "blank_frames": "keep",

@@ -33,6 +33,7 @@ def corpus(questions, encoder, tmp_path):
             "reader": "similarity",
             "engine": "inline",
             "fps": 1.0,
+            "method": "gcr",
             "budget": 4,
             "blank_frames": "keep",
             **arguments,
