@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,18 @@ def test_index_has_a_unit_vector_for_every_second(clip, tmp_path):
     assert np.linalg.norm(index.frames, axis=1) == pytest.approx(np.ones(len(index)), abs=1e-6)
     assert index.times_s[:3].tolist() == [0.0, 1.0, 2.0]
     assert index.encoder == "grid"
+
+
+def test_interruption_while_the_decoding_thread_starts(clip, tmp_path, monkeypatch):
+    start = threading.Thread.start
+
+    def start_and_stop(thread):
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
 
 
 def test_second_call_encodes_nothing(clip, tmp_path):

@@ -213,7 +213,7 @@ def _batches(sampling: Sampling, size: int) -> Iterator[_Batch]:
     The thread runs at most two batches ahead, so memory does not grow with the length of the video.
     """
     ahead: queue.Queue[_Batch | BaseException | None] = queue.Queue(maxsize=2)
-    stop = threading.Event()
+    stop, ended = threading.Event(), threading.Event()
 
     def put(item: _Batch | BaseException | None) -> None:
         while not stop.is_set():
@@ -251,14 +251,17 @@ def _batches(sampling: Sampling, size: int) -> Iterator[_Batch]:
             put(None)
         except BaseException as error:  # re-raised in the encoding thread
             put(error)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=decode, name="framesift-decode", daemon=True)
-    thread.start()
     try:
+        thread.start()  # a signal may arrive while it waits for the thread
         while (item := ahead.get()) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item
     finally:
         stop.set()
-        thread.join()
+        if thread.ident is not None:
+            ended.wait()
