@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping
 from typing import Any
 
-from framesift._utils.text import counted, duration_text, ordinal, quoted
+from framesift._utils.text import counted, duration_text, ordinal
 from framesift.selection.event_match import EventMatch
 from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED
 from framesift.selection.spread import Choice
@@ -62,17 +62,17 @@ def reasons(
     size = len(words) + len(pictures)
     rank = {int(event): k for k, event in enumerate(match.order, 1)}
 
-    def text_of(index: int) -> str:
+    def text_rank(index: int) -> str:
         event = shown[index]
         return (
-            f"{quoted(evidence.events[event].text)} ranks {ordinal(rank[event])} of {counted(len(rank), 'text')} for "
-            f"the question (cosine {match.cosine[event]:.2f}, shared words {match.lexical[event]:.2f})"
+            f"{ordinal(rank[event])} of {counted(len(rank), 'text')} for the question (cosine "
+            f"{match.cosine[event]:.2f}, shared words {match.lexical[event]:.2f})"
         )
 
     rows = []
     for index, choice in words.items():
         why = [
-            f"Chosen for its words: {text_of(index)}{_apart(choice, 'text')}.",
+            f"Chosen for its words: {text_rank(index)}{_apart(choice, 'text')}.",
             f"The best text stands out by {match.stand_out:.2f}, so up to {quota} of {size} frames are for words.",
         ]
         rows.append({"index": index, "sentences": why})
@@ -83,7 +83,7 @@ def reasons(
         if index in duplicates:
             why.append("It resembles a frame chosen before it; no other candidate was left.")
         if index in shown:
-            why.append(f"It shows what is said there: {text_of(index)}.")
+            why.append(f"It shows what is said there: {text_rank(index)}.")
         rows.append({"index": index, "sentences": why})
     return rows
 
