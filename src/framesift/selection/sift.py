@@ -126,7 +126,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
             "visual": visual,
             "context": [context_row(choice) for index, choice in pictures.items() if index not in visual],
         },
-        "reasons": reasons(evidence, match, words, pictures, duplicates, shown, quota=quota),
+        "reasons": reasons(match, words, pictures, duplicates, shown, quota=quota),
     }
     if len(evidence) < budget:
         trace["note"] = all_selected_note(len(evidence), budget)

@@ -49,7 +49,6 @@ def event_rows(
 
 
 def reasons(
-    evidence: Evidence,
     match: EventMatch,
     words: Mapping[int, Choice],
     pictures: Mapping[int, Choice],

@@ -18,7 +18,7 @@ from framesift.types.question import option_letter
 ROLE_SENTENCES = {
     "ground": "The most relevant frame of an event whose text matches the question; the text is drawn on the frame.",
     "visual": "One of the frames most similar to the question.",
-    "context": "Covers the rest of the video: relevant, yet apart from the frames selected before it, in looks or in time.",
+    "context": "Covers the rest of the video: relevant, yet unlike or away from the frames selected before it.",
     "refined": "Represents an omitted segment whose evidence value exceeds that of the context frame it replaced.",
 }
 ASSETS = "rendering/report/assets"
