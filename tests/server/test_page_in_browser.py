@@ -49,7 +49,7 @@ def test_two_methods_are_shown_side_by_side(shared_server, visit):
     tab.page.select_option("#compare", "uniform")
     assert tab.settles(lambda: tab.cards() == 12)
     heads = tab.page.locator(".lane > h3")
-    assert [heads.nth(k).text_content() for k in range(2)] == ["gcr6 frames", "uniform6 frames"]
+    assert [heads.nth(k).text_content() for k in range(2)] == ["sift6 frames", "uniform6 frames"]
     left, right = (tab.page.locator(".lane").nth(k).bounding_box() for k in range(2))
     assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"]
     assert tab.page.locator(".tl-markers").count() == 2
@@ -176,7 +176,7 @@ def test_question_is_a_history_step_and_a_setting_is_not(shared_server, visit):
 
 
 def test_invalid_values_in_the_address_are_ignored(shared_server, visit):
-    odd = "&n=999&m=no&and=gcr&t=toString&d=&s=%7B%22gcr%22%3A%7B%22nosuch%22%3A1%7D%7D"
+    odd = "&n=999&m=no&and=sift&t=toString&d=&s=%7B%22sift%22%3A%7B%22nosuch%22%3A1%7D%7D"
     tab = visit(shared_server, f"/video/{shared_server.boat}?q=Why{odd}")
     assert tab.settles(lambda: tab.cards() == 32)
     assert tab.page.input_value("#text-mode") == "aligned" and tab.page.locator("#error").is_hidden()

@@ -209,7 +209,9 @@ def test_non_finite_vectors_name_the_encoder(clip, tmp_path):
 def test_selecting_on_an_index_encodes_the_events(clip, tmp_path):
     index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
     events = [fs.Event(10.0, 12.0, "a blue wall"), fs.Event(50.0, 51.0, "nothing")]
-    selection = fs.select(index, "What is said of the wall?", events=events, budget=8, encoder=GridEncoder())
+    selection = fs.select(
+        index, "What is said of the wall?", events=events, budget=8, encoder=GridEncoder(), method="gcr"
+    )
     assert len(selection) == 8
     assert {slot.event.text for slot in selection.slots if slot.event} == {"a blue wall", "nothing"}
 

@@ -136,7 +136,7 @@ def _make_each(
         make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
         if not args.json:
             _print_question(row.question)
-            print(selection, end="\n\n")
+            print(selection, end="\n\n", flush=True)  # the exhibit takes longer
             _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
         saved = {} if args.no_exhibit else _save(args, row, make(), folder)
