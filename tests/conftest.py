@@ -3,6 +3,7 @@
 No test depends on time: Hypothesis has no deadline, which a busy machine would exceed.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 
 LEFT_OUT = "no sample data"
+
+# Hundreds of tests start a command: without compiled modules each of them would compile the whole package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 hypothesis.settings.register_profile("framesift", deadline=None)
 hypothesis.settings.load_profile("framesift")

@@ -51,7 +51,7 @@ def select(case: Case, lexical=None, **options) -> fs.Selection:
     return fs.select_frames(scored, budget=case.budget, method="sift", **{**case.options, **options})
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(sift_cases())
 def test_matches_the_reference(drawn):
     case, lexical = drawn
