@@ -25,33 +25,11 @@ if TYPE_CHECKING:
 
 PAGE, HEADING = "report.md", "# Results\n"
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
+# Fields that determine the selected frames, besides method, budget and where `uniform` takes its frames from.
+_SETTINGS = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
 # Fields that must be equal for two rows to be compared, besides those of the comparison.
-_CONDITIONS = (
-    "dataset",
-    "reader",
-    "prompt",
-    "encoder",
-    "events",
-    "fps",
-    "seed",
-    "event_encoder",
-    "visual_demand",
-    "namer",
-    "blank_frames",
-    "prompt_times",
-)
-# Fields that determine the selected frames, besides method and budget.
-_SELECTION = (
-    "encoder",
-    "events",
-    "fps",
-    "seed",
-    "event_encoder",
-    "visual_demand",
-    "namer",
-    "blank_frames",
-    "uniform_frames",
-)
+_CONDITIONS = ("dataset", "reader", "prompt", *_SETTINGS, "prompt_times")
+_SELECTION = (*_SETTINGS, "uniform_frames")
 
 
 @dataclass(frozen=True)
