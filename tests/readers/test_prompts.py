@@ -60,7 +60,7 @@ def test_prompt_mode_names_no_frame_and_tagged_mode_does(prompts):
 
 
 def test_without_times_frames_have_only_numbers(exhibit, question):
-    prompt = compose(exhibit, question, "tagged", times=False)
+    prompt = compose(exhibit, question, "tagged", time_format="none")
     assert "Frame 2: The launch" in prompt.text
     assert prompt.times_line == "" and set(prompt.captions) == {""}
 

@@ -116,7 +116,7 @@ class Exhibitor:
         with self._lock:
             exhibit = self._exhibit(clip, question, doc)
             self._record(exhibit, question)
-        return compose_frames(exhibit, self.text_mode, times=self.times)
+        return compose_frames(exhibit, self.text_mode, time_format="clock" if self.times else "none")
 
     def _exhibit(self, clip: Clip, question: Question, doc: Document) -> "Exhibit":
         start_s = float(doc.get(CLIP_START) or 0.0)

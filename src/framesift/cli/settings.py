@@ -11,6 +11,7 @@ from typing import Any
 from framesift._utils.json import parse_scalar
 from framesift.config import PipelineConfig, read_settings
 from framesift.errors import OptionError
+from framesift.readers.time_formats import TIME_FORMATS
 from framesift.selection.registry import check_options, get_selector
 
 RunCommand = Callable[[argparse.Namespace], int]
@@ -31,6 +32,7 @@ READER_FLAGS: dict[str, tuple[type, str]] = {
     "timeout_s": (float, "seconds to wait for a server's reply"),
     "retries": (int, "how often a request is repeated after 429, 5xx or a lost connection"),
     "key_variable": (str, "environment variable with the server's key"),
+    "time_format": (str, f"how the frames' times are written: {', '.join(TIME_FORMATS)} (default: auto, as trained)"),
     "frames_as": (str, "for local models: video (default) or pictures"),
     "score": (str, "for local models: generate (default) or logits"),
     "device_map": (str, "for local models: auto spreads the model over all GPUs"),

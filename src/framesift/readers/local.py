@@ -25,6 +25,7 @@ from framesift.readers.address import LOCAL, public_address
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.pixel_values import FramesAs, LlavaFrames, PreparedFrames, QwenFrames
 from framesift.readers.prompts import Prompt, compose
+from framesift.readers.time_formats import TimeFormat, check_time_format, resolve_time_format
 from framesift.types import Answer, Question
 from framesift.types.question import option_letter
 
@@ -68,7 +69,7 @@ class LocalReader:
     reply, "logits" takes the option whose letter has the highest logit. max_pixels and frame_max_pixels: the largest
     size of a frame (Qwen; the smaller applies). frame_gap_s: seconds between frames in Qwen's position encoding; by
     default the mean of the selection. device: auto, cpu, cuda, cuda:1, mps; device_map="auto" distributes the model
-    over all GPUs.
+    over all GPUs. times: whether the frames' times are in the prompt; time_format: see `time_formats`.
     """
 
     source: str
@@ -82,12 +83,14 @@ class LocalReader:
     device_map: str | None = None
     preset: str = "longvideobench"
     times: bool = True
+    time_format: TimeFormat = "auto"
     concurrency: int = field(default=1, init=False)  # a GPU runs one generation at a time
 
     def __post_init__(self) -> None:
         for name, known in (("frames_as", get_args(FramesAs)), ("score", get_args(Scoring))):
             if getattr(self, name) not in known:
                 raise OptionError(f"{name} is {getattr(self, name)!r}; expected {' or '.join(known)}")
+        check_time_format(self.time_format)
         if not _DEVICE.fullmatch(self.device):
             raise OptionError(f"device is {self.device!r}; expected auto, cpu, cuda or mps")
         if self.device_map and not is_installed("accelerate"):
@@ -97,6 +100,8 @@ class LocalReader:
         self._version = _checked_version(self._transformers)
         folder = find_folder(self.source)
         config = read_config(folder / "config.json")
+        # LLaVA-Video has the model type of other models, but its name says what it is.
+        self._family_names = CHECKPOINTS.get(self.source, self.source), str(config.get("model_type", ""))
         self._frames = self._frames_of(config, folder)
         self._tokenizer = self._load_tokenizer(folder)
         with no_progress_bar(self._transformers):
@@ -105,7 +110,8 @@ class LocalReader:
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
-        prompt = compose(exhibit, question, text_mode, preset=self.preset, times=self.times)
+        time_format = resolve_time_format(self.time_format, *self._family_names, times=self.times)
+        prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         with self._lock, self._torch.inference_mode(), self._explain_out_of_memory(len(prompt.images)):
             inputs = self.prepare(prompt, exhibit.selection.times_s)
@@ -124,6 +130,8 @@ class LocalReader:
             frames=tuple(exhibit.numbers),
             reader=self.name,
             text_mode=text_mode,
+            time_format=time_format,
+            frames_as=self.frames_as,
         )
         if not generation.ended and not (question.choices and answer.parsed):
             return replace(answer, note=failures.truncated(limit))

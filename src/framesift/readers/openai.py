@@ -22,6 +22,7 @@ from framesift.readers import failures
 from framesift.readers.address import CredentialFilter, hide_secrets, parse_address, public_address, register_secrets
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.prompts import Prompt, compose
+from framesift.readers.time_formats import TimeFormat, check_time_format, resolve_time_format
 from framesift.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ class OpenAIReader:
     key; by default FRAMESIFT_API_KEY, and only for api.openai.com also OPENAI_API_KEY. quality, longest_side: of the
     JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
     connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. picture_ids:
-    send vLLM's `uuid` with each image, so that it is processed once; None sends it if the server is vLLM. preset,
-    times: see `prompts`. concurrency: questions at once in `ask_many`.
+    send vLLM's `uuid` with each image, so that it is processed once; None sends it if the server is vLLM. preset: see
+    `prompts`; times: whether the frames' times are sent; time_format: see `time_formats`. concurrency: questions at
+    once in `ask_many`.
     """
 
     address: str
@@ -70,6 +72,7 @@ class OpenAIReader:
     picture_ids: bool | None = None
     preset: str = "longvideobench"
     times: bool = True
+    time_format: TimeFormat = "auto"
     concurrency: int = 8
     log_replies: bool = False
     _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # parameters this server does not accept
@@ -86,6 +89,7 @@ class OpenAIReader:
             raise OptionError(f"quality is {self.quality!r}; expected a JPEG quality from 1 to 95")
         if self.longest_side is not None and self.longest_side < 28:
             raise OptionError(f"longest_side is {self.longest_side!r}; expected at least 28 pixels, or None")
+        check_time_format(self.time_format)
         self.model = self.model or parts.model
         self._parts = parts
         self._server = parts.server
@@ -114,7 +118,8 @@ class OpenAIReader:
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
         self._resolve_model()
-        prompt = compose(exhibit, question, text_mode, preset=self.preset, times=self.times)
+        time_format = resolve_time_format(self.time_format, self.model, times=self.times)
+        prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         reply = self._send(prompt, limit)
         choice = reply.choices[0]
@@ -131,6 +136,8 @@ class OpenAIReader:
             frames=tuple(exhibit.numbers),
             reader=self.name,
             text_mode=text_mode,
+            time_format=time_format,
+            frames_as="pictures",
         )
         # A letter before the truncation is still an answer.
         if choice.finish_reason == "length" and not (question.choices and answer.parsed):

@@ -20,7 +20,7 @@ _LEADING_LABEL = re.compile(r"\W*([a-z])\s*[).:\]](?!\w)", re.IGNORECASE)
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’&-])(?<![A-Z]\.)([A-Z])(?![A-Za-z0-9+#&]|['’]\w|-\w|\.[a-z]|\.[A-Z]\.)")
 _CLOCK = re.compile(r"(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:[.,]\d{1,3})?)(?![\d:])")
 _SECONDS = re.compile(r"(?<![\d:.])(\d{1,6}(?:\.\d{1,3})?)\s?(?:s|sec|seconds?)\b")
-_FRAME = re.compile(r"\bframes?\s+#?(\d{1,4})\b", re.IGNORECASE)
+_FRAME = re.compile(r"\bframes?\s*#?(\d{1,4})\b", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 CITATION_TOLERANCE_S = 1.0  # between a cited time and the frame's: replies round to seconds

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from framesift._utils.records import shown
-from framesift._utils.text import clock
 from framesift.errors import InputError, OptionError, UnknownName
+from framesift.readers.time_formats import TimeFormat, TimeMarks, mark_times
 from framesift.types import Question
 from framesift.types.question import option_letter
 
@@ -35,6 +35,9 @@ SUBTITLES = "This video's subtitles are listed below:"
 FREE = (
     "Answer in a few sentences. Where a frame shows what you say, give its time in square brackets, as it stands with "
     "the frame."
+)
+FREE_WITHOUT_TIMES = (
+    "Answer in a few sentences. Where a frame shows what you say, give its number in square brackets, as in [Frame 3]."
 )
 MOST_OPTIONS = 26
 
@@ -62,7 +65,7 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Prompt:
-    """The frames, each with the line before it ("" for none), and the text after all of them."""
+    """The frames, each with the text before it ("" for none), and the text after all of them."""
 
     images: tuple["Image", ...]
     captions: tuple[str, ...]
@@ -70,13 +73,14 @@ class Prompt:
     times_line: str  # all times in one line, for a model that gets the frames as one video; "" for none
 
     def interleaved(self) -> Iterator["str | Image"]:
-        """Yield each frame after its caption, then the text."""
+        """Yield each frame after its caption, then the text; times that are in no caption come before the text."""
         for caption, image in zip(self.captions, self.images, strict=True):
             if caption:
                 yield caption
             yield image
-        if self.text:
-            yield self.text
+        text = self.text if any(self.captions) else self.text_after_video
+        if text:
+            yield text
 
     @property
     def text_after_video(self) -> str:
@@ -84,30 +88,38 @@ class Prompt:
 
 
 def compose(
-    exhibit: "Exhibit", question: Question, text_mode: str, *, preset: str = "longvideobench", times: bool = True
+    exhibit: "Exhibit",
+    question: Question,
+    text_mode: str,
+    *,
+    preset: str = "longvideobench",
+    time_format: TimeFormat = "clock",
 ) -> Prompt:
-    """Compose the prompt for one question. times: include each frame's time."""
-    instructions = format_question(question, preset)
-    frames = compose_frames(exhibit, text_mode, times=times)
+    """Compose the prompt for one question. time_format: how the frames' times are written; see `time_formats`."""
+    marks = mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s)
+    instructions = format_question(question, preset, has_times=marks.has_times)
+    frames = _compose(exhibit, text_mode, marks)
     return replace(frames, text="\n".join(filter(None, [frames.text, instructions])))
 
 
-def compose_frames(exhibit: "Exhibit", text_mode: str, *, times: bool = True) -> Prompt:
+def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeFormat = "clock") -> Prompt:
     """Compose the frames and the events' text without a question, for callers that add their own."""
+    return _compose(exhibit, text_mode, mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s))
+
+
+def _compose(exhibit: "Exhibit", text_mode: str, marks: TimeMarks) -> Prompt:
     mode = check_text_mode(text_mode)
-    stamps = [f"[{clock(time_s)}]" for time_s in exhibit.selection.times_s]
-    labels = [f"Frame {k} {stamp}" if times else f"Frame {k}" for k, stamp in enumerate(stamps, start=1)]
     texts = event_texts(exhibit)
     blocks = {
         "prompt": [text for text in texts if text],
-        "tagged": [f"{label}: {text}" for label, text in zip(labels, texts, strict=True) if text],
+        "tagged": [f"{label}: {text}" for label, text in zip(marks.labels, texts, strict=True) if text],
     }
     lines = blocks.get(mode, [])
     return Prompt(
         images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).pictures()),
-        captions=tuple(f"{label}:" if times else "" for label in labels),
+        captions=marks.captions,
         text="\n".join([SUBTITLES, *lines]) if lines else "",
-        times_line=f"The {len(stamps)} frames of this video are at {', '.join(stamps)}." if times else "",
+        times_line=marks.line,
     )
 
 
@@ -116,13 +128,13 @@ def event_texts(exhibit: "Exhibit") -> list[str]:
     return ["" if slot.event is None else " ".join(slot.event.text.split()) for slot in exhibit.selection.slots]
 
 
-def format_question(question: Question, preset: str) -> str:
+def format_question(question: Question, preset: str, *, has_times: bool = True) -> str:
     """Format the question, its options by letter, and the instructions for the reply."""
     if preset not in PRESETS:
         raise UnknownName(f"there is no prompt preset {preset!r}; expected one of {', '.join(PRESETS)}")
     choices = question.choices
     if not choices:
-        return f"{question.text.strip()}\n{FREE}"
+        return f"{question.text.strip()}\n{FREE if has_times else FREE_WITHOUT_TIMES}"
     if max(choices) >= MOST_OPTIONS:
         raise InputError(f"the question has {len(question.options)} options; letters reach for {MOST_OPTIONS}")
     letters = [option_letter(k) for k in choices]

@@ -25,6 +25,8 @@ class Answer:
     reader: str = ""
     text_mode: str = ""
     note: str = ""  # one sentence for the user: a problem with the reply, or a limit of the reader
+    time_format: str = ""  # how the frames' times were written; empty for a reader that does not say
+    frames_as: str = ""  # "video" or "pictures"; empty for a reader that does not say
 
     @property
     def letter(self) -> str | None:

@@ -1,0 +1,117 @@
+"""The formats of times: each as its family's own code writes it, and found by the model's name."""
+
+import pytest
+
+import framesift as fs
+from framesift.errors import OptionError
+from framesift.readers.prompts import compose
+from framesift.readers.time_formats import (
+    TIME_FORMATS,
+    mark_times,
+    native_time_format,
+    number_in_words,
+    resolve_time_format,
+    writes_video_marks,
+)
+
+TIMES_S = (0.0, 12.34, 3725.96)
+DURATION_S = 4000.5
+
+
+def marks(time_format):
+    return mark_times(time_format, TIMES_S, DURATION_S)
+
+
+def test_qwen3_vl_has_seconds_with_one_digit_directly_before_each_frame():
+    assert marks("qwen3-vl").captions == ("<0.0 seconds>", "<12.3 seconds>", "<3726.0 seconds>")
+
+
+def test_gemma4_has_whole_minutes_and_seconds_and_a_space_between_frames():
+    assert "IMAGE".join(marks("gemma4").captions) == "00:00 IMAGE 00:12 IMAGE 62:05 "
+
+
+def test_llava_video_has_one_sentence_and_no_captions():
+    assert set(marks("llava-video").captions) == {""}
+    assert marks("llava-video").line == (
+        "The video lasts for 4000.50 seconds, and 3 frames are sampled from it. These frames are located at "
+        "0.00s,12.34s,3725.96s.Please answer the following questions related to this video."
+    )
+
+
+def test_internvl_numbers_the_frames_and_states_no_time():
+    assert "IMAGE".join(marks("internvl").captions) == "Frame1: IMAGE\nFrame2: IMAGE\nFrame3: "
+    assert marks("internvl").line == "" and not marks("internvl").has_times
+
+
+def test_smolvlm_introduces_the_series_and_puts_each_time_on_a_line():
+    assert "IMAGE".join(marks("smolvlm").captions) == (
+        "You are provided the following series of three frames from a 1:06:40 [H:MM:SS] video.\n"
+        "\nFrame from 00:00:IMAGE\nFrame from 00:12:IMAGE\nFrame from 62:05:"
+    )
+
+
+def test_numbers_are_written_in_words():
+    words = [number_in_words(number) for number in (0, 8, 13, 20, 32, 100, 101, 128, 999, 1000)]
+    assert words == [
+        "zero", "eight", "thirteen", "twenty", "thirty-two", "one hundred", "one hundred and one",
+        "one hundred and twenty-eight", "nine hundred and ninety-nine", "1000",
+    ]  # fmt: skip
+
+
+def test_every_format_but_auto_has_a_caption_and_a_label_for_each_frame():
+    for time_format in TIME_FORMATS[1:]:
+        written = marks(time_format)
+        assert len(written.captions) == len(written.labels) == len(set(written.labels)) == 3
+
+
+def test_auto_finds_the_family_in_names_paths_and_model_types():
+    families = {
+        "qwen3-vl": ["Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl:8b", "Qwen3VL-2B-Q4_K_M.gguf", "qwen3_vl", "Qwen3.5-9B"],
+        "gemma4": ["google/gemma-4-E4B-it", "gemma4:e4b", "/models/gemma-4-31B/"],
+        "llava-video": ["lmms-lab/LLaVA-Video-7B-Qwen2", "llava-video-7b"],
+        "internvl": ["OpenGVLab/InternVL3_5-8B", "internvl", "InternVL3-2B-hf"],
+        "smolvlm": ["HuggingFaceTB/SmolVLM2-2.2B-Instruct", "smolvlm"],
+    }  # fmt: skip
+    for family, names in families.items():
+        assert {resolve_time_format("auto", name) for name in names} == {family}
+
+
+def test_auto_is_the_clock_for_any_other_model():
+    for name in ("", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen3-8B", "google/gemma-3-4b-it", "llava-next-video", "gpt-5"):
+        assert resolve_time_format("auto", name) == "clock"
+
+
+def test_the_last_part_of_a_path_decides():
+    assert native_time_format("/data/internvl-tests/Qwen3-VL-2B") == "qwen3-vl"
+
+
+def test_a_named_format_is_used_for_any_model_and_none_without_times():
+    assert resolve_time_format("clock", "Qwen3-VL-8B") == "clock"
+    assert resolve_time_format("clock", "Qwen3-VL-8B", times=False) == "none"
+
+
+def test_processors_that_write_marks_into_a_video_are_known():
+    assert writes_video_marks("Qwen3-VL-8B") and not writes_video_marks("Qwen2.5-VL-7B")
+    assert not writes_video_marks("LLaVA-Video-7B-Qwen2")
+
+
+def test_unknown_format_lists_the_valid_ones():
+    with pytest.raises(OptionError, match="time_format is 'iso'; expected one of auto, clock, qwen3-vl"):
+        resolve_time_format("iso")
+
+
+def test_times_without_captions_precede_the_question(exhibit, question):
+    *frames, text = compose(exhibit, question, "none", time_format="llava-video").interleaved()
+    assert len(frames) == 5 and not any(isinstance(part, str) for part in frames)
+    assert text.startswith("The video lasts for") and "\nWhy was the launch put off?" in text
+
+
+def test_free_questions_ask_for_what_the_frames_are_marked_with(exhibit):
+    question = fs.Question("When does he leave?")
+    assert "its time in square brackets" in compose(exhibit, question, "none", time_format="qwen3-vl").text
+    assert "as in [Frame 3]" in compose(exhibit, question, "none", time_format="internvl").text
+
+
+def test_tagged_text_names_frames_as_they_are_marked(exhibit, question):
+    assert "Frame 2 <3.0 seconds>: The launch" in compose(exhibit, question, "tagged", time_format="qwen3-vl").text
+    assert "Frame2: The launch" in compose(exhibit, question, "tagged", time_format="internvl").text
