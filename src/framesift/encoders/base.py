@@ -119,11 +119,16 @@ def to_rgb(image: "ImageInput") -> "Image":
 
     if isinstance(image, Image.Image):
         return image.convert("RGB")
+    return Image.fromarray(check_image(image))
+
+
+def check_image(image: Any) -> Array:
+    """Reject what is not a uint8 RGB array (height, width, 3)."""
     if not isinstance(image, np.ndarray):
         raise InputError(f"an image is of type {type(image).__name__}; expected a PIL image or a uint8 array")
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
         raise InputError(f"an image is {image.dtype} {image.shape}; expected uint8 (height, width, 3)")
-    return Image.fromarray(image)
+    return image
 
 
 def to_unit(values: Array) -> Array:

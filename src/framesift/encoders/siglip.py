@@ -1,7 +1,7 @@
 """SigLIP, SigLIP 2 and CLIP checkpoints through transformers (4.50 or later, 5 included).
 
-Weights are read from safetensors files on this machine only; `fetch` alone accesses the model hub. Images are
-preprocessed by transformers' PIL processors, as the others need torchvision.
+Weights are read from safetensors files on this machine only; `fetch` alone accesses the model hub. On a CPU, images are
+preprocessed by transformers' PIL processors, as the others need torchvision; on a GPU, by the GPU.
 """
 
 import math
@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from framesift._utils.memory import free_memory
 from framesift._utils.optional import is_installed, require
 from framesift._utils.records import FilePath, read_field
 from framesift.encoders.base import EncoderInfo, pick_device, split_by_tokens, to_rgb, to_unit
+from framesift.encoders.image_tensors import ImageLayout, Resample, Size, prepare_images
 from framesift.encoders.weights import files_digest, read_config
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
@@ -46,9 +47,12 @@ NEEDED_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 # The share of free memory a batch may take; on a CPU larger batches are not faster, so it is capped.
 MEMORY_SHARE = 0.25
 MAX_GPU_BATCH = 128
+# Images per call of the network on a GPU: while it runs, the next ones are copied to the GPU.
+GPU_CHUNK = 32
 CPU_BYTES = 192 * 1024**2
 MAX_CPU_BATCH = 16
 TEXT_BATCH = 64
+_RESAMPLES: dict[Any, Resample] = {2: "bilinear", 3: "bicubic"}  # by Pillow's numbers
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ class DualEncoder:
         local = {"local_files_only": True}
         processor = getattr(transformers, f"{self._family.processor}Pil", None)  # its name in transformers 5
         self._processor = (processor or getattr(transformers, self._family.processor)).from_pretrained(folder, **local)
+        self._layout = image_layout(self._processor) if self._device.startswith("cuda") else None
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
         with no_progress_bar(transformers):
             model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
@@ -200,11 +205,12 @@ class DualEncoder:
 
     def encode_images(self, images: Sequence["ImageInput"]) -> Array:
         """(n, dim) float32 unit rows, a batch at a time."""
-        batches = [
-            self._encode_image_batch(images[start : start + self.batch_size])
-            for start in range(0, len(images), self.batch_size)
-        ]
-        return to_unit(np.concatenate(batches)) if batches else np.empty((0, self.dim), dtype=np.float32)
+        size = self.batch_size if self._layout is None else min(self.batch_size, GPU_CHUNK)
+        with self._torch.inference_mode():
+            batches = [self._image_features(images[start : start + size]) for start in range(0, len(images), size)]
+            if not batches:
+                return np.empty((0, self.dim), dtype=np.float32)
+            return to_unit(self._torch.cat(batches).float().cpu().numpy())
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, dim) float32 unit rows; tokens beyond the limit are truncated."""
@@ -217,11 +223,14 @@ class DualEncoder:
         """Split a text between words into pieces within the token limit."""
         return split_by_tokens(text, limit=self.text_limit, count=self._count_tokens)
 
-    def _encode_image_batch(self, images: Sequence["ImageInput"]) -> Array:
+    def _image_features(self, images: Sequence["ImageInput"]) -> Any:
+        """(n, dim) tensor on the device; a GPU may still be computing it."""
+        if self._layout is not None:
+            pixels = prepare_images(images, self._layout, device=self._device, dtype=self._model.dtype)
+            return _features(self._model.get_image_features(pixel_values=pixels))
         inputs = self._processor(images=[to_rgb(image) for image in images], return_tensors="pt").to(self._device)
         inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
-        with self._torch.inference_mode():
-            return _to_array(self._model.get_image_features(**inputs))
+        return _features(self._model.get_image_features(**inputs))
 
     def _encode_text_batch(self, texts: Sequence[str]) -> Array:
         inputs = self._tokenizer(
@@ -232,7 +241,8 @@ class DualEncoder:
             return_tensors="pt",
         ).to(self._device)
         with self._torch.inference_mode():
-            return _to_array(self._model.get_text_features(**inputs))
+            values: Array = _features(self._model.get_text_features(**inputs)).float().cpu().numpy()
+            return values
 
     def _cased(self, text: str) -> str:
         return text.lower() if self._family.lower_case else text
@@ -246,11 +256,35 @@ def _is_installed() -> bool:
     return is_installed("torch", "transformers", "huggingface_hub", "PIL")
 
 
-def _to_array(features: Any) -> Array:
-    """The features as an array: a tensor in transformers 4, an output object in 5."""
-    tensor = getattr(features, "pooler_output", features)
-    values: Array = tensor.float().cpu().numpy()
-    return values
+def _features(outputs: Any) -> Any:
+    """The features: a tensor in transformers 4, an output object in 5."""
+    return getattr(outputs, "pooler_output", outputs)
+
+
+def image_layout(processor: Any) -> ImageLayout | None:
+    """What an image processor of transformers does; None if it does anything else."""
+    steps = [getattr(processor, name, None) for name in ("do_resize", "do_rescale", "do_normalize")]
+    resample = _RESAMPLES.get(getattr(processor, "resample", None))
+    rescale = getattr(processor, "rescale_factor", None)
+    if not all(steps) or resample is None or rescale != 1 / 255 or hasattr(processor, "max_num_patches"):
+        return None
+    size, crop = dict(processor.size), None
+    mean, std = tuple(processor.image_mean), tuple(processor.image_std)
+    if getattr(processor, "do_center_crop", False):
+        crop = (int(processor.crop_size["height"]), int(processor.crop_size["width"]))
+    if size.get("height") and crop is None:
+        return ImageLayout((int(size["height"]), int(size["width"])), mean, std, resample)
+    shortest = size.get("shortest_edge")
+    if not shortest or crop is None or max(crop) > shortest:
+        return None
+    return ImageLayout(partial(_with_shortest_edge, int(shortest)), mean, std, resample, crop)
+
+
+def _with_shortest_edge(length: int, image: Size) -> Size:
+    """The size of an image with its shorter side resized to this length, as transformers computes it."""
+    height, width = image
+    longer = int(length * max(image) / min(image))
+    return (length, longer) if height <= width else (longer, length)
 
 
 def _precision(torch: Any, device: str) -> Any:

@@ -142,10 +142,10 @@ class LocalReader:
         torch = self._torch
         if self.frames_as == "video":
             gaps = (times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else 1.0
-            prepared = self._frames.video(prompt.images, gap_s=self.frame_gap_s or gaps)
+            prepared = self._frames.video(prompt.images, gap_s=self.frame_gap_s or gaps, device=self._model.device)
             parts: list[str | list[str]] = [prepared.placeholders[0], prompt.text_after_video]
         else:
-            prepared = self._frames.images(prompt.images)
+            prepared = self._frames.images(prompt.images, device=self._model.device)
             parts = list(_interleave(prompt, prepared))
         ids = self._encode(parts)
         tensors = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}

@@ -1,15 +1,16 @@
 """Frames as a local model's inputs: pixel tensors and the placeholder tokens that represent them.
 
-transformers' video processors need torchvision. They process frames as the image processors do, which need only PIL; so
-frames are processed by those and laid out as a video here, by the models' own rules.
+transformers' video processors need torchvision, and its image processors run on the CPU; so frames are resized and
+normalised on the model's device, and laid out here by the models' own rules.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
+from framesift.encoders.image_tensors import ImageLayout, Size, prepare_images
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 FramesAs = Literal["video", "pictures"]
 QWEN_MIN_PIXELS = 56 * 56
 QWEN_VIDEO_MIN_PIXELS = 128 * 28 * 28  # per frame; both are the model's defaults
+# Per channel, of values from 0 to 1: what Qwen's vision encoder, like CLIP, was trained with.
+QWEN_MEAN = (0.48145466, 0.4578275, 0.40821073)
+QWEN_STD = (0.26862954, 0.26130258, 0.27577711)
 LLAVA_SIDE = 384
 LLAVA_MEAN = 0.5
 
@@ -44,48 +48,45 @@ class QwenFrames:
     specials = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
     kinds = {"<|image_pad|>": 1, "<|video_pad|>": 2}  # noqa: RUF012 (a constant)
 
-    def video(self, images: Sequence["Image"], *, gap_s: float) -> PreparedFrames:
+    def video(self, images: Sequence["Image"], *, gap_s: float, device: Any = "cpu") -> PreparedFrames:
         """Prepare one video. gap_s: seconds from one frame to the next, which determine their positions."""
         import torch
 
-        patches, grid = self._patches(images, QWEN_VIDEO_MIN_PIXELS)
-        if len(patches) % self.depth:
-            patches = np.concatenate([patches, patches[-1:]])
-        # (frames, patches, channel, depth, y, x): of each pair, the first frame's first layer and the second's second.
-        layers = [patches[k :: self.depth, :, :, k] for k in range(self.depth)]
-        rows = np.stack(layers, axis=3)
-        times, height, width = len(rows), *grid
+        patches, (height, width) = self._patches(images, QWEN_VIDEO_MIN_PIXELS, device)
+        missing = -len(patches) % self.depth
+        patches = torch.cat([patches, patches[-1:].expand(missing, -1, -1, -1, -1)])
+        times = len(patches) // self.depth
+        # (times, patches, channel, depth, y, x): consecutive frames are the layers of a patch.
+        rows = patches.view(times, self.depth, *patches.shape[1:]).permute(0, 2, 3, 1, 4, 5)
         tensors = {
-            "pixel_values_videos": torch.from_numpy(rows.reshape(times * height * width, -1)),
+            "pixel_values_videos": rows.reshape(times * height * width, -1),
             "video_grid_thw": torch.tensor([[times, height, width]]),
             "second_per_grid_ts": torch.tensor([self.depth * gap_s]),
         }
         return PreparedFrames([self._placeholders("<|video_pad|>", times * height * width)], tensors)
 
-    def images(self, images: Sequence["Image"]) -> PreparedFrames:
+    def images(self, images: Sequence["Image"], *, device: Any = "cpu") -> PreparedFrames:
         """Prepare separate images."""
         import torch
 
-        patches, (height, width) = self._patches(images, QWEN_MIN_PIXELS)
+        patches, (height, width) = self._patches(images, QWEN_MIN_PIXELS, device)
+        rows = patches.unsqueeze(3).expand(-1, -1, -1, self.depth, -1, -1)
         tensors = {
-            "pixel_values": torch.from_numpy(patches.reshape(len(images) * height * width, -1)),
+            "pixel_values": rows.reshape(len(images) * height * width, -1),
             "image_grid_thw": torch.tensor([[1, height, width]] * len(images)),
         }
         return PreparedFrames([self._placeholders("<|image_pad|>", height * width)] * len(images), tensors)
 
-    def _patches(self, images: Sequence["Image"], min_pixels: int) -> tuple[np.ndarray, tuple[int, int]]:
-        """(frames, patches, 3, depth, patch, patch) float32 and the grid's height and width."""
-        processor = image_processor("Qwen2VLImageProcessor")(
-            min_pixels=min_pixels,
-            max_pixels=max(self.max_pixels, min_pixels),
-            patch_size=self.patch,
-            merge_size=self.merge,
-            temporal_patch_size=self.depth,
-        )
-        outputs = processor(images=list(images), return_tensors="np")
-        _, height, width = (int(n) for n in outputs["image_grid_thw"][0])
-        shape = (len(images), height * width, 3, self.depth, self.patch, self.patch)
-        return np.asarray(outputs["pixel_values"], dtype=np.float32).reshape(shape), (height, width)
+    def _patches(self, images: Sequence["Image"], min_pixels: int, device: Any) -> tuple[Any, Size]:
+        """(frames, patches, 3, patch, patch) float32 and the grid's height and width."""
+        unit = self.patch * self.merge
+        size = partial(qwen_size, unit=unit, pixels=(min_pixels, max(self.max_pixels, min_pixels)))
+        pixels = prepare_images(images, ImageLayout(size, QWEN_MEAN, QWEN_STD), device=device)
+        height, width = pixels.shape[-2] // unit, pixels.shape[-1] // unit
+        # The patches of one token come one after the other.
+        blocks = pixels.unflatten(3, (width, self.merge, self.patch)).unflatten(2, (height, self.merge, self.patch))
+        patches = blocks.permute(0, 2, 5, 3, 6, 1, 4, 7).flatten(1, 4)
+        return patches, (height * self.merge, width * self.merge)
 
     def _placeholders(self, pad: str, patches: int) -> list[str]:
         return ["<|vision_start|>", *[pad] * (patches // self.merge**2), "<|vision_end|>"]
@@ -113,19 +114,19 @@ class LlavaFrames:
         patches = self.side // self.patch
         return math.ceil(patches / 2) if self.pool == "bilinear" else patches // 2
 
-    def video(self, images: Sequence["Image"], *, gap_s: float) -> PreparedFrames:  # noqa: ARG002 (positions do not depend on seconds)
+    def video(self, images: Sequence["Image"], *, gap_s: float, device: Any = "cpu") -> PreparedFrames:  # noqa: ARG002 (positions do not depend on seconds)
         """Prepare one video; each frame is stretched to the square, as in training."""
         row = self.tokens_per_side + (self.newline == "grid")
         tokens = len(images) * self.tokens_per_side * row + (self.newline == "one_token")
-        pixels = self._pixels(images)
+        pixels = self._pixels(images, device)
         return PreparedFrames([["<video>"] * tokens + ["\n"]], {"pixel_values_videos": pixels[None]})
 
-    def images(self, images: Sequence["Image"]) -> PreparedFrames:
+    def images(self, images: Sequence["Image"], *, device: Any = "cpu") -> PreparedFrames:
         """Prepare separate images: each padded to a square, 729 tokens and a line break, as the model was trained."""
         import torch
 
         tensors = {
-            "pixel_values": self._pixels([_pad_to_square(image) for image in images])[:, None],
+            "pixel_values": self._pixels([_pad_to_square(image) for image in images], device)[:, None],
             "image_sizes": torch.tensor([[image.height, image.width] for image in images]),
             # A single image would be cut into tiles, unlike one of several: so it is counted as one of two.
             "batch_num_images": torch.tensor([max(2, len(images))]),
@@ -133,24 +134,23 @@ class LlavaFrames:
         tokens = (self.side // self.patch) ** 2 + 1
         return PreparedFrames([["<image>"] * tokens + ["\n"]] * len(images), tensors)
 
-    def _pixels(self, images: Sequence["Image"]) -> Any:
+    def _pixels(self, images: Sequence["Image"], device: Any) -> Any:
         """(frames, 3, side, side)"""
-        from PIL.Image import Resampling
-
-        processor = image_processor("SiglipImageProcessor")(
-            size={"height": self.side, "width": self.side},
-            resample=Resampling.BICUBIC,
-            image_mean=[LLAVA_MEAN] * 3,
-            image_std=[LLAVA_MEAN] * 3,
-        )
-        return processor(images=list(images), return_tensors="pt")["pixel_values"]
+        grey = [LLAVA_MEAN] * 3
+        return prepare_images(images, ImageLayout((self.side, self.side), mean=grey, std=grey), device=device)
 
 
-def image_processor(stem: str) -> Any:
-    """transformers' image processor that needs no torchvision; version 5 has it under another name."""
-    import transformers
-
-    return getattr(transformers, f"{stem}Pil", None) or getattr(transformers, stem)
+def qwen_size(image: Size, *, unit: int, pixels: tuple[int, int]) -> Size:
+    """The size nearest to the image's whose sides are multiples of `unit`, with a number of pixels in this range."""
+    height, width = (round(side / unit) * unit for side in image)
+    area = image[0] * image[1]
+    if height * width > pixels[1]:
+        shrink = math.sqrt(area / pixels[1])
+        height, width = (max(unit, math.floor(side / shrink / unit) * unit) for side in image)
+    elif height * width < pixels[0]:
+        enlarge = math.sqrt(pixels[0] / area)
+        height, width = (math.ceil(side * enlarge / unit) * unit for side in image)
+    return height, width
 
 
 def _pad_to_square(image: "Image") -> "Image":

@@ -1,0 +1,106 @@
+"""Images as a network's input: uploaded as bytes, then resized and normalised on the network's device.
+
+The values are those of transformers' PIL processors, to a rounding of one level in 255.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from framesift.encoders.base import check_image, to_rgb
+
+Size = tuple[int, int]  # height, width
+Resample = Literal["bicubic", "bilinear"]
+# Images uploaded at a time, which bounds the page-locked memory on the host.
+UPLOADED = 16
+
+
+@dataclass(frozen=True)
+class ImageLayout:
+    """How a model's images are resized, cropped and normalised.
+
+    size: of the result, or a function of an image's size. crop: the size of the centre that is kept after resizing.
+    mean, std: per channel, of values from 0 to 1.
+    """
+
+    size: Size | Callable[[Size], Size]
+    mean: Sequence[float] = (0.5, 0.5, 0.5)
+    std: Sequence[float] = (0.5, 0.5, 0.5)
+    resample: Resample = "bicubic"
+    crop: Size | None = None
+
+    def size_of(self, image: Size) -> Size:
+        """The size to which an image of this size is resized."""
+        return self.size(image) if callable(self.size) else self.size
+
+
+def prepare_images(images: Sequence[Any], layout: ImageLayout, *, device: Any = "cpu", dtype: Any = None) -> Any:
+    """(n, 3, height, width) normalised tensor on the device, float32 unless another dtype is given.
+
+    images: PIL images, uint8 RGB arrays or uint8 RGB tensors (height, width, 3). Their sizes may differ; after
+    resizing and cropping they must be the same.
+    """
+    import torch
+
+    prepared: list[Any] = [None] * len(images)
+    for numbers in _by_size(images):
+        for start in range(0, len(numbers), UPLOADED):
+            part = numbers[start : start + UPLOADED]
+            pixels = stack_images([images[n] for n in part], device)
+            values = resize_images(pixels, layout.size_of(tuple(pixels.shape[-2:])), layout.resample)
+            values = _normalise(_crop(values, layout.crop), layout).to(dtype or torch.float32)
+            for n, image in zip(part, values, strict=True):
+                prepared[n] = image
+    return torch.stack(prepared)
+
+
+def stack_images(images: Sequence[Any], device: Any) -> Any:
+    """(n, 3, height, width) uint8 tensor on the device, of images of one size."""
+    import torch
+
+    if isinstance(images[0], torch.Tensor):
+        return torch.stack(list(images)).to(device).permute(0, 3, 1, 2)
+    arrays = [np.asarray(to_rgb(image)) if hasattr(image, "getbands") else check_image(image) for image in images]
+    is_cuda = torch.device(device).type == "cuda"
+    pixels = torch.empty((len(arrays), *arrays[0].shape), dtype=torch.uint8, pin_memory=is_cuda)
+    rows = pixels.numpy()
+    for k, array in enumerate(arrays):
+        rows[k] = array
+    return pixels.to(device, non_blocking=is_cuda).permute(0, 3, 1, 2)
+
+
+def resize_images(pixels: Any, size: Size, resample: Resample = "bicubic") -> Any:
+    """(n, 3, *size) float32 tensor of whole levels from 0 to 255, as Pillow resizes: the width, then the height.
+
+    Pillow 13 begins with the height where that shrinks much more, which changes bright and dark edges by some levels.
+    """
+    from torch.nn.functional import interpolate
+
+    values = pixels.float()
+    for step in ((pixels.shape[-2], size[1]), size):
+        if tuple(values.shape[-2:]) != step:
+            values = interpolate(values, step, mode=resample, antialias=True).add_(0.5).floor_().clamp_(0, 255)
+    return values
+
+
+def _crop(values: Any, size: Size | None) -> Any:
+    if size is None:
+        return values
+    top, left = ((have - want) // 2 for have, want in zip(values.shape[-2:], size, strict=True))
+    return values[..., top : top + size[0], left : left + size[1]]
+
+
+def _normalise(values: Any, layout: ImageLayout) -> Any:
+    mean, std = (values.new_tensor(numbers).view(3, 1, 1) for numbers in (layout.mean, layout.std))
+    return (values / 255 - mean) / std
+
+
+def _by_size(images: Sequence[Any]) -> list[list[int]]:
+    """The positions of the images of each size."""
+    groups: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+    for number, image in enumerate(images):
+        groups[tuple(getattr(image, "shape", ())) or getattr(image, "size", ())].append(number)
+    return list(groups.values())
