@@ -138,12 +138,16 @@ def check_file(path: StrPath) -> str:
     return name
 
 
-def _thread_count(pixels: int) -> int:
+def count_cores() -> int:
+    """The cores that this process may use."""
     try:
-        cores = len(os.sched_getaffinity(0))
+        return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS and Windows
-        cores = os.cpu_count() or 1
-    return min(2 * cores, MOST_THREADS_LARGE if pixels > LARGE_PIXELS else MOST_THREADS)
+        return os.cpu_count() or 1
+
+
+def _thread_count(pixels: int) -> int:
+    return min(2 * count_cores(), MOST_THREADS_LARGE if pixels > LARGE_PIXELS else MOST_THREADS)
 
 
 def _choose_stream(container: av.container.InputContainer, name: str) -> av.video.stream.VideoStream:

@@ -65,20 +65,42 @@ class DecodedFrame(NamedTuple):
     is_damaged: bool = False
 
 
-def decode_wanted(video: OpenedVideo, plan: DecodePlan) -> Iterator[DecodedFrame]:
+class PacketReader:
+    """Reads packets of a video by their index in its timeline, in ascending order; seeks over long gaps."""
+
+    def __init__(self, video: OpenedVideo, timeline: Timeline) -> None:
+        self.video = video
+        self._timeline = timeline
+        self._can_seek = video.container.format.name in INDEXED
+        self._packets = _numbered(video, 0)
+        self._next = 0
+
+    def has_to_seek(self, target: int) -> bool:
+        return self._can_seek and target - self._next > SEEK_OVER
+
+    def read(self, target: int) -> VideoPacket | None:
+        """The packet, or None if the file ends before it."""
+        if self.has_to_seek(target):
+            self._packets = _from(self.video, self._timeline, target)
+        for number, packet in self._packets:
+            self._next = number + 1
+            if number == target:
+                return packet
+        return None
+
+
+def decode_wanted(reader: PacketReader, plan: DecodePlan) -> Iterator[DecodedFrame]:
     """Decode the wanted frames, one at a time, by ascending time.
 
     A frame that can't be decoded is replaced by the previous one, which is what a viewer sees, unless that was
     already yielded; at the start of the video, by the first decodable frame.
     """
-    timeline = plan.timeline
-    rank = np.full(len(timeline.ticks), -1)
-    rank[timeline.shown] = np.arange(len(timeline))
+    rank = plan.timeline.rank
     queue = iter(plan.wanted)
     wanted = next(queue, None)
     given = -1
     before: tuple[int, av.VideoFrame, bool] | None = None
-    for packet, frame, is_damaged in _decoded(video, plan):
+    for packet, frame, is_damaged in _decoded(reader, plan):
         if wanted is None:
             return
         # Frames out of order or not on the timeline are ignored.
@@ -107,16 +129,16 @@ def decode_wanted(video: OpenedVideo, plan: DecodePlan) -> Iterator[DecodedFrame
         wanted = next(queue, None)
 
 
-def _decoded(video: OpenedVideo, plan: DecodePlan) -> Iterator[tuple[int, av.VideoFrame, bool]]:
+def _decoded(reader: PacketReader, plan: DecodePlan) -> Iterator[tuple[int, av.VideoFrame, bool]]:
     """Yield every frame the decoder returns: the index of its packet, the frame, and whether it is damaged."""
-    decoder = video.stream.codec_context
+    decoder = reader.video.stream.codec_context
     send, flushes = plan.packets()
     shown = plan.timeline.shown
-    damage = _Damage(plan, video.codec)
+    damage = _Damage(plan, reader.video.codec)
     count = 0
     # The packets in the decoder, each in one thread: an error concerns the oldest.
     recent: deque[int] = deque(maxlen=decoder.thread_count)
-    for index, packet in _packets_to_send(video, plan.timeline, send, flushes):
+    for index, packet in _packets_to_send(reader, send, flushes):
         if packet is not None:
             # The decoder copies this index to the frame; the timestamps of the file may be unreliable.
             packet.pts, packet.dts = index, None
@@ -191,25 +213,15 @@ def decode_packet(video: OpenedVideo, packet: VideoPacket | None) -> list[av.Vid
         return []
 
 
-def _packets_to_send(
-    video: OpenedVideo, timeline: Timeline, send: Array, flushes: set[int]
-) -> Iterator[tuple[int, VideoPacket | None]]:
+def _packets_to_send(reader: PacketReader, send: Array, flushes: set[int]) -> Iterator[tuple[int, VideoPacket | None]]:
     """Yield the packets to send with their indices; None flushes the decoder, also at the end."""
-    can_seek = video.container.format.name in INDEXED
-    stream = _numbered(video, 0)
-    at = 0
     for target in np.flatnonzero(send).tolist():
-        if target in flushes or (can_seek and target - at > SEEK_OVER):
+        if target in flushes or reader.has_to_seek(target):
             yield target, None
-        if can_seek and target - at > SEEK_OVER:
-            stream = _from(video, timeline, target)
-        for number, packet in stream:
-            at = number + 1
-            if number == target:
-                yield number, packet
-                break
-        else:
+        packet = reader.read(target)
+        if packet is None:
             break
+        yield target, packet
     yield len(send), None
 
 

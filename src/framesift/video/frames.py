@@ -21,10 +21,11 @@ from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.clock import LONGEST_GAP_S
-from framesift.video.colour import FrameConverter, read_orientation, square_pixel_size
+from framesift.video.colour import read_orientation, square_pixel_size
 from framesift.video.container import OpenedVideo, StrPath, check_file, open_video, read_packets
-from framesift.video.decoding import INDEXED, DecodePlan, decode_packet, decode_wanted
+from framesift.video.decoding import INDEXED, DecodePlan, decode_packet
 from framesift.video.diagnostics import container_warnings, decoding_warnings
+from framesift.video.parallel import decode_images
 from framesift.video.timeline import Timeline, container_start, finest_rate, on_grid, read_timeline, usual_step
 
 Mode = Literal["exact", "fast", "keyframes"]
@@ -190,17 +191,15 @@ def _sampled(
     path: str, plan: DecodePlan, short_side: int | None, damaged_s: list[float], missed_s: list[float]
 ) -> Generator[tuple[float, Array], None, None]:
     decoded = 0
-    with open_video(path) as video:
-        converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
-        for result in decode_wanted(video, plan):
-            if result.packet != result.wanted:
-                missed_s.append(plan.timeline.time_s(result.wanted))
-            if result.packet is not None and result.frame is not None:
-                decoded += 1
-                time_s = plan.timeline.time_s(result.packet)
-                if result.is_damaged:
-                    damaged_s.append(time_s)
-                yield time_s, converter.convert(result.frame)
+    for result in decode_images(path, plan, short_side):
+        if result.packet != result.wanted:
+            missed_s.append(plan.timeline.time_s(result.wanted))
+        if result.packet is not None and result.image is not None:
+            decoded += 1
+            time_s = plan.timeline.time_s(result.packet)
+            if result.is_damaged:
+                damaged_s.append(time_s)
+            yield time_s, result.image
     if plan.wanted and not decoded:
         raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
 
@@ -213,25 +212,22 @@ def _all_required(path: str, fetched: Iterator[tuple[float, Array | None]]) -> I
 
 
 def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tuple[float, Array | None]]:
-    with open_video(path) as video:
-        converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
-        decoded = decode_wanted(video, plan)
-        result = next(decoded, None)
-        for wanted in plan.wanted:
-            frame: av.VideoFrame | None = None
-            if result is not None and result.wanted == wanted:
-                frame = result.frame if result.packet == wanted else None
-                result = next(decoded, None)
-            if frame is None:
-                frame = _decode_alone(path, plan.timeline, wanted)
-            yield plan.timeline.time_s(wanted), None if frame is None else converter.convert(frame)
+    decoded = decode_images(path, plan, short_side)
+    result = next(decoded, None)
+    for wanted in plan.wanted:
+        image: Array | None = None
+        if result is not None and result.wanted == wanted:
+            image = result.image if result.packet == wanted else None
+            result = next(decoded, None)
+        if image is None:
+            image = _decode_alone(path, plan.timeline, wanted, short_side)
+        yield plan.timeline.time_s(wanted), image
 
 
-def _decode_alone(path: str, timeline: Timeline, wanted: int) -> av.VideoFrame | None:
+def _decode_alone(path: str, timeline: Timeline, wanted: int, short_side: int | None) -> Array | None:
     """Decode one frame by itself: other wanted frames may have been decoded in its place. None if it can't be."""
-    with open_video(path) as video:
-        results = decode_wanted(video, DecodePlan(timeline, [wanted]))
-        return next((result.frame for result in results if result.packet == wanted), None)
+    results = decode_images(path, DecodePlan(timeline, [wanted]), short_side)
+    return next((result.image for result in results if result.packet == wanted), None)
 
 
 def _describe(video: OpenedVideo, bounds: tuple[Fraction, int]) -> VideoInfo:

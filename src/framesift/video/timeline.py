@@ -104,6 +104,13 @@ class Timeline:
         return int(starts[position]) if position >= 0 else 0
 
     @cached_property
+    def rank(self) -> Array:
+        """(P,) the position of each packet in presentation order; -1 if its frame is not shown."""
+        rank = np.full(len(self.ticks), -1)
+        rank[self.shown] = np.arange(len(self))
+        return rank
+
+    @cached_property
     def _starts(self) -> Array:
         return np.flatnonzero(self.is_fresh)
 

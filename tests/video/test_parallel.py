@@ -1,0 +1,120 @@
+"""Segments decoded in parallel give the images of a sequential decode, also around damage."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+from framesift.video import parallel
+from framesift.video.decoding import DecodePlan
+from framesift.video.frames import fetch, sample
+from framesift.video.timeline import read_timeline
+from helpers.clips import Clip
+
+X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "12"}
+CLIPS = {
+    "h264.mp4": Clip(options=X264),
+    "open-gop.mp4": Clip(options={**X264, "x264-params": "open-gop=1:keyint=12:min-keyint=12:scenecut=0"}),
+    "hevc.mkv": Clip("libx265", {"x265-params": "keyint=12:bframes=3:log-level=none", "preset": "ultrafast"}),
+    "vp9.webm": Clip("libvpx-vp9", {"g": "12", "deadline": "realtime", "cpu-used": "8"}),
+}
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("segments")
+    return [clip.write(folder / name) for name, clip in CLIPS.items()]
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch):
+    monkeypatch.setattr(parallel, "SEGMENT_FRAMES", 2)
+
+
+@pytest.fixture
+def use_cores(monkeypatch):
+    return lambda count: monkeypatch.setattr(parallel, "count_cores", lambda: count)
+
+
+def sampled(path, fps, mode):
+    with sample(path, fps, mode) as run:
+        images = [(time_s, image.tobytes()) for time_s, image in run]
+    return images, run.damaged_s, run.missed_s
+
+
+def running_workers():
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("framesift-decode-")]
+
+
+def test_parallel_decoding_gives_the_images_and_times_of_a_sequential_one(clips, use_cores):
+    for path in clips:
+        for fps, mode in ((5.0, "exact"), (25.0, "exact"), (5.0, "fast"), (5.0, "keyframes")):
+            use_cores(1)
+            expected = sampled(path, fps, mode)
+            use_cores(3)
+            assert sampled(path, fps, mode) == expected, (path.name, fps, mode)
+
+
+def test_segments_cover_the_wanted_frames_and_none_needs_packets_of_another(clips):
+    for path in clips:
+        timeline = read_timeline(path)
+        for step in (1, 5):
+            wanted = timeline.shown[::step].tolist()
+            segments = parallel.split(DecodePlan(timeline, wanted))
+            assert list(itertools.chain(*segments)) == wanted
+            for before, after in itertools.pairwise(segments):
+                assert max(before) < min(timeline.random_access(packet) for packet in after)
+            if path.name == "h264.mp4":
+                assert len(segments) > 4
+
+
+def test_damage_found_while_decoding_gives_the_result_of_a_sequential_decode(clips, use_cores, tmp_path):
+    source = clips[0]
+    timeline = read_timeline(source)
+    content = bytearray(source.read_bytes())
+    at = content.find(b"mdat") + 4 + int(timeline.sizes[:50].sum())
+    content[at + 30 : at + 400] = np.random.default_rng(0).integers(1, 255, 370, dtype=np.uint8).tobytes()
+    path = tmp_path / "damaged.mp4"
+    path.write_bytes(content)
+    use_cores(1)
+    expected = sampled(path, 5.0, "exact")
+    use_cores(3)
+    assert sampled(path, 5.0, "exact") == expected
+    assert expected[1] or expected[2]
+
+
+def test_workers_end_when_the_images_are_no_longer_wanted(clips, use_cores):
+    use_cores(3)
+    with sample(clips[0], 25.0) as run:
+        next(run)
+        assert running_workers()
+    assert not running_workers()
+
+
+def test_an_error_of_a_worker_is_raised(clips, use_cores, monkeypatch):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    use_cores(3)
+    monkeypatch.setattr(parallel, "decode_wanted", fail)
+    with pytest.raises(ZeroDivisionError):
+        list(sample(clips[0], 25.0))
+    assert not running_workers()
+
+
+def test_a_segment_that_can_not_be_found_is_decoded_in_sequence(clips, use_cores, monkeypatch):
+    use_cores(1)
+    times_s = [time_s for time_s, _ in sample(clips[0], 5.0)]
+    expected = [(time_s, image.tobytes()) for time_s, image in fetch(clips[0], times_s)]
+    use_cores(3)
+    whole_file = parallel._ParallelRun.images
+
+    def three_images_only(run):
+        for number, image in enumerate(whole_file(run)):
+            if number == 3:
+                return
+            yield image
+
+    monkeypatch.setattr(parallel._ParallelRun, "images", three_images_only)
+    assert [(time_s, image.tobytes()) for time_s, image in fetch(clips[0], times_s)] == expected
