@@ -22,7 +22,7 @@ LAYERS = (
     ("selection",),
     ("rendering",),
     ("readers",),
-    ("config", "question_inputs"),
+    ("config", "prepared", "question_inputs"),
     ("pipeline",),
     ("batch",),
     ("bench",),

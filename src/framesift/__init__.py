@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         VideoIndex,
         VideoInfo,
         VisualDemand,
+        Window,
     )
     from framesift.types.frame_source import Box, Detector, FrameSource, Objects, Relation
     from framesift.types.vectors import UnitRows
@@ -61,6 +62,7 @@ _HOME = {
     "Basis": "types",
     "Answer": "types",
     "VisualDemand": "types",
+    "Window": "types",
     "UnitRows": "types.vectors",
     "FrameSource": "types.frame_source",
     "Objects": "types.frame_source",
@@ -130,6 +132,7 @@ __all__ = [
     "VideoIndex",
     "VideoInfo",
     "VisualDemand",
+    "Window",
     "__version__",
     "ask",
     "ask_many",

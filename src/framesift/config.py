@@ -23,6 +23,7 @@ from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import check_sampling
 from framesift.text.speech import check_engine
+from framesift.types.window import Window, parse_time, read_window
 from framesift.video.frames import MODES, Fps, Mode
 
 if TYPE_CHECKING:
@@ -129,6 +130,12 @@ class PipelineConfig:
     blank_frames: BlankFrames = setting(
         "skip", "frames that show nothing (black, white, a fade): skip or keep them", choices=BLANK_FRAMES
     )
+    from_s: float | None = setting(
+        None, "start of the window to consider, as 600, 10:00 or 1:10:00 (default: the video's)", metavar="TIME"
+    )
+    to_s: float | None = setting(
+        None, "end of the window, as for a question about what came before (default: the video's)", metavar="TIME"
+    )
     namer: "ObjectNamer | str | None" = setting(
         None, "server that names the objects to search for (default: noun phrases by rule)", metavar="URL"
     )
@@ -169,6 +176,8 @@ class PipelineConfig:
         set_field(self, "fps", parse_fps(self.fps))
         set_field(self, "visual_demand", parse_visual_demand(self.visual_demand))
         set_field(self, "scales", parse_scales(self.scales))
+        for name in ("from_s", "to_s"):
+            set_field(self, name, parse_time(getattr(self, name), name))
         set_field(self, "options", dict(self.options))
         set_field(self, "reader_options", dict(self.reader_options))
         check_sampling(self.fps, self.mode)
@@ -178,6 +187,7 @@ class PipelineConfig:
         check_exhibit_options(self.overlay, self.size, self.scales)
         check_text_mode(self.text_mode)
         check_blank_frames(self.blank_frames)
+        self.window  # noqa: B018 (an empty one is an error)
         if self.speech != NONE:
             check_engine(self.speech)
         if self.concurrency is not None and self.concurrency < 1:
@@ -203,6 +213,11 @@ class PipelineConfig:
         """JSON values; a method, an encoder, a reader or a namer given as an object becomes its name."""
         values = {f.name: _json_value(getattr(self, f.name)) for f in fields(self)}
         return values | {"method": get_selector(self.method).name, "scales": [list(pair) for pair in self.scales]}
+
+    @property
+    def window(self) -> Window | None:
+        """The part of the video to consider; None for all of it."""
+        return read_window(self.from_s, self.to_s)
 
     @property
     def method_options(self) -> dict[str, Any]:

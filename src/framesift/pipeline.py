@@ -9,18 +9,16 @@ the lmms-eval plug-in call these and hold no copy of them.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
-
-import numpy as np
 
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import OptionError
+from framesift.prepared import PreparedVideo
 from framesift.progress import as_progress
 from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs
 from framesift.readers.base import OnError, ask_many, check_reader
@@ -32,60 +30,13 @@ from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.text.object_names import ObjectNamer
-from framesift.types import Answer, Event, Question, Selection, VideoIndex, VideoInfo
+from framesift.types import Answer, Event, Question, Selection, VideoIndex, Window
 from framesift.types.question import as_questions
 from framesift.types.vectors import Array
 from framesift.types.video import check_events
-from framesift.video.frames import frame_numbers, probe
-from framesift.video.timeline import read_timeline
+from framesift.video.frames import frame_numbers
 
 __all__ = ["Pipeline", "PipelineConfig", "PreparedVideo", "select", "select_many"]
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedVideo:
-    """A video ready for questions.
-
-    event_vectors (E, D): the events' text vectors by the index's encoder; None without events or with an encoder of
-    their own. warnings: what was lost, guessed or odd in this video and its text. seconds: by stage; "index" is what
-    the index took to make, now or when it was built, and is missing where several runs made it. is_cached: nothing was
-    decoded.
-    """
-
-    path: Path
-    index: VideoIndex
-    text: FoundEvents
-    event_vectors: Array | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    is_cached: bool = False
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        return self.text.events
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (*self.index.warnings, *self.text.warnings)
-
-    @cached_property
-    def info(self) -> VideoInfo:
-        return probe(self.path)
-
-    @cached_property
-    def frame_numbers(self) -> dict[float, int]:
-        """The number in the video, from 0, of the candidate at each time."""
-        times_s = self.index.times_s.tolist()
-        return dict(zip(times_s, frame_numbers(self.path, times_s), strict=True))
-
-    @cached_property
-    def with_every_frame(self) -> "PreparedVideo":
-        """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""
-        timeline = read_timeline(self.path)
-        times_s = np.array([timeline.time_s(int(packet)) for packet in timeline.shown])
-        none = np.zeros(0, dtype=bool)
-        index = replace(self.index, times_s=times_s, frames=np.ones((len(times_s), 1)), is_blank=none, is_damaged=none)
-        vectors = None if self.event_vectors is None else np.ones((len(self.event_vectors), 1))
-        return replace(self, index=index, event_vectors=vectors)
 
 
 class Pipeline:
@@ -192,6 +143,7 @@ class Pipeline:
         questions: Question | str,
         *,
         queries: Array | None = None,
+        windows: Sequence[Window | None] | None = None,
         progress: Callable[..., Any] | None = None,
     ) -> Selection: ...
 
@@ -202,6 +154,7 @@ class Pipeline:
         questions: Sequence[Question | str],
         *,
         queries: Array | None = None,
+        windows: Sequence[Window | None] | None = None,
         progress: Callable[..., Any] | None = None,
     ) -> list[Selection]: ...
 
@@ -211,14 +164,17 @@ class Pipeline:
         questions: Question | str | Sequence[Question | str],
         *,
         queries: Array | None = None,
+        windows: Sequence[Window | None] | None = None,
         progress: Callable[..., Any] | None = None,
     ) -> Selection | list[Selection]:
         """The frames for a question, or for each of several. queries (Q, D): their text vectors, if you have them.
 
+        windows: the part of the video that each question is about, None for the configured one (from_s, to_s).
         progress: called with stage, done and total, for methods that ask a model.
         """
         config = self.config
         asked = [questions] if isinstance(questions, Question | str) else questions
+        given = [None] * len(asked) if windows is None else windows
         selections = select_many(
             video.index,
             asked,
@@ -233,6 +189,7 @@ class Pipeline:
             namer=config.namer,
             store=config.store,
             blank_frames=config.blank_frames,
+            windows=[config.window if window is None else window for window in given],
             progress=progress,
             **config.method_options,
         )
@@ -305,6 +262,7 @@ def select(
     namer: ObjectNamer | str | None = None,
     store: str | os.PathLike[str] | None = None,
     blank_frames: BlankFrames = "skip",
+    window: Window | None = None,
     **options: object,
 ) -> Selection:
     """Choose the frames of a video that help to answer a question.
@@ -317,7 +275,7 @@ def select(
     the objects that some selectors search for; by default noun phrases by rule, or the address of an OpenAI-type
     server. A detector or network among the options may be a name or a path, a model the address of a server. store:
     where the events' vectors and a model's replies are stored; they are computed once. blank_frames: "skip" leaves out
-    the candidates that show nothing (black, white, a fade), "keep" does not.
+    the candidates that show nothing (black, white, a fade), "keep" does not. window: the part of the video to consider.
     """
     return select_many(
         index,
@@ -331,6 +289,7 @@ def select(
         namer=namer,
         store=store,
         blank_frames=blank_frames,
+        windows=[window],
         queries=None,
         event_features=None,
         progress=None,
@@ -353,13 +312,15 @@ def select_many(
     namer: ObjectNamer | str | None = None,
     store: str | os.PathLike[str] | None = None,
     blank_frames: BlankFrames = "skip",
+    windows: Sequence[Window | None] | None = None,
     progress: Callable[..., Any] | None = None,
     **options: object,
 ) -> list[Selection]:
     """Select for each of many questions on one video, with one product for all relevances.
 
     queries (Q, D) and event_features (E, D): text vectors, if you have them; else the index's own encoder makes them.
-    progress: called with stage, done and total, for methods that ask a model. The rest as in `select`.
+    windows: the part of the video that each question is about, None for all of it. progress: called with stage, done
+    and total, for methods that ask a model. The rest as in `select`.
     """
     asked = as_questions(questions)
     check_events(events)
@@ -388,6 +349,7 @@ def select_many(
         source=source,
         objects=objects,
         blank_frames=blank_frames,
+        windows=windows,
         contexts=question_contexts(asked, events, method, encoder=named, event_encoder=event_encoder, store=store),
         **resolve_options(
             index, method, options, store, encoder=named, questions=len(asked), progress=as_progress(progress)

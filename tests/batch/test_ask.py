@@ -128,3 +128,15 @@ def test_unreachable_reader_ends_the_run_with_one_sentence(questions, encoder, t
             **flags,
         )
     assert all(row.error for row in read_results(tmp_path / "r").rows)
+
+
+def test_question_is_asked_about_its_own_window(encoder, tmp_path):
+    make_video(tmp_path / "v.mp4")
+    row = {"video": "v.mp4", "question": "Which colour?"}
+    rows = [row, row | {"until": 4}, row | {"from_s": "0:05"}]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flags = {"results": tmp_path / "r", "encoder": encoder, "store": tmp_path / "s", "budget": 2, "engine": "inline"}
+    fs.corpus.select(tmp_path / "q.jsonl", **flags)
+    written = {(row.from_s, row.to_s): row.times_s for row in read_results(tmp_path / "r").rows}
+    assert len(written) == 3
+    assert max(written[0.0, 4.0]) <= 4 and min(written[5.0, None]) >= 5

@@ -6,7 +6,9 @@ import pytest
 
 from framesift.bench.datasets import dataset_names, load_dataset
 from framesift.bench.datasets.annotations import without_letters
+from framesift.bench.runner import run_item
 from framesift.errors import InputError, UnknownName
+from framesift.types import Window
 from helpers.published_annotations import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
 
 
@@ -271,3 +273,14 @@ def test_empty_folder_is_an_error_with_the_expected_files(tmp_path, name):
 def test_letters_go_only_where_every_option_has_its_own():
     assert without_letters(["A. x", "B. y"]) == ("x", "y")
     assert without_letters(["U. x", "B. y"]) == ("U. x", "B. y")
+
+
+def test_own_question_may_be_asked_at_a_time(tmp_path):
+    rows = [own_row(), own_row(until="1:00"), own_row(from_s=5, to_s=9), own_row(from_s=9, to_s=5)]
+    path = write(tmp_path / "mine.jsonl", "\n".join(map(json.dumps, rows[:3])))
+    items = load_dataset(str(path)).items
+    assert [one.window for one in items] == [None, Window.until(60), Window(5, 9)]
+    assert [run_item(one).window for one in items] == [None, Window.until(60), Window(5, 9)]
+    path = write(tmp_path / "bad.jsonl", json.dumps(rows[3]))
+    with pytest.raises(InputError, match="bad.jsonl, question 1: the window is from 0:00:09 to 0:00:05"):
+        load_dataset(str(path))

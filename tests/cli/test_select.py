@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import zipfile
 
@@ -195,3 +196,35 @@ def test_an_unknown_setting_of_a_file_is_one_sentence(select, tmp_path, capsys):
     (tmp_path / "settings.json").write_text('{"buget": 3}')
     assert select("-q", "x", "--config", str(tmp_path / "settings.json")) == 2
     assert "there is no setting 'buget'" in capsys.readouterr().err
+
+
+def test_window_leaves_out_frames_and_text_outside_it(select, place, capsys):
+    assert select("-q", "Is the coffee cold?", "--json", "--from", "0:05", "--to", "10", "--budget", "30") == 0
+    record = json.loads(capsys.readouterr().out)
+    times = [slot["time_s"] for slot in record["slots"]]
+    assert times and times[0] >= 5 and times[-1] <= 10 and len(record["basis"]["times_s"]) > len(times)
+    assert record["basis"]["window"] == {"from_s": 5.0, "to_s": 10.0}
+    assert {slot["text"] for slot in record["slots"]} <= {"", "The coffee is cold"}
+    report = (place / "clip-evidence" / "report.html").read_text()
+    assert "only 0:00:05 to 0:00:10 was considered" in report
+    assert re.search(r'"window": ?\[5.0, ?10.0\]', report)
+
+
+def test_each_question_of_a_file_has_its_window(select, place, capsys):
+    rows = [{"question": "Cold?", "until": "0:04"}, {"question": "Cold?"}, {"question": "Cold?", "from_s": 9}]
+    (place / "q.json").write_text(json.dumps(rows))
+    assert select("--questions", "q.json", "--no-exhibit", "--json", "--to", "6") == 0
+    windows = [record["basis"]["window"] for record in json.loads(capsys.readouterr().out)]
+    assert windows == [{"from_s": 0, "to_s": 4}, {"from_s": 0, "to_s": 6}, {"from_s": 9, "to_s": 12}]
+
+
+def test_unusable_window_is_one_sentence_and_writes_nothing(select, place, capsys):
+    for flags, message in (
+        (("--from", "20"), "the window starts at 0:00:20, outside the video, which ends at 0:00:12"),
+        (("--from", "8", "--to", "4"), "the window is from 0:00:08 to 0:00:04; expected an end after its start"),
+        (("--until", "noon"), "to_s is 'noon'; expected seconds, or a time such as 1:02"),
+        (("--from", "8.01", "--to", "8.02"), "has no candidate frame; the nearest are at"),
+    ):
+        assert select("-q", "Cold?", *flags) == 2
+        assert message in capsys.readouterr().err
+    assert list(place.iterdir()) == []

@@ -111,6 +111,7 @@ def make_view(
         "question": question,
         "options": [[0, "He is late"], [1, "He is bored"]],
         "warnings": [],
+        "window": None,
         "curve": {"times_s": times_s, "relevance": [0.1 + 0.05 * math.sin(k / 7) for k in range(candidates)]},
         "events": [
             {

@@ -162,7 +162,7 @@ def test_fewer_frames_that_show_something_than_the_budget_are_all_taken():
     for selection in select(make_index(range(20), is_blank=~np.isin(np.arange(20), shown))):
         assert selection.indices == shown
         assert selection.trace["note"] == (
-            "3 of the video's 20 candidates show something, for a budget of 8: all of them are selected"
+            "3 of 20 candidates show something, for a budget of 8: all of them are selected"
         )
 
 

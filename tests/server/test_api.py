@@ -445,3 +445,16 @@ def test_full_address_of_the_shown_reader_is_asked(shared_server, monkeypatch):
     monkeypatch.setitem(shared_server.services.answering._addresses, "http://127.0.0.1:9/v1", address)
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
     assert reply.status_code == 200 and called == [address]
+
+
+def test_window_is_considered_alone(shared_server):
+    body = asked(methods=["sift", "uniform"], from_s=2, to_s=6)
+    view = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=body).json()
+    assert view["window"] == [2, 6]
+    assert all(2 <= frame["time_s"] <= 6 for lane in view["lanes"] for frame in lane["frames"])
+    query = {"question": QUESTION["question"], "format": "json", "from_s": 2, "to_s": 6}
+    record = shared_server.get(f"/api/videos/{shared_server.boat}/export", params=query).json()
+    assert record["basis"]["window"] == {"from_s": 2, "to_s": 6}
+    for window, words in (({"from_s": 6, "to_s": 2}, "expected an end after"), ({"from_s": 900}, "outside the video")):
+        reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(methods=["sift"], **window))
+        assert reply.status_code == 400 and words in reply.json()["detail"]

@@ -333,3 +333,18 @@ def test_warnings_are_under_the_player_and_then_beside_the_selection(tmp_path, v
         tab.ask()
         assert tab.page.locator("#warnings li").text_content() == warning
         assert tab.page.locator(".warnings").count() == 1
+
+
+def test_window_is_typed_shown_on_the_timeline_and_kept_in_the_address(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.fill("#from", "0:02")
+    tab.page.fill("#to", "5")
+    tab.page.locator("#to").blur()
+    assert tab.settles(lambda: "from 0:00:02 to 0:00:05" in tab.page.text_content("#summary"))
+    assert tab.page.locator(".tl-shade").count() == 2
+    assert "from=2&to=5" in tab.page.url and tab.page.input_value("#from") == "0:00:02"
+    tab.page.fill("#to", "soon")
+    tab.page.locator("#to").blur()
+    assert tab.page.input_value("#to") == "0:00:05"
+    assert tab.complaints == []

@@ -14,7 +14,7 @@ from framesift.readers.address import public_url
 from framesift.store.events import AUTO
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.text.subtitles import read_report
-from framesift.types import Event, Question
+from framesift.types import Event, Question, Window
 from framesift.types.question import resolve_option
 
 ANSWER_COLUMNS = ("answer", "truth", "correct", "label", "correct_choice")
@@ -26,7 +26,7 @@ class RunItem:
 
     video: a path or URL. subtitles: a path or URL, "auto" (beside or inside the video) or "none"; subtitles_offset_s is
     added to the times in the file. events: the video's text itself. facts: fields of the result row that do not depend
-    on how the question is answered, such as truth and group.
+    on how the question is answered, such as truth and group. window: the part of the video to consider.
     """
 
     id: str
@@ -36,6 +36,7 @@ class RunItem:
     subtitles_offset_s: float = 0.0
     events: tuple[Event, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    window: Window | None = None
 
     @property
     def video_id(self) -> str:
@@ -48,11 +49,12 @@ class RunItem:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "RunItem":
-        events = value["events"]
+        events, window = value["events"], value["window"]
         return cls(
             **{
                 **value,
                 "question": Question(**value["question"]),
+                "window": None if window is None else Window(**window),
                 "events": None if events is None else tuple(Event(**event) for event in events),
             }
         )
@@ -66,13 +68,15 @@ def read_items(file: Path) -> Iterator[RunItem]:
         name = read_field(row.row, column, FilePath, location, None) if column else None
         if name is None:
             raise InputError(f"{location} has no video; expected a path or URL under `video`")
-        identity = json.dumps([name, row.question.text, row.question.options])
+        times = [] if row.window is None else [row.window.from_s, row.window.to_s]
+        identity = json.dumps([name, row.question.text, row.question.options, *times])
         yield RunItem(
             id=row.id or hashlib.blake2b(identity.encode(), digest_size=8).hexdigest(),
             video=resolve(name.strip(), file.parent),
             question=row.question,
             subtitles=subtitles_of(row.row, file.parent, location) or AUTO,
             facts={"truth": _correct_option(row, location)},
+            window=row.window,
         )
 
 

@@ -75,7 +75,7 @@ class Run:
 class Result:
     """One question, answered by one reader from the frames of one method.
 
-    The fields up to `namer` identify the job and make its key. choice: the option the reader named, as a position
+    The fields up to `to_s` identify the job and make its key. choice: the option the reader named, as a position
     among the published ones; truth: the correct one. Without a reader (reader = "") a row holds the frames only.
     seconds: by STAGES; decode and features are the cost of the whole video divided by its questions.
     error: why there is no answer; such a row is in no score, but is counted.
@@ -99,6 +99,8 @@ class Result:
     blank_frames: str = "keep"  # or "skip"
     prompt_times: bool = True  # the prompt has the frames' times
     uniform_frames: str = CANDIDATES  # of `uniform`: of the candidates, or of the whole "video"
+    from_s: float | None = None  # the part of the video that was considered; None for its start and end
+    to_s: float | None = None
 
     video_id: str = ""
     group: str = ""
@@ -166,6 +168,8 @@ _OPTIONAL: dict[str, Any] = {
     "blank_frames": "keep",
     "prompt_times": True,
     "uniform_frames": CANDIDATES,
+    "from_s": None,
+    "to_s": None,
 }
 
 

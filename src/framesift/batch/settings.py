@@ -124,6 +124,8 @@ class QuestionSettings:
                     prompt=reader.prompt,
                     prompt_times=reader.times,
                     uniform_frames=WHOLE_VIDEO if choice.whole_video else CANDIDATES,
+                    from_s=None if item.window is None else item.window.from_s,
+                    to_s=None if item.window is None else item.window.to_s,
                 )
                 if row.key not in seen:
                     seen.add(row.key)

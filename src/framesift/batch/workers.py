@@ -252,7 +252,8 @@ class QuestionWorker:
             if choice.whole_video:
                 video, queries = video.with_every_frame, np.ones((len(items), 1))
             asked = [item.question for item in items]
-            selections = pipeline.select(video, asked, queries=queries, progress=progress)
+            windows = [item.window for item in items]
+            selections = pipeline.select(video, asked, queries=queries, windows=windows, progress=progress)
             select_s = (time.perf_counter() - started) / len(items)
             exhibits = [pipeline.exhibit(video, selection) for selection in selections]
         except Exception as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from framesift._utils.records import shown
 from framesift.batch.items import read_clip_events
 from framesift.errors import InputError
-from framesift.types import Event, Question
+from framesift.types import Event, Question, Window
 
 KINDS = ("video", "subtitles")  # of files
 LISTED_FILES = 5  # missing files listed in a message
@@ -41,7 +41,8 @@ class Item:
     answer: the index of the right option in `question.options`, which are the published ones in order, without letters.
     group: the rows of the tables (Short, Medium, Long …); published_group: the data set's own name for it. moments_s:
     times the question is about. scenes: time spans that show what the answer needs. Both may be empty. subtitles: a
-    file, or events of the annotation; subtitles_offset_s is added to the file's times.
+    file, or events of the annotation; subtitles_offset_s is added to the file's times. window: the part of the video
+    that the question is about, as for one that is asked at a time in it.
     """
 
     dataset: str
@@ -58,6 +59,7 @@ class Item:
     subtitles_offset_s: float = 0.0
     moments_s: tuple[float, ...] = ()
     scenes: tuple[EvidenceScene, ...] = ()
+    window: Window | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.answer < len(self.question.options):

@@ -111,6 +111,7 @@ def run_item(item: Item) -> RunItem:
         subtitles=str(subtitles) if isinstance(subtitles, Path) else NONE,
         subtitles_offset_s=item.subtitles_offset_s,
         events=subtitles if isinstance(subtitles, tuple) else None,
+        window=item.window,
         facts={name: value for name, value in _row_facts(item).items() if name not in ("dataset", "item_id")},
     )
 

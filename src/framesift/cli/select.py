@@ -21,6 +21,7 @@ from framesift.cli.settings import (
     INDEX_SETTINGS,
     SELECTION_SETTINGS,
     TEXT_SETTINGS,
+    WINDOW_SETTINGS,
     AddCommand,
     add_config_file,
     add_method_options,
@@ -77,7 +78,7 @@ def add_exhibit_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
-    add_settings(command, *selection, *TEXT_SETTINGS, *INDEX_SETTINGS, *EXHIBIT_SETTINGS)
+    add_settings(command, *selection, *WINDOW_SETTINGS, *TEXT_SETTINGS, *INDEX_SETTINGS, *EXHIBIT_SETTINGS)
     add_method_options(command)
     add_config_file(command)
     command.add_argument("--out", metavar="DIR", help="folder to write (default: VIDEO-evidence, a free name)")
@@ -130,7 +131,8 @@ def _make_each(
 ) -> Iterator[SavedExhibit]:
     video = prepare(args, pipeline)
     with ProgressBar(show=not args.json, unit=" calls") as bar:
-        selections = pipeline.select(video, [row.question for row in asked], progress=bar)
+        questions, windows = [row.question for row in asked], [row.window for row in asked]
+        selections = pipeline.select(video, questions, windows=windows, progress=bar)
     lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None
     for number, (row, selection) in enumerate(zip(asked, selections, strict=True), 1):
         make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
@@ -330,7 +332,8 @@ def _print_comparison(exhibits: list["Exhibit"]) -> None:
     print(f"{'method':<16} {head}  as {exhibits[0].selection.method}")
     for exhibit in exhibits:
         selection = exhibit.selection
-        bounds = [0.0, *selection.times_s, exhibit.info.duration_s]
+        start_s, end_s = (0.0, exhibit.info.duration_s) if selection.basis is None else selection.basis.considered_s
+        bounds = [start_s, *selection.times_s, end_s]
         gap = max(after - before for before, after in itertools.pairwise(bounds))
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)

@@ -20,6 +20,8 @@ AddCommand = Callable[[str, RunCommand, str], argparse.ArgumentParser]  # (name,
 INDEX_SETTINGS = ("encoder", "fps", "mode", "device", "store")
 TEXT_SETTINGS = ("subtitles", "language", "speech", "screen_text")
 SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
+WINDOW_SETTINGS = ("from_s", "to_s")
+FLAGS = {"from_s": ("--from",), "to_s": ("--to", "--until")}  # where they are not the setting's name
 EXHIBIT_SETTINGS = ("overlay", "size", "scales")
 READER_SETTINGS = ("reader", "text_mode", "concurrency")
 
@@ -47,9 +49,9 @@ def add_settings(command: argparse.ArgumentParser, *names: str) -> None:
         default = declared[name].default
         if isinstance(default, str | int) and default is not False and "default" not in described:
             described += f" (default: {default})"
-        flag = f"--{name.replace('_', '-')}"
+        flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
         command.add_argument(
-            flag, dest=name, default=argparse.SUPPRESS, help=described, **declared[name].metadata["argument"]
+            *flags, dest=name, default=argparse.SUPPRESS, help=described, **declared[name].metadata["argument"]
         )
 
 

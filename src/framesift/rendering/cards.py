@@ -58,8 +58,8 @@ def memory_cards(selection: Selection) -> list[MemoryCard]:
     """
     basis = selection.basis
     events = () if basis is None else basis.events
-    end_s = max([0.0 if basis is None else basis.duration_s, *selection.times_s])
-    spans = _sessions(selection) or _spans_around(selection.times_s, end_s)
+    start_s, end_s = (0.0, 0.0) if basis is None else basis.considered_s
+    spans = _sessions(selection) or _spans_around(selection.times_s, start_s, max([end_s, *selection.times_s]))
     heard = _assign(events, spans)
     cards = []
     for slot in selection.slots:
@@ -124,9 +124,9 @@ def _sessions(selection: Selection) -> list[_CardTimes]:
     return sorted(spans, key=lambda span: span.start_s)
 
 
-def _spans_around(times_s: Sequence[float], end_s: float) -> list[_CardTimes]:
+def _spans_around(times_s: Sequence[float], start_s: float, end_s: float) -> list[_CardTimes]:
     middles = [(a + b) / 2 for a, b in pairwise(times_s)]
-    return [_CardTimes(a, b) for a, b in pairwise([0.0, *middles, end_s])]
+    return [_CardTimes(a, b) for a, b in pairwise([start_s, *middles, end_s])]
 
 
 def _assign(events: Sequence[Event], spans: Sequence[_CardTimes]) -> list[str]:

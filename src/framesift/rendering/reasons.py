@@ -73,11 +73,14 @@ class _Explainer:
 
     def __init__(self, selection: Selection, basis: Basis) -> None:
         self.selection, self.basis, self.trace = selection, basis, selection.trace
-        self.unavailable = {*selection.indices, *basis.skipped}  # as alternatives
-        # Skipped candidates rank last and are not counted.
+        outside = set(range(len(basis.times_s))) - set(basis.considered)
+        not_counted = {*basis.skipped, *outside}
+        self.unavailable = {*selection.indices, *not_counted}  # as alternatives
+        # Candidates that were not considered rank last and are not counted.
         relevance = np.array(basis.relevance, dtype=float)
-        relevance[list(basis.skipped)] = -np.inf
+        relevance[list(not_counted)] = -np.inf
         order = np.argsort(-relevance, kind="stable")
+        self.candidates = len(order) - len(not_counted)
         self.rank = np.empty(len(order), dtype=int)
         self.rank[order] = np.arange(1, len(order) + 1)
         self.sentences = {row["index"]: list(map(str, row["sentences"])) for row in self.trace.get("reasons", ())}
@@ -98,7 +101,7 @@ class _Explainer:
     def _rank_sentence(self, slot: Slot) -> str:
         return (
             f"Its relevance to the question ({slot.relevance:.3f}) ranks {ordinal(int(self.rank[slot.index]))} of "
-            f"{len(self.rank) - len(self.basis.skipped)} candidates."
+            f"{self.candidates} candidates."
         )
 
     def _best_omitted_nearby(self, slot: Slot) -> tuple[Alternative, ...]:
@@ -170,7 +173,8 @@ class _GcrExplainer(_Explainer):
             return ()
         row = following[0]
         middle = (row["start_s"] + row["end_s"]) / 2
-        nearest = int(np.abs(np.asarray(self.basis.times_s) - middle).argmin())
+        first, times_s = self.basis.considered.start, np.asarray(self.basis.times_s)[self.basis.considered]
+        nearest = first + int(np.abs(times_s - middle).argmin())
         sentence = (
             f"The next event by score ({row['score']:.2f}), {quoted(row['text'])}: the budget for events was used up."
         )

@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
-from framesift.errors import InputError
+from framesift._utils.text import rounded_clock
+from framesift.errors import InputError, OptionError
 from framesift.selection.gcr.demand import resolve_demand
 from framesift.selection.lexical import EventWords
 from framesift.selection.model_calls import QuestionContext
 from framesift.selection.registry import DEFAULT_METHOD, Method, get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
-from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames
-from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex
+from framesift.selection.skipping import BlankFrames, BlankSkipper, ReducedSource, check_blank_frames, map_back
+from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex, Window
 from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import Array, dot_products, unit_rows
+from framesift.types.window import candidates_in
 
 
 def select_from_vectors(
@@ -33,6 +35,7 @@ def select_from_vectors(
     objects: Sequence[Objects] | None = None,
     blank_frames: BlankFrames = "skip",
     contexts: Sequence[QuestionContext] | None = None,
+    windows: Sequence[Window | None] | None = None,
     **options: object,
 ) -> list[Selection]:
     """Select frames for each question: the same result as one `select_frames` per question, in less time.
@@ -41,8 +44,9 @@ def select_from_vectors(
     their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
     `select_frames`. source and objects (one per question): for selectors that need decoded frames. blank_frames:
     "skip" leaves out the candidates that show nothing, "keep" does not. contexts (one per question): for selectors
-    that use the question's words. The selections' warnings are the index's, and
-    one for each text that is shown far from its own time.
+    that use the question's words. windows (one per question): the part of the video to consider,
+    None for all of it; candidates and events outside take no part in any score. The selections' warnings are the
+    index's, and one for each text that is shown far from its own time.
     """
     query_count = 0 if queries is None else len(queries)
     if query_count != len(questions):
@@ -52,12 +56,12 @@ def select_from_vectors(
     event_count = 0 if event_features is None else len(event_features)
     if event_count != len(events) and event_scores is None:
         raise InputError(f"event_features has {event_count} rows for {len(events)} events; expected one each")
+    if windows is not None and len(windows) != len(questions):
+        raise InputError(f"windows has {len(windows)} entries for {len(questions)} questions; expected one each")
     check_blank_frames(blank_frames)
     vectors = index.vectors
-    skipper = BlankSkipper(index)
-
     needs = get_selector(method).needs
-    words = EventWords([event.text for event in events]) if "words" in needs else None
+    parts: dict[Window | None, _VideoPart] = {}
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
     texts = unit_rows(queries, "queries", dim=vectors.dim)
     relevance = np.ascontiguousarray(vectors.products(texts).T)
@@ -67,30 +71,93 @@ def select_from_vectors(
         event_relevance = np.ascontiguousarray(dot_products(features, texts).T)
     selections = []
     for k, question in enumerate(questions):
+        window = None if windows is None else windows[k]
+        if window not in parts:
+            parts[window] = _VideoPart(index, events, window)
+        part = parts[window]
         evidence = Evidence(
-            times_s=index.times_s,
-            duration_s=index.info.duration_s,
-            frames=index.frames,
+            times_s=part.index.times_s,
+            duration_s=part.end_s,
+            frames=part.index.frames,
             query=texts[k],
             events=events,
             visual_demand=resolve_demand(visual_demand, question.text),
-            scores=relevance[k],
+            scores=relevance[k][part.candidates.start : part.candidates.stop],
             event_scores=None if event_relevance is None else event_relevance[k],
-            prepared=vectors,
-            source=source,
+            prepared=part.index.vectors,
+            source=source if source is None or window is None else ReducedSource(source, part.candidates),
             objects=None if objects is None else objects[k],
-            lexical_scores=None if words is None else words.scores(question.query_text),
+            lexical_scores=part.shared_words(question.query_text) if "words" in needs else None,
+            start_s=part.start_s,
         )
         given = options if contexts is None else {"context": contexts[k], **options}
         run = partial(_select, budget=budget, method=method, options=given)
         if blank_frames == "skip":
-            selection, skipped = skipper.select(evidence, run, with_events="events" in needs)
+            selection, skipped = part.skipper.select(evidence, run, with_events="events" in needs)
         else:
             selection, skipped = run(evidence), np.zeros(0, dtype=int)
+        if window is not None:
+            selection, skipped = map_back(selection, part.candidates), skipped + part.candidates.start
         distant_texts = filter(None, map(text_without_frame, selection.slots))
-        basis = replace(Basis.of(evidence, question, index.encoder), skipped=tuple(skipped.tolist()), damaged=damaged)
+        basis = Basis(
+            index.times_s,
+            relevance[k],
+            index.info.duration_s,
+            tuple(evidence.events),
+            question,
+            index.encoder,
+            skipped=tuple(skipped.tolist()),
+            damaged=damaged,
+            window=None if window is None else (part.start_s, part.end_s),
+        )
         selections.append(replace(selection, basis=basis, warnings=(*index.warnings, *distant_texts)))
     return selections
+
+
+class _VideoPart:
+    """The part of a video that a window leaves, with what its questions share; all of it without a window."""
+
+    def __init__(self, index: VideoIndex, events: Sequence[Event], window: Window | None) -> None:
+        self.start_s, self.end_s = 0.0, index.info.duration_s
+        self.candidates = range(len(index))
+        self.index = index
+        self._events, self._inside = events, list(range(len(events)))
+        if window is not None:
+            self.start_s, self.end_s = window.within(index.info.duration_s)
+            self.candidates = candidates_in(index.times_s, (self.start_s, self.end_s))
+            self.index = _restricted(index, self.candidates, self.start_s, self.end_s)
+            self._inside = [k for k, e in enumerate(events) if e.end_s >= self.start_s and e.start_s <= self.end_s]
+        self.skipper = BlankSkipper(self.index)
+
+    @cached_property
+    def _words(self) -> EventWords:
+        return EventWords([self._events[k].text for k in self._inside])
+
+    def shared_words(self, text: str) -> Array:
+        """(E,) the words that each event inside shares with a text; 0 for those outside."""
+        scores = np.zeros(len(self._events))
+        scores[self._inside] = self._words.scores(text)
+        return scores
+
+
+def _restricted(index: VideoIndex, candidates: range, start_s: float, end_s: float) -> VideoIndex:
+    """The index with these candidates only."""
+    if not candidates:
+        after = np.searchsorted(index.times_s, start_s)
+        near = [rounded_clock(float(time_s)) for time_s in index.times_s[max(after - 1, 0) : after + 1]]
+        raise OptionError(
+            f"the window from {rounded_clock(start_s)} to {rounded_clock(end_s)} has no candidate frame; the nearest "
+            f"{'is' if len(near) == 1 else 'are'} at {' and '.join(near)}: widen it, or index more frames per second"
+        )
+    part = slice(candidates.start, candidates.stop)
+    return replace(
+        index,
+        info=replace(index.info, duration_s=end_s),
+        times_s=index.times_s[part],
+        frames=index.frames[part],
+        is_blank=index.is_blank[part],
+        is_damaged=index.is_damaged[part],
+    )
 
 
 def _select(evidence: Evidence, *, budget: int, method: Method, options: Mapping[str, object]) -> Selection:

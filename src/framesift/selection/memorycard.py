@@ -28,8 +28,9 @@ MAX_TRANSCRIPT = 12_000  # characters
 PROMPT = """These are {shown} frames of a video of {duration_s:.1f} seconds, each after its time. What is said in it:
 {transcript}
 
-Divide the video into {fewest} to {most} consecutive sessions, each about one topic or event, that together cover 0 to
-{duration_s:.1f} seconds. Choose {pool} key frames in all: more, up to {per_session}, in sessions where much changes on
+Divide the video into {fewest} to {most} consecutive sessions, each about one topic or event, that together cover \
+{start_s:g} to
+{end_s:.1f} seconds. Choose {pool} key frames in all: more, up to {per_session}, in sessions where much changes on
 the screen, at least one in each, spread over the session and different from each other. Reply with JSON only; times
 are in seconds, topic and summary have at most 12 words, and the summary is about what is visible:
 {{"sessions": [{{"start": 0.0, "end": 12.3, "topic": "…", "summary": "…", "keyframes": [1.5, 8.0]}}]}}"""
@@ -81,10 +82,11 @@ def memorycard(
         return build_selection(evidence, budget, "memorycard", range(len(evidence)), "visual", options, access=access)
     counts = {"fewest": fewest, "most": most, "pool": pool, "per_session": MAX_PER_SESSION}
     reply = asked.ask(*_video_parts(evidence, access, shown), PROMPT.format(**_described(evidence, shown), **counts))
-    named = read_sessions(reply, evidence.duration_s)
-    sessions = repair_sessions(named, evidence.duration_s, fewest=fewest, most=most, frames=pool)
+    start_s, end_s = evidence.start_s, evidence.duration_s
+    named = read_sessions(reply, end_s, start_s)
+    sessions = repair_sessions(named, end_s, fewest=fewest, most=most, frames=pool, start_s=start_s)
     is_read = bool(sessions)
-    sessions = sessions or even_sessions(evidence.duration_s, most, pool)
+    sessions = sessions or even_sessions(end_s, most, pool, start_s)
     cards = nearest_candidates(evidence.times_s, [time_s for session in sessions for time_s in session.key_times_s])
     chosen = draw_cards(evidence.relevance, cards, budget, temperature, seed)
     indices = fill_by_relevance(Ranking(evidence.relevance), chosen, budget)
@@ -126,7 +128,8 @@ def _described(evidence: Evidence, count: int) -> dict[str, object]:
             lines[-1] = "… (cut off)"
             break
     transcript = "\n".join(lines) or "(nothing)"
-    return {"shown": min(count, len(evidence)), "duration_s": evidence.duration_s, "transcript": transcript}
+    times = {"start_s": evidence.start_s, "end_s": evidence.duration_s, "duration_s": evidence.length_s}
+    return {"shown": min(count, len(evidence)), "transcript": transcript, **times}
 
 
 def _row(session: Session) -> dict[str, object]:

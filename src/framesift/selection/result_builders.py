@@ -31,7 +31,7 @@ def build_selection(
     slots = tuple(Slot(i, float(evidence.times_s[i]), role, relevance(i)) for i in picked)
     trace: dict[str, Any] = {
         "candidates": len(evidence),
-        "duration_s": evidence.duration_s,
+        "duration_s": evidence.length_s,
         "options": dict(options),
         "looked_at": len(evidence) if access is None else access.frames_inspected,
         "picked": picked,
@@ -44,8 +44,8 @@ def build_selection(
 def all_selected_note(candidates: int, budget: int) -> str:
     """The trace's note for a budget above the number of candidates."""
     if candidates == 1:
-        return f"the video has one candidate for a budget of {budget}: it is selected"
-    return f"the video has {candidates} candidates for a budget of {budget}: all are selected"
+        return f"there is one candidate for a budget of {budget}: it is selected"
+    return f"there are {candidates} candidates for a budget of {budget}: all are selected"
 
 
 def add_to_trace(selection: Selection, **detail: Any) -> Selection:

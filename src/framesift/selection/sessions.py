@@ -2,6 +2,7 @@
 
 `read_sessions` reads a model's reply; `repair_sessions` gives any list of sessions the number of sessions and key
 frames that MemoryCard wants; `even_sessions` replaces a reply that can't be read.
+duration_s and start_s: the video's end and start, as in `Evidence`.
 """
 
 import json
@@ -40,7 +41,7 @@ class Session:
         return replace(self, key_times_s=tuple(round(self.start_s + (k + 1) * step, DIGITS) for k in range(count)))
 
 
-def read_sessions(reply: str, duration_s: float) -> list[Session]:
+def read_sessions(reply: str, duration_s: float, start_s: float = 0.0) -> list[Session]:
     """The sessions of a reply in its order; of one that was cut off, those that are complete."""
     decoder, position = json.JSONDecoder(), reply.find("{")
     entries: list[Any] = []
@@ -55,18 +56,18 @@ def read_sessions(reply: str, duration_s: float) -> list[Session]:
             listed = value.get("sessions")
             entries += listed if isinstance(listed, list) else [value]
         position = reply.find("{", end)
-    sessions = [_session(entry, duration_s) for entry in entries if isinstance(entry, dict)]
+    sessions = [_session(entry, duration_s, start_s) for entry in entries if isinstance(entry, dict)]
     return [session for session in sessions if session is not None]
 
 
-def _session(entry: dict[str, Any], duration_s: float) -> Session | None:
+def _session(entry: dict[str, Any], duration_s: float, first_s: float) -> Session | None:
     start_s, end_s = _number(entry.get("start")), _number(entry.get("end"))
     if start_s is None or end_s is None or not end_s > start_s:
         return None
     times = entry.get("keyframes")
     key_times = [_number(value) for value in times] if isinstance(times, list) else []
     topic, summary = (printable(text) if isinstance(text, str) else "" for text in map(entry.get, ("topic", "summary")))
-    start_s, end_s = max(0.0, start_s), min(duration_s, end_s)
+    start_s, end_s = max(first_s, start_s), min(duration_s, end_s)
     return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if time is not None))
 
 
@@ -78,15 +79,15 @@ def _number(value: object) -> float | None:
     return None if math.isnan(number) else number
 
 
-def even_sessions(duration_s: float, count: int, frames: int) -> list[Session]:
+def even_sessions(duration_s: float, count: int, frames: int, start_s: float = 0.0) -> list[Session]:
     """`count` sessions of equal length that share `frames` key frames, the first ones the remainder."""
-    step, (each, more) = duration_s / count, divmod(frames, count)
-    edges = [*(k * step for k in range(count)), duration_s]
+    step, (each, more) = (duration_s - start_s) / count, divmod(frames, count)
+    edges = [*(start_s + k * step for k in range(count)), duration_s]
     return [Session(a, b).spread(max(1, each + (k < more))) for k, (a, b) in enumerate(pairwise(edges))]
 
 
 def repair_sessions(
-    sessions: Sequence[Session], duration_s: float, *, fewest: int, most: int, frames: int
+    sessions: Sequence[Session], duration_s: float, *, fewest: int, most: int, frames: int, start_s: float = 0.0
 ) -> list[Session]:
     """Ordered sessions without overlap, from `fewest` to `most`, with `frames` key frames in all, 1 to 16 in each.
 
@@ -94,7 +95,7 @@ def repair_sessions(
     they are densest and added in the widest gaps. Those of a session that cover less than half of it, or that have very
     unequal gaps, are spread evenly. Empty if no session is long enough.
     """
-    parts = _without_overlap(sessions, duration_s)
+    parts = _without_overlap(sessions, duration_s, start_s)
     if not parts:
         return []
     while len(parts) < fewest:
@@ -109,12 +110,12 @@ def repair_sessions(
     return [_spread_well(part) for part in _with_total(parts, frames)]
 
 
-def _without_overlap(sessions: Sequence[Session], duration_s: float) -> list[Session]:
-    clipped = [replace(s, start_s=max(0.0, s.start_s), end_s=min(duration_s, s.end_s)) for s in sessions]
+def _without_overlap(sessions: Sequence[Session], duration_s: float, first_s: float) -> list[Session]:
+    clipped = [replace(s, start_s=max(first_s, s.start_s), end_s=min(duration_s, s.end_s)) for s in sessions]
     kept = sorted((s for s in clipped if s.length_s >= SHORTEST_S), key=lambda s: s.start_s)
     parts: list[Session] = []
     for session in kept:
-        start_s = max(parts[-1].end_s if parts else 0.0, session.start_s)
+        start_s = max(parts[-1].end_s if parts else first_s, session.start_s)
         parts.append(replace(session, start_s=start_s, end_s=max(start_s + SHORTEST_REPAIRED_S, session.end_s)))
     if parts and parts[-1].end_s < duration_s - SHORTEST_S:
         parts[-1] = replace(parts[-1], end_s=duration_s)

@@ -112,7 +112,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
     )
     trace: dict[str, Any] = {
         "candidates": len(evidence),
-        "duration_s": evidence.duration_s,
+        "duration_s": evidence.length_s,
         "options": asdict(config),
         "looked_at": len(evidence),
         "quotas": {"ground": quota},

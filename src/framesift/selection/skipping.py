@@ -54,7 +54,7 @@ class BlankSkipper:
         anchors = _blank_anchors(evidence, blank) if with_events else np.zeros(len(blank), dtype=bool)
         while True:
             kept = np.flatnonzero(~blank | anchors)
-            selection = _map_back(run(self._reduce(evidence, kept)), kept)
+            selection = map_back(run(self._reduce(evidence, kept)), kept)
             misplaced = [s.index for s in selection.slots if blank[s.index] and not _is_alone(s, evidence, blank)]
             if not misplaced:
                 return _describe(selection, len(kept), len(evidence)), np.flatnonzero(blank & ~anchors)
@@ -62,7 +62,7 @@ class BlankSkipper:
 
     def _reduce(self, evidence: Evidence, kept: Array) -> Evidence:
         """The evidence with these candidates only."""
-        source = None if evidence.source is None else _ReducedSource(evidence.source, kept.tolist())
+        source = None if evidence.source is None else ReducedSource(evidence.source, kept.tolist())
         return evidence.take(kept, vectors=self._rows(kept), source=source)
 
     def _rows(self, kept: Array) -> UnitRows:
@@ -76,7 +76,7 @@ class BlankSkipper:
 
 
 @dataclass(frozen=True)
-class _ReducedSource:
+class ReducedSource:
     """A source of some of the candidates of another one."""
 
     source: FrameSource
@@ -113,12 +113,13 @@ def _is_alone(slot: Slot, evidence: Evidence, blank: Array) -> bool:
     return bool(blank[first:after].all())
 
 
-def _map_back(selection: Selection, kept: Array) -> Selection:
+def map_back(selection: Selection, kept: Sequence[int] | Array) -> Selection:
+    """A selection among some candidates with the indices of these, in its slots and its trace."""
     slots = tuple(replace(slot, index=int(kept[slot.index])) for slot in selection.slots)
     return replace(selection, slots=slots, trace=_mapped(selection.trace, kept))
 
 
-def _mapped(value: Any, kept: Array, is_index: bool = False) -> Any:
+def _mapped(value: Any, kept: Sequence[int] | Array, is_index: bool = False) -> Any:
     """A value of a trace with the indices of candidates replaced."""
     if isinstance(value, dict):
         return {k: v if k in OTHER_NUMBERS else _mapped(v, kept, k in INDEX_KEYS) for k, v in value.items()}
@@ -134,7 +135,7 @@ def _describe(selection: Selection, kept: int, candidates: int) -> Selection:
     detail = {"skipped": f"{skipped} of {candidates} candidates {verbs} skipped"}
     if kept < selection.budget:
         detail["note"] = (
-            f"{kept} of the video's {candidates} candidates show something, for a budget of {selection.budget}: "
+            f"{kept} of {candidates} candidates show something, for a budget of {selection.budget}: "
             "all of them are selected"
         )
     return add_to_trace(selection, **detail)

@@ -48,7 +48,8 @@ def score_by_subtitles(evidence: Evidence, *, reach_s: float) -> tuple[Array, Ar
     """
     strength = event_strength(evidence.event_relevance)
     start_s, end_s = evidence.event_times_s.T
-    from_s, to_s = np.maximum(start_s - reach_s, 0.0), np.minimum(end_s + reach_s, evidence.duration_s)
+    from_s = np.maximum(start_s - reach_s, evidence.start_s)
+    to_s = np.minimum(end_s + reach_s, evidence.duration_s)
     first = np.searchsorted(evidence.times_s, from_s, side="left").tolist()
     after = np.searchsorted(evidence.times_s, to_s, side="right").tolist()
     middle_s, half_s = (from_s + to_s) / 2, (to_s - from_s) / 2
@@ -71,10 +72,11 @@ def resample_subtitle_scores(evidence: Evidence, fps: float, *, reach_s: float) 
     Windows begin and end at whole frames. The interpolation stretches: candidate k of N is at k / (N − 1) of the video,
     so that scores come up to a candidate's distance early towards the end.
     """
-    count = max(1, round(evidence.duration_s * fps))
+    count = max(1, round(evidence.length_s * fps))
     scores = np.zeros(count)
     strength = event_strength(evidence.event_relevance)
-    for (start_s, end_s), value in zip(evidence.event_times_s.tolist(), strength.tolist(), strict=True):
+    event_times_s = evidence.event_times_s - evidence.start_s
+    for (start_s, end_s), value in zip(event_times_s.tolist(), strength.tolist(), strict=True):
         first, after = max(0, int((start_s - reach_s) * fps)), min(count, int((end_s + reach_s) * fps))
         if value > 0 and after > first:
             distance, deviation = np.arange(first, after) - (first + after) // 2, (after - first) / 4

@@ -95,6 +95,8 @@ class Answering:
                 method=method,
                 options=_method_options(method, request),
                 budget=request.budget,
+                from_s=request.from_s,
+                to_s=request.to_s,
                 visual_demand="rules" if request.visual_demand is None else request.visual_demand,
                 overlay=OVERLAY_OF[text_mode],
                 text_mode=text_mode,

@@ -127,6 +127,12 @@ class QuestionRequest(RequestModel):
     visual_demand: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="0 (spoken) to 1 (visual); by default estimated from the question."
     )
+    from_s: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="Start of the part of the video to consider, in seconds; by default the video's."
+    )
+    to_s: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="End of the part of the video to consider, in seconds; by default the video's."
+    )
     settings: dict[BoundedName, dict[BoundedName, SettingValue]] = Field(
         default={}, description="Options of methods, by method."
     )
@@ -241,6 +247,9 @@ class ViewRecord(BaseModel):
     question: str
     options: list[tuple[int, str]]
     warnings: list[str] = Field(description="Those of the video, and what is odd in these selections.")
+    window: tuple[float, float] | None = Field(
+        description="The part of the video that was considered, from_s and to_s; null for all of it."
+    )
     curve: CurveRecord
     events: list[EventRecord]
     lanes: list[LaneRecord]

@@ -12,8 +12,9 @@ from typing import Any
 from framesift._utils.json import load_json
 from framesift._utils.records import Label, Name, listed, read_value, shown
 from framesift.errors import InputError
-from framesift.types import Question
+from framesift.types import Question, Window
 from framesift.types.question import option_letter
+from framesift.types.window import window_of_row
 
 # "A) …", "(B) …", "C. …", "D: …", at the start of a line or after a space.
 _OPTION_MARKER = re.compile(r"(?:^|(?<=\s))[(\[]?([A-J])[)\].:、]\s*(?=\S)")
@@ -26,11 +27,12 @@ MAX_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A question of a file, its id, if it has one, and the row it came from."""
+    """A question of a file, its id and window of time, if it has any, and the row it came from."""
 
     question: Question
     id: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
+    window: Window | None = None
 
 
 def parse_question(text: str, options: Sequence[str] = ()) -> Question:
@@ -52,7 +54,8 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
     """Read a file of questions: .json, .jsonl, .csv, .tsv, or text with one question per line.
 
     In JSON a question is a text, or an object with `question` and optionally `options` (a list, or an object by
-    letter); in CSV a row with a column `question`, and `options` ("this | that") or one column per option.
+    letter); in CSV a row with a column `question`, and `options` ("this | that") or one column per option. `from_s` and
+    `to_s` (or `until`) are the part of the video that a question is about.
     """
     file = Path(path)
     try:
@@ -87,7 +90,7 @@ def parse_question_row(value: Any, location: str) -> QuestionRow:
     row_id = _first_value(row, _ID_KEYS)
     name = "" if row_id is None else read_value(Name, row_id, f"{location}: id")
     read_value(str, text, f"{location}: question")
-    return QuestionRow(parse_question(text, _parse_options(row, location)), name, row)
+    return QuestionRow(parse_question(text, _parse_options(row, location)), name, row, window_of_row(row, location))
 
 
 def _from_json(text: str, name: str) -> list[QuestionRow]:

@@ -5,6 +5,7 @@ from framesift.types.evidence import Evidence
 from framesift.types.question import Question, VisualDemand
 from framesift.types.selection import ROLES, SELECTION_SCHEMA, Basis, Role, Selection, Slot
 from framesift.types.video import Event, SubtitleTrack, VideoIndex, VideoInfo
+from framesift.types.window import Window
 
 __all__ = [
     "ROLES",
@@ -21,4 +22,5 @@ __all__ = [
     "VideoIndex",
     "VideoInfo",
     "VisualDemand",
+    "Window",
 ]

@@ -26,9 +26,9 @@ from framesift.types.video import Event, check_events
 class Evidence:
     """The input of a selector for one question.
 
-    times_s (N,) seconds, ascending in [0, duration_s]; frames (N, D) image vectors; query (D,) the question's text
-    vector; events with event_features (E, D), their text vectors; visual_demand d_q in [0, 1]. Vectors are normalised
-    here.
+    times_s (N,) seconds, ascending in [start_s, duration_s]; frames (N, D) image vectors; query (D,) the question's
+    text vector; events with event_features (E, D), their text vectors; visual_demand d_q in [0, 1]. Vectors are
+    normalised here. start_s and duration_s: the video's start and end, or those of the window that is considered.
 
     Derived from these: relevance (N,), the cosine of each frame with the query, and event_relevance (E,). `scores` and
     `event_scores` replace them by other numbers. lexical_scores (E,): the words each event shares with the question,
@@ -53,13 +53,14 @@ class Evidence:
     source: FrameSource | None = None
     objects: Objects | None = None
     lexical_scores: InitVar[ArrayLike | None] = None
+    start_s: float = 0.0
     vectors: UnitRows = field(init=False)
     relevance: Array = field(init=False)
     event_relevance: Array = field(init=False)
     event_lexical: Array = field(init=False)
     event_times_s: Array = field(init=False)  # (E, 2) start and end
     event_positions: tuple[int, ...] = field(init=False)  # of each remaining event in the list given
-    events_outside: int = field(init=False)  # number of events dropped because they lie outside the video
+    events_outside: int = field(init=False)  # number of events dropped because they lie outside the video or window
 
     def __post_init__(
         self,
@@ -75,6 +76,9 @@ class Evidence:
         set_field("frames", vectors.rows)
         set_field("times_s", validate_times(self.times_s, self.duration_s, len(vectors)))
         set_field("duration_s", float(self.duration_s))
+        set_field("start_s", float(self.start_s))
+        if not 0.0 <= self.start_s <= self.times_s[0]:
+            raise InputError(f"start_s is {self.start_s}; expected 0 to the first time, {self.times_s[0]} s")
         set_field("query", validate_query(self.query, vectors.dim))
         self._check_demand()
         if scores is None:
@@ -99,7 +103,7 @@ class Evidence:
         evidence = object.__new__(cls)
         times = validate_times(times_s, duration_s, np.size(times_s))
         fields = {"source": source, "times_s": times, "duration_s": float(duration_s), "events": events}
-        fields |= {"event_features": None, "visual_demand": visual_demand, "objects": objects}
+        fields |= {"event_features": None, "visual_demand": visual_demand, "objects": objects, "start_s": 0.0}
         evidence.__dict__.update(fields)
         evidence._check_demand()
         evidence._clip_events(event_scores, None, None)
@@ -113,6 +117,11 @@ class Evidence:
             self.__dict__ | fields | {"vectors": vectors, "frames": vectors.rows, "source": source}
         )
         return evidence
+
+    @property
+    def length_s(self) -> float:
+        """Seconds of the video, or of the window that is considered."""
+        return self.duration_s - self.start_s
 
     @property
     def is_scored(self) -> bool:
@@ -136,7 +145,7 @@ class Evidence:
     def _clip_events(
         self, given_scores: ArrayLike | None, given_lexical: ArrayLike | None, prepared: UnitRows | None
     ) -> None:
-        """Clip events to the video and drop those outside, with their vectors and scores."""
+        """Clip events to the video or window and drop those outside, with their vectors and scores."""
         check_events(self.events)
         events, features = tuple(self.events), self.event_features
         count = len(events)
@@ -156,12 +165,12 @@ class Evidence:
         if given_lexical is not None:
             lexical = validate_scores(given_lexical, count, "lexical_scores")
         times = np.array([(event.start_s, event.end_s) for event in events]).reshape(count, 2)
-        inside = np.flatnonzero((times[:, 1] >= 0.0) & (times[:, 0] <= self.duration_s))
+        inside = np.flatnonzero((times[:, 1] >= self.start_s) & (times[:, 0] <= self.duration_s))
         if len(inside) < count:
             events = tuple(events[k] for k in inside)
             times, scores, lexical = times[inside], scores[inside], lexical[inside]
             features = None if features is None else features[inside]
-        clipped = times.clip(0.0, self.duration_s)
+        clipped = times.clip(self.start_s, self.duration_s)
         if (clipped != times).any():
             events = tuple(
                 replace(e, start_s=float(a), end_s=float(b)) for e, (a, b) in zip(events, clipped, strict=True)

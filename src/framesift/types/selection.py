@@ -9,13 +9,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from framesift._utils.json import load_json
-from framesift._utils.records import read_field, read_value
+from framesift._utils.records import read_field, read_record, read_value
 from framesift._utils.text import clock, counted, printable, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question
 from framesift.types.vectors import Array, validate_times
 from framesift.types.video import Event
+from framesift.types.window import Window, candidates_in
 
 Role = Literal["ground", "visual", "context", "refined"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -50,7 +51,8 @@ class Basis:
 
     times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where known, the question and
     the encoder's name. skipped: indices of candidates that were not available, because they show nothing; damaged:
-    indices of candidates decoded with errors.
+    indices of candidates decoded with errors. window: (from_s, to_s), the part of the video that was considered; then
+    the events are those in it.
     """
 
     times_s: Array
@@ -61,6 +63,17 @@ class Basis:
     encoder: str = ""
     skipped: tuple[int, ...] = ()
     damaged: tuple[int, ...] = ()
+    window: tuple[float, float] | None = None
+
+    @property
+    def considered_s(self) -> tuple[float, float]:
+        """The start and end of the part of the video that was considered."""
+        return (0.0, self.duration_s) if self.window is None else self.window
+
+    @property
+    def considered(self) -> range:
+        """The indices of the candidates in the window; of all of them without one."""
+        return range(len(self.times_s)) if self.window is None else candidates_in(self.times_s, self.window)
 
     @classmethod
     def of(cls, evidence: Evidence, question: Question | None = None, encoder: str = "") -> "Basis":
@@ -78,6 +91,7 @@ class Basis:
             "relevance": np.asarray(self.relevance).tolist(),
             "skipped": list(self.skipped),
             "damaged": list(self.damaged),
+            "window": None if self.window is None else dict(zip(("from_s", "to_s"), self.window, strict=True)),
         }
 
     @classmethod
@@ -96,7 +110,13 @@ class Basis:
             encoder=read_field(row, "encoder", str, location, ""),
             skipped=read_field(row, "skipped", tuple[int, ...], location, ()),
             damaged=read_field(row, "damaged", tuple[int, ...], location, ()),
+            window=_read_basis_window(row, duration_s, location),
         )
+
+
+def _read_basis_window(row: Mapping[str, Any], duration_s: float, location: str) -> tuple[float, float] | None:
+    values = read_field(row, "window", Mapping[str, Any], location, None)
+    return None if values is None else read_record(Window, values, f"{location}: window").within(duration_s)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,13 @@
 """Your own questions: JSON Lines (or JSON, CSV), one object each.
 
     {"video": "clips/a.mp4", "subtitles": "clips/a.srt", "question": "…", "options": ["…", "…"], "answer": "B",
-     "group": "indoor", "id": "a-1", "category": "counting", "duration_s": 93.5, "moments": [12.0, [40, 44.5]]}
+     "group": "indoor", "id": "a-1", "category": "counting", "duration_s": 93.5, "moments": [12.0, [40, 44.5]],
+     "until": 60.0}
 
 Required: video, question, options, answer (a letter, an index from 0, or the option's text). subtitles is a file or a
-list of {"start_s", "end_s", "text"}. In moments, a number is a time and a pair a scene. Paths are relative to the file.
+list of {"start_s", "end_s", "text"}. In moments, a number is a time and a pair a scene. from_s and to_s are
+the part of the video that is considered; until is to_s, of a question asked at that time. Paths are relative to the
+file.
 """
 
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from framesift.bench.datasets.annotations import (
 from framesift.bench.items import Dataset, EvidenceScene, Item, find_missing
 from framesift.types import Event
 from framesift.types.question import resolve_option
+from framesift.types.window import window_of_row
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ def _item(row: AnnotationRow, path: Path, number: int) -> Item:
         subtitles=_subtitles(row, path.parent, location),
         moments_s=moments,
         scenes=scenes,
+        window=window_of_row(row, location),
     )
 
 

@@ -89,9 +89,12 @@ class _Page:
                 self.lanes_of_frame.setdefault(int(frame["frame"]), []).append(k)
 
     def summary(self) -> str:
-        candidates = len(self.view["curve"]["times_s"])
+        times_s, window = self.view["curve"]["times_s"], self.view["window"]
+        candidates = len(times_s) if window is None else sum(window[0] <= time_s <= window[1] for time_s in times_s)
         out_of = f" out of {candidates:,} candidate frame{'' if candidates == 1 else 's'}" if candidates else ""
         video = f"from a video of {_length(self.view['video']['duration_s'])}"
+        if window is not None:
+            video += f", of which only {_clock(window[0])} to {_clock(window[1])} was considered"
         if len(self.lanes) == 1:
             selected = counted(len(self.lanes[0]["frames"]), "frame") + " selected"
         else:
@@ -181,6 +184,8 @@ class _Page:
 
     def timeline_note(self) -> str:
         parts = ["The whole video from left to right. Point at an item, or use Tab and the arrow keys, for details."]
+        if self.view["window"] is not None:
+            parts.append("Shaded parts were not considered.")
         if any(lane["omitted"] for lane in self.lanes):
             parts.append("Grey bars are omitted segments.")
         if any(lane["swaps"] for lane in self.lanes):
@@ -218,6 +223,7 @@ class _Page:
         return {
             "video": {"name": view["video"]["name"], "beside": list(view["video"]["beside"])},
             "duration_s": view["video"]["duration_s"],
+            "window": view["window"],
             "curve": {
                 "times_s": [_rounded(time_s, 3) for time_s in view["curve"]["times_s"]],
                 "relevance": [_rounded(value, 5) for value in view["curve"]["relevance"]],

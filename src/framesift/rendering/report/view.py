@@ -8,7 +8,7 @@ from typing import Any
 
 from framesift._utils.text import clock, counted, readable
 from framesift._utils.version import __version__
-from framesift.rendering.reasons import trace_errors
+from framesift.rendering.reasons import short_clock, trace_errors
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import ReportImages
 from framesift.types import Basis
@@ -37,6 +37,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
         "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
+        "window": None if basis is None or basis.window is None else list(basis.window),
         "curve": _curve(basis),
         "events": [_event_row(event) for event in (() if basis is None else basis.events)],
         "lanes": lanes,
@@ -127,7 +128,7 @@ def _omitted(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     if basis is None:
         return []
     rows = []
-    bounds = [-1, *selection.indices, len(basis.times_s)]
+    bounds = [basis.considered.start - 1, *selection.indices, basis.considered.stop]
     for before, after in itertools.pairwise(bounds):
         if after - before > 1:
             start_s, end_s = float(basis.times_s[before + 1]), float(basis.times_s[after - 1])
@@ -165,8 +166,9 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
             f"{readable(first.video.name)}, {info.width}×{info.height}, {info.fps:.3g} frames per second, {info.codec}",
         ],
         ["encoder", basis.encoder if basis is not None and basis.encoder else "not recorded"],
-        ["candidates", str(len(basis.times_s)) if basis is not None else "not recorded"],
+        ["candidates", str(len(basis.considered)) if basis is not None else "not recorded"],
         ["events", str(len(basis.events)) if basis is not None else "not recorded"],
+        *([] if basis is None or basis.window is None else [["window", window_text(basis.window)]]),
         ["overlay", first.overlay + (f", seed {first.seed}" if first.overlay == "shuffled" else "")],
     ]
     for exhibit in exhibits:
@@ -180,6 +182,11 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
     rows += [[name, installed] for name in _PACKAGES if (installed := _version(name))]
     rows.append(["Python", platform.python_version()])
     return rows
+
+
+def window_text(window: Sequence[float]) -> str:
+    """The part of a video that was considered: 0:10:00 – 0:25:30."""
+    return " – ".join(short_clock(time_s) for time_s in window)
 
 
 def _version(package: str) -> str:

@@ -77,7 +77,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     slots = tuple(_slot(evidence, index, role, anchors) for index, role in roles.items())
     trace: Trace = {
         "candidates": count,
-        "duration_s": evidence.duration_s,
+        "duration_s": evidence.length_s,
         "options": asdict(config),
         "looked_at": count,
         "quotas": {"ground": k_ground, "visual": k_visual, "refine": k_refine},
@@ -106,8 +106,8 @@ def _refine(
 ) -> Trace:
     """Run Refine if the gate is open and swaps are possible; return its part of the trace."""
     regions = omitted_regions(cache.selected, len(evidence))
-    largest_s = float(region_gaps(regions, evidence.times_s, evidence.duration_s).max())
-    share = largest_s / evidence.duration_s
+    largest_s = float(region_gaps(regions, evidence.times_s, evidence.start_s, evidence.duration_s).max())
+    share = largest_s / evidence.length_s
     trace: Trace = {"ran": False, "largest_gap_s": largest_s, "gap_share": share, "gate": config.gate}
     if share < config.gate - TIE_TOLERANCE:
         return trace | {"reason": f"the largest gap is {share:.1%} of the video, below the gate of {config.gate:.1%}"}

@@ -53,11 +53,11 @@ def omitted_regions(selected: Sequence[int], count: int) -> Regions:
     return Regions(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1))
 
 
-def region_gaps(regions: Regions, times_s: Array, duration_s: float) -> Array:
+def region_gaps(regions: Regions, times_s: Array, start_s: float, end_s: float) -> Array:
     """(G,) seconds between the selected frames around each region; the video's start and end where there is none."""
     start, stop = regions.start, regions.stop
-    left_s = np.where(start > 0, times_s[np.maximum(start, 1) - 1], 0.0)
-    right_s = np.where(stop < len(times_s), times_s[np.minimum(stop, len(times_s) - 1)], duration_s)
+    left_s = np.where(start > 0, times_s[np.maximum(start, 1) - 1], start_s)
+    right_s = np.where(stop < len(times_s), times_s[np.minimum(stop, len(times_s) - 1)], end_s)
     return right_s - left_s
 
 

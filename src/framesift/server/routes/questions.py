@@ -103,11 +103,14 @@ async def export_exhibit(
     method: Annotated[list[BoundedName], Query(min_length=1, max_length=MAX_METHODS)] = [DEFAULT_METHOD],  # noqa: B006
     text_mode: Annotated[TextMode, Query()] = "aligned",
     visual_demand: Annotated[float | None, Query(ge=0, le=1)] = None,
+    from_s: Annotated[float | None, Query(ge=0)] = None,
+    to_s: Annotated[float | None, Query(ge=0)] = None,
     settings: Annotated[str, Query(max_length=4000, description="The `settings` of a request's body, as JSON.")] = "{}",
 ) -> FileResponse:
     """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
     try:
         fields = {"question": question, "options": option, "budget": budget, "visual_demand": visual_demand}
+        fields |= {"from_s": from_s, "to_s": to_s}
         parsed = QuestionRequest.model_validate_json(f'{{"question": "?", "settings": {settings}}}').settings
         request = QuestionRequest.model_validate(fields | {"settings": parsed})
     except ValidationError as error:

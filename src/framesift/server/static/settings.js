@@ -1,5 +1,6 @@
 // The question and its settings: their controls, and their copy in the page's address, which survives a reload.
 import { el, find } from "./common.js";
+import { clock } from "./shared.js";
 
 const TEXT_MODES = {
   aligned: "on its frame",
@@ -15,6 +16,17 @@ const MAX_BUDGET = 256;
 const MAX_OPTIONS = 26;
 const DEFAULTS = { budget: 32, method: "sift", textMode: "aligned" };
 
+/** "10:00", "1:02:03.5" or "600" as seconds; null for an empty text, NaN for any other. */
+function seconds(text) {
+  if (!text.trim()) return null;
+  if (!/^(\d+:){0,2}\d+([.,]\d+)?$/.test(text.trim())) return Number.NaN;
+  return text
+    .trim()
+    .replace(",", ".")
+    .split(":")
+    .reduce((sum, part) => 60 * sum + Number(part), 0);
+}
+
 export class Settings {
   constructor(choices, onChange) {
     this.methods = new Map(choices.methods.map((method) => [method.name, method]));
@@ -22,6 +34,7 @@ export class Settings {
     this.options = [];
     this.methodOptions = {}; // by method, where they differ from the defaults
     this.visualDemand = null;
+    this.window = { from_s: null, to_s: null }; // the part of the video to consider; null for its start and end
     this.onChange = onChange;
     const option = (name, label, whyNot = "") =>
       el("option", { value: name, disabled: Boolean(whyNot), title: whyNot }, label);
@@ -63,6 +76,15 @@ export class Settings {
       });
     }
     find("text-mode").addEventListener("change", () => this.changed());
+    for (const id of ["from", "to"])
+      find(id).addEventListener("change", () => {
+        const typed = seconds(find(id).value);
+        if (Number.isNaN(typed)) this.setWindow(this.window);
+        else {
+          this.setWindow({ ...this.window, [`${id}_s`]: typed });
+          this.changed();
+        }
+      });
     find("add-option").addEventListener("click", () => this.addOption("", true));
     this.updateCompare();
     this.drawSettings();
@@ -86,6 +108,13 @@ export class Settings {
     find("budget").max = budget > SLIDER_MAX ? MAX_BUDGET : SLIDER_MAX;
     find("budget").value = budget;
     find("budget-number").value = budget;
+  }
+
+  /** Show the part of the video to consider; `changed()` then selects from it. */
+  setWindow({ from_s, to_s }) {
+    this.window = { from_s, to_s };
+    find("from").value = from_s === null ? "" : clock(from_s);
+    find("to").value = to_s === null ? "" : clock(to_s);
   }
 
   addOption(text, focus = false) {
@@ -154,6 +183,7 @@ export class Settings {
       methods,
       text_mode: find("text-mode").value,
       visual_demand: this.visualDemand,
+      ...this.window,
       settings,
     };
   }
@@ -177,6 +207,8 @@ export class Settings {
     find("text-mode").value = Object.hasOwn(TEXT_MODES, query.get("t")) ? query.get("t") : DEFAULTS.textMode;
     const demand = query.get("d");
     this.visualDemand = demand && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
+    const [from_s, to_s] = ["from", "to"].map((name) => seconds(query.get(name) ?? ""));
+    this.setWindow({ from_s: Number.isNaN(from_s) ? null : from_s, to_s: Number.isNaN(to_s) ? null : to_s });
     this.methodOptions = this.validOptions(query.get("s"));
   }
 
@@ -212,7 +244,7 @@ export class Settings {
 
   /** Write the settings to the address, as a new history entry if asked to. */
   write(isStep = false) {
-    const { question, options, budget, visual_demand } = this.request;
+    const { question, options, budget, visual_demand, from_s, to_s } = this.request;
     const query = new URLSearchParams();
     if (question) query.set("q", question);
     for (const option of options) query.append("o", option);
@@ -221,6 +253,8 @@ export class Settings {
     if (find("compare").value) query.set("and", find("compare").value);
     if (find("text-mode").value !== DEFAULTS.textMode) query.set("t", find("text-mode").value);
     if (visual_demand !== null) query.set("d", visual_demand);
+    if (from_s !== null) query.set("from", from_s);
+    if (to_s !== null) query.set("to", to_s);
     if (Object.keys(this.methodOptions).length) query.set("s", JSON.stringify(this.methodOptions));
     if (find("order").value === "time") query.set("by", "time");
     const url = `${location.pathname}${query.size ? `?${query}` : ""}`;

@@ -19,7 +19,7 @@ import {
 import { download } from "./export.js";
 import { Player } from "./player.js";
 import { Settings } from "./settings.js";
-import { drawTimeline, lengthText, nearest } from "./shared.js";
+import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
 import { addSubtitles, drawTextInfo } from "./subtitles.js";
 
 const id = location.pathname.split("/").at(-1);
@@ -215,7 +215,8 @@ const lanesOf = ({ lanes }) =>
   }));
 
 function draw() {
-  const data = { duration_s: view.duration_s, curve: view.curve, events: view.events, lanes: lanesOf(view) };
+  const { duration_s, window, curve, events } = view;
+  const data = { duration_s, window, curve, events, lanes: lanesOf(view) };
   find("timeline").hidden = false;
   find("hint").hidden = false;
   if (timeline) timeline.update(data);
@@ -232,12 +233,15 @@ function draw() {
   find("result").hidden = false;
   find("answers").replaceChildren();
   showMessage(find("export-error"), "");
-  if (view.events.length !== video.words?.events) refresh().catch(showError); // subtitles were added or changed
+  if (!view.window && view.events.length !== video.words?.events) refresh().catch(showError); // subtitles were added or changed
   const counts = view.lanes.map((lane) => lane.frames.length);
   const count = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...counts)}` : counts[0];
   const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
   const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
-  find("summary").textContent = `${count} of ${counted(view.curve.times_s.length, "frame")}, selected in ${time}.`;
+  const [from_s, to_s] = view.window ?? [0, Infinity];
+  const considered = view.curve.times_s.filter((time_s) => time_s >= from_s && time_s <= to_s).length;
+  const part = view.window ? ` from ${clock(from_s)} to ${clock(to_s)}` : "";
+  find("summary").textContent = `${count} of ${counted(considered, "frame")}${part}, selected in ${time}.`;
   find("warnings").replaceChildren(warningBox(view.warnings));
   drawText();
   drawCards();

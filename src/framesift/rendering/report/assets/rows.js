@@ -247,6 +247,21 @@ function frameTip(frame) {
   return { title, text: frame.text ?? "", image: frame.picture };
 }
 
+/** Shade what lies outside the window that was considered. */
+function drawOutside(plot, group, height) {
+  const { duration_s, window } = plot.data;
+  if (!window) return;
+  const [from, to] = window.map((time_s) => round(plot.x(time_s)));
+  for (const [left, right, edge] of [
+    [round(plot.x(0)), from, from],
+    [to, round(plot.x(duration_s)), to],
+  ]) {
+    if (right <= left) continue;
+    svgElement("path", { class: "tl-shade", d: `M${left} 0H${right}V${height}H${left}z` }, group);
+    svgElement("path", { class: "tl-edge", d: `M${edge} 0V${height}` }, group);
+  }
+}
+
 function drawAxis(plot, top) {
   const group = svgElement("g", { class: "tl-axis", "aria-hidden": "true" }, plot.svg);
   const { duration_s } = plot.data;
@@ -268,6 +283,7 @@ Object.assign(globalThis.framesift, {
   drawCurve,
   drawEvents,
   drawLane,
+  drawOutside,
   frameTip,
   markerPath,
   svgElement,

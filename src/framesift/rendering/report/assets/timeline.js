@@ -1,6 +1,6 @@
 // A video's timeline: relevance curve, events, and one lane per method with its selected frames, omitted segments and
 // swaps, on one time axis. It is independent of the page around it; timeline.css styles it.
-const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, frameTip, svgElement } = globalThis.framesift;
+const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, frameTip, svgElement } = globalThis.framesift;
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
@@ -88,7 +88,7 @@ function makeTip(root) {
 /**
  * Draw a timeline into `element` and redraw it when the element changes size.
  *
- * data: {duration_s, curve: {times_s, relevance}, events: [{start_s, end_s, text}],
+ * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance}, events: [{start_s, end_s, text}],
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
  *        onFrame(id), onSeek(time_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
@@ -125,6 +125,7 @@ function drawTimeline(element, data) {
     const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
     plot = { svg, data: shown, outer, width, x, positions, showForFocus, seek: current.onSeek };
     svg.replaceChildren();
+    const outside = svgElement("g", { class: "tl-outside" }, svg);
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
     rows = [];
     let top = 0;
@@ -141,6 +142,7 @@ function drawTimeline(element, data) {
     add("", (y) => drawAxis(plot, y + 4), 0);
     plot.guide = guide;
     plot.height = top;
+    drawOutside(plot, outside, top - 24);
     plot.head = svgElement("path", { class: "tl-playhead" }, svg);
     plot.highlight = svgElement("path", { class: "tl-highlight" }, svg);
     hide();
