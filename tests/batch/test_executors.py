@@ -2,10 +2,11 @@
 
 import pytest
 
+from framesift._utils.cores import usable_cores
 from framesift.batch.executors import make_executor
 from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
 from framesift.batch.executors.inline import InlineExecutor
-from framesift.batch.executors.local import LocalExecutor, cores, default_workers, worker_environment
+from framesift.batch.executors.local import LocalExecutor, default_workers, worker_environment
 from framesift.batch.executors.ray import _actor_resources, _is_reachable
 from framesift.batch.executors.worker import WORKERS
 from framesift.errors import InputError, OptionError
@@ -29,7 +30,7 @@ def test_workers_are_spread_over_gpus_and_share_cores(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert [worker_environment(k, 2)["CUDA_VISIBLE_DEVICES"] for k in range(3)] == ["3", "5", "3"]
-    assert worker_environment(0, 1)["OMP_NUM_THREADS"] == str(cores())
+    assert worker_environment(0, 1)["OMP_NUM_THREADS"] == str(usable_cores())
 
 
 def test_default_workers_fit_into_memory(monkeypatch):

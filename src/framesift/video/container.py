@@ -18,6 +18,7 @@ import av.error
 import av.video.stream
 from av.stream import Discard, Disposition, Stream
 
+from framesift._utils.cores import usable_cores
 from framesift.errors import InputError
 
 StrPath = str | os.PathLike[str]
@@ -138,16 +139,8 @@ def check_file(path: StrPath) -> str:
     return name
 
 
-def count_cores() -> int:
-    """The cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
-        return os.cpu_count() or 1
-
-
 def _thread_count(pixels: int) -> int:
-    return min(2 * count_cores(), MOST_THREADS_LARGE if pixels > LARGE_PIXELS else MOST_THREADS)
+    return min(2 * usable_cores(), MOST_THREADS_LARGE if pixels > LARGE_PIXELS else MOST_THREADS)
 
 
 def _choose_stream(container: av.container.InputContainer, name: str) -> av.video.stream.VideoStream:

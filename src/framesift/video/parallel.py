@@ -10,10 +10,11 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
+from framesift._utils.cores import usable_cores
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.colour import FrameConverter, shrunk_size
-from framesift.video.container import LARGE_PIXELS, OpenedVideo, count_cores, open_video
+from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED, DecodePlan, PacketReader, decode_wanted
 
 # Wanted frames per segment: enough to make up for skipping the segments of other workers.
@@ -97,7 +98,7 @@ def _worker_count(video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
     if video.container.format.name not in INDEXED or max(map(len, segments)) > MAX_SEGMENT_FRAMES:
         return 1
     is_large = video.stream.width * video.stream.height > LARGE_PIXELS
-    return min(count_cores(), len(segments), MOST_WORKERS_LARGE if is_large else MOST_WORKERS)
+    return min(usable_cores(), len(segments), MOST_WORKERS_LARGE if is_large else MOST_WORKERS)
 
 
 def _capacity(video: OpenedVideo, short_side: int | None) -> int:
@@ -141,7 +142,7 @@ class _ParallelRun:
         # One segment more than workers, so that none waits while the oldest images are taken.
         self._slots = threading.Semaphore(workers + 1)
         self._stop = threading.Event()
-        self._threads = -(-count_cores() // workers)  # of each decoder
+        self._threads = -(-usable_cores() // workers)  # of each decoder
         self._workers = [
             threading.Thread(target=self._work, name=f"framesift-decode-{n}", daemon=True) for n in range(workers)
         ]

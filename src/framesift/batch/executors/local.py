@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from framesift._utils.cores import usable_cores
 from framesift._utils.memory import free_memory
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.errors import FramesiftError
@@ -236,23 +237,17 @@ class _Process:
 def default_workers() -> int:
     """One worker per core, as far as free memory allows."""
     free = free_memory()
-    return cores() if free is None else max(1, min(cores(), int(free / WORKER_BYTES)))
+    return usable_cores() if free is None else max(1, min(usable_cores(), int(free / WORKER_BYTES)))
 
 
 def worker_environment(number: int, workers: int) -> dict[str, str]:
     """Environment variables of a worker: this process's modules, its share of the cores, one of several GPUs."""
-    threads = str(max(1, cores() // workers))
+    threads = str(max(1, usable_cores() // workers))
     shared = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     gpus = _gpus()
     if len(gpus) > 1:
         shared["CUDA_VISIBLE_DEVICES"] = gpus[number % len(gpus)]
     return {"OMP_NUM_THREADS": threads, **shared}
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _gpus() -> list[str]:
