@@ -4,12 +4,14 @@
 
 Inputs: `shots` resembles video (shots of 8 similar frames on average, all frames in one narrow cone); `noise` is
 random; `walk` is smooth (a normalised random walk); `static` is one vector with rounding noise, where float64 has to
-decide; `index` is that of --video with the offline encoder, at --fps frames per second. An event every 3 frames.
+decide; `slides` is 12 vectors, each 300 times; `index` is that of --video with the offline encoder, at --fps frames
+per second. An event every 3 frames.
 
 Every input is measured with one BLAS thread and with as many as the BLAS chooses, each in a process of its own, and
-beside --busy processes that never pause. The implementations take turns, so that other work on the machine meets all of
-them; on a machine that is not idle, `--clock cpu` measures CPU time. What depends on the video alone is computed
-beforehand for all (unit rows, step distances): the time is from vectors to selection.
+beside --busy processes that never pause. The implementations take turns of five runs, so that other work on the
+machine meets all of them, each with its data in the cache; on a machine that is not idle, `--clock cpu` measures CPU
+time. What depends on the video alone is computed beforehand for all (unit rows, step distances): the time is from
+vectors to selection.
 """
 
 import argparse
@@ -29,6 +31,7 @@ import framesift as fs
 
 DIM = 1152
 BUDGETS = (8, 32, 64)
+RUNS_PER_TURN = 5
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -81,6 +84,7 @@ def make_inputs(video, fps):
     yield "noise, 3,600", add_questions(unit(noise), rng)
     yield "walk, 3,600", add_questions(unit(np.cumsum(noise, axis=0)), rng)
     yield "static, 3,600", add_questions(unit(noise[:1] + 1e-7 * noise), rng)
+    yield "slides, 3,600", add_questions(unit(np.repeat(noise[:12], 300, axis=0)), rng)
     if video:
         frames = unit(fs.index(video, encoder="offline", fps=fps).frames.astype(np.float32))
         yield f"index, {len(frames):,}", add_questions(frames, rng)
@@ -91,19 +95,20 @@ def median_ms(call, runs):
 
 
 def times_ms(calls, runs, clock=time.perf_counter):
-    """The times of each call, which take turns."""
+    """The times of each call; they take turns of five runs after one that is not measured."""
     times = [[] for _ in calls]
-    for turn in range(runs + 1):
+    for first in range(0, runs, RUNS_PER_TURN):
         for call, taken in zip(calls, times, strict=True):
-            started = clock()
             call()
-            if turn > 0:
+            for _ in range(min(RUNS_PER_TURN, runs - first)):
+                started = clock()
+                call()
                 taken.append(1000 * (clock() - started))
     return times
 
 
 def measure(video, budget, runs, clock):
-    """The times of gcr and of the NumPy program in float32 and float64, and whether the last selects the same."""
+    """The times of gcr and of the NumPy program in float32 and float64, and whether each of these selects the same."""
     query, events = video.queries[0], video.event_records()
     vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
     steps = vectors.step_distances
@@ -118,11 +123,11 @@ def measure(video, budget, runs, clock):
         cast = video._replace(frames=video.frames.astype(dtype), events=video.events.astype(dtype))
         return lambda: gcr_numpy.gcr(cast, query.astype(dtype), budget, steps)
 
-    exact = numpy_gcr(np.float64)
-    same_frames = framesift_gcr().indices == exact()
-    names = ("gcr", "numpy", "numpy64")
-    times = times_ms([framesift_gcr, numpy_gcr(np.float32), exact], runs, clock)
-    return {"budget": budget, "same_frames": same_frames, **dict(zip(names, times, strict=True))}
+    calls = {"gcr": framesift_gcr, "numpy": numpy_gcr(np.float32), "numpy64": numpy_gcr(np.float64)}
+    frames = framesift_gcr().indices
+    same_frames = {name: call() == frames for name, call in calls.items() if name != "gcr"}
+    times = dict(zip(calls, times_ms(calls.values(), runs, clock), strict=True))
+    return {"budget": budget, "same_frames": same_frames, **times}
 
 
 def measure_many(count, budget, clock):
@@ -163,7 +168,8 @@ def print_table(rows):
         median = {name: statistics.median(row[name]) for name in ("gcr", "numpy", "numpy64")}
         cells = [f"{median['gcr']:.1f} ({max(row['gcr']):.1f})"]
         for name in ("numpy", "numpy64"):
-            cells += [f"{median[name]:.1f} ({max(row[name]):.1f})", f"{median[name] / median['gcr']:.1f}×"]
+            ratio = f"{median[name] / median['gcr']:.1f}×" + ("" if row["same_frames"][name] else ", other frames")
+            cells += [f"{median[name]:.1f} ({max(row[name]):.1f})", ratio]
         print(f"| {row['input']} | {row['budget']} | {row['threads']} | {' | '.join(cells)} |")
 
 

@@ -32,10 +32,10 @@ def reference_mmr(relevance, rows, selected, size, weight=0.5):
 
 
 @settings(max_examples=300, deadline=None)
-@given(cases(max_frames=60), st.integers(1, 5), st.integers(1, 4))
-def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders):
+@given(cases(max_frames=60), st.integers(1, 5), st.integers(1, 4), st.integers(0, 60))
+def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders, max_pool):
     expected = case.select()
-    with patch.multiple(cover, POOL_SIZE=pool_size, LEADERS=leaders):
+    with patch.multiple(cover, POOL_SIZE=pool_size, LEADERS=leaders, MAX_POOL=max_pool):
         assert case.select() == expected
 
 
@@ -65,9 +65,9 @@ VECTORS = {
 def test_mmr_matches_the_reference_where_scores_are_close(kind):
     for seed, weight in itertools.product(range(3), (0.0, 0.5, 0.9, 1.0)):
         rng = np.random.default_rng(seed)
-        vectors = UnitRows(VECTORS[kind](rng, 900, 48).astype(np.float32))
+        vectors = UnitRows(VECTORS[kind](rng, 1100, 48).astype(np.float32))
         relevance = merge_ties(vectors.products(rng.standard_normal((1, 48)))[:, 0])
-        core = rng.choice(900, 5, replace=False).tolist()
+        core = rng.choice(1100, 5, replace=False).tolist()
         expected = reference_mmr(relevance, vectors.rows.astype(np.float64), core, 40, weight)
         assert fill_by_mmr(relevance, vectors, core, size=40, weight=weight).selected == expected, (seed, weight)
 

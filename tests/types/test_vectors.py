@@ -67,6 +67,19 @@ def test_products_in_blocks_equal_one_product(seed, count):
     assert dot_products(rows, others) == pytest.approx(rows.astype(np.float64) @ others.T, abs=1e-12)
 
 
+@settings(max_examples=100, deadline=None)
+@given(seeds, st.integers(1, 60), st.integers(1, 8))
+def test_products_of_repeated_rows_equal_those_of_each_row(seed, count, distinct):
+    rng = np.random.default_rng(seed)
+    some, other = rng.standard_normal((distinct, 12)), rng.standard_normal((3, 12))
+    rows = UnitRows(some[np.sort(rng.integers(0, distinct, count))].astype(np.float32))
+    expected = rows.rows.astype(np.float64) @ other.T
+    indices = rng.integers(0, count, 5)
+    assert rows.products(other) == pytest.approx(expected, abs=1e-12)
+    assert rows.products(other, indices) == pytest.approx(expected[indices], abs=1e-12)
+    assert rows.float32_products(other.astype(np.float32)) == pytest.approx(expected, abs=1e-4)
+
+
 class RecordedRows(np.ndarray):
     """An array that records the shape of every matrix product it takes part in: rows, columns, dimensions."""
 

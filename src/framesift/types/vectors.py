@@ -27,12 +27,10 @@ BLOCK_ROWS = 256
 # The same for products with few vectors: a smaller block stays in the second-level cache.
 CAST_ROWS = 64
 
-# Multiplications in one product: OpenBLAS, the BLAS of NumPy's wheels, uses one thread up to 2^18. The others are
-# the best of several tried; the rows are a multiple of those that its kernels compute at once.
+# Multiplications in one product: OpenBLAS, the BLAS of NumPy's wheels, uses one thread up to 2^18. The number of
+# columns is the best of several tried; the rows are a multiple of those that its kernels compute at once.
 PRODUCT_SIZE = 2**18
-PRODUCT_COLUMNS = 32
-PRODUCT_DIMENSIONS = 256
-FEW_COLUMNS = 8
+PRODUCT_COLUMNS = 24
 KERNEL_ROWS = 4
 
 
@@ -100,17 +98,10 @@ def small_products(rows: Array, others: Array) -> Array:
             part = slice(start, start + PRODUCT_COLUMNS)
             out[:, part] = small_products(rows, others[part])
         return out
-    # Many columns in few dimensions at a time read the rows once; with few columns, adding up the parts costs more.
-    depth = dim if columns <= FEW_COLUMNS else min(PRODUCT_DIMENSIONS, dim)
-    height = PRODUCT_SIZE // (columns * depth)
+    height = PRODUCT_SIZE // (columns * dim)
     height = min(max(height - height % KERNEL_ROWS, 2), count)
     whole = count - count % height
-    stack = rows[:whole].reshape(-1, height, dim)
-    sums = stack[..., :depth] @ others[:, :depth].T
-    for start in range(depth, dim, depth):
-        part = slice(start, start + depth)
-        sums += stack[..., part] @ others[:, part].T
-    out[:whole] = sums.reshape(whole, columns)
+    out[:whole] = (rows[:whole].reshape(-1, height, dim) @ others.T).reshape(whole, columns)
     if whole < count:
         out[whole:] = small_products(rows[whole:], others)
     return out
@@ -188,14 +179,40 @@ class UnitRows:
             total += self.rows[start : start + BLOCK_ROWS].sum(axis=0, dtype=np.float64)
         return float(np.square(total / len(self)).sum())
 
+    @cached_property
+    def _runs(self) -> tuple[Array, Array] | None:
+        """The first row of each run of equal consecutive rows (R,), and the run of every row (N,).
+
+        None when fewer than half of the rows repeat the row before.
+        """
+        rows = self.rows
+        same = (rows[1:, :8] == rows[:-1, :8]).all(axis=1)
+        for row in np.flatnonzero(same):
+            same[row] = np.array_equal(rows[row], rows[row + 1])
+        if 2 * np.count_nonzero(same) < len(rows):
+            return None
+        is_first = np.concatenate(([True], ~same))
+        return np.flatnonzero(is_first), np.cumsum(is_first) - 1
+
     # The names of version 0.1, for selectors of other packages.
     rough = property(lambda self: self.float32_rows)
     rough_error = property(lambda self: self.float32_error)
     steps = property(lambda self: self.step_distances)
 
-    def products(self, others: Array) -> Array:
-        """(N, Q) float64: dot products of every row with each of `others` (Q, D)."""
-        return dot_products(self.rows, others)
+    def products(self, others: Array, indices: Array | None = None) -> Array:
+        """(K, Q) float64: dot products of the rows at `indices`, of all by default, with each of `others` (Q, D)."""
+        if self._runs is None:
+            return dot_products(self.rows if indices is None else self.rows[indices], others)
+        first, run = self._runs
+        runs, row = np.unique(run if indices is None else run[indices], return_inverse=True)
+        return dot_products(self.rows[first[runs]], others)[row]
+
+    def float32_products(self, others: Array) -> Array:
+        """(N, Q) float32: dot products of every row with each of `others` (Q, D), within `float32_error`."""
+        if self._runs is None:
+            return small_products(self.float32_rows, others)
+        first, run = self._runs
+        return small_products(self.float32_rows[first], others)[run]
 
 
 def _as_floats(values: ArrayLike, name: str) -> Array:

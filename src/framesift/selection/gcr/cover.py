@@ -15,6 +15,7 @@ from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, small_produc
 # the best of several numbers tried with benchmarks/selection.py. They change the time, never the result.
 POOL_SIZE = 128
 LEADERS = 16
+MAX_POOL = 1024
 
 # Far above the rounding of an exact score, far below a tie.
 ROUNDING = TIE_TOLERANCE / 16
@@ -58,8 +59,12 @@ def fill_by_mmr(
         score = gain - redundancy_weight * cache.approximate
         score[cache.selected] = -np.inf
         in_pool = score >= min(_nth_largest(score, POOL_SIZE), score.max() - margin)
-        outside = score.max(where=~in_pool, initial=-np.inf)
         pool = np.flatnonzero(in_pool & (score > -np.inf))
+        if len(pool) > MAX_POOL:
+            cache.all_alike = True
+            _fill_exactly(cache, gain, redundancy_weight, size)
+            break
+        outside = score.max(where=~in_pool, initial=-np.inf)
         rows, score = vectors.float32_rows[pool], score[pool]
         while True:
             close = np.flatnonzero(score >= score.max() - margin)
@@ -75,6 +80,15 @@ def fill_by_mmr(
     return cache
 
 
+def _fill_exactly(cache: SimilarityCache, gain: Array, redundancy_weight: float, size: int) -> None:
+    """Grow the set to `size` frames without estimates, for candidates too much alike for float32."""
+    is_open = np.ones(len(gain), dtype=bool)
+    while len(cache.selected) < size:
+        is_open[cache.selected] = False
+        frames = np.flatnonzero(is_open)
+        cache.selected.append(int(frames[_exact_winner(cache, frames, gain[frames], redundancy_weight)]))
+
+
 def _nth_largest(values: Array, n: int) -> float:
     place = max(len(values) - n, 0)
     return float(np.partition(values, place)[place])
@@ -83,12 +97,12 @@ def _nth_largest(values: Array, n: int) -> float:
 def _exact_winner(cache: SimilarityCache, frames: Array, gain: Array, redundancy_weight: float) -> int:
     """The position of the frame with the highest score among these, the earliest of a tie.
 
-    An exact score of an earlier set is an upper bound, so the leading frames are computed first, then more of them
-    while another could win.
+    A score of an earlier set is an upper bound, so the leading frames are computed first, then more of them while
+    another could win.
     """
     count = LEADERS
     while True:
-        bound = gain - redundancy_weight * cache.exact_so_far[frames]
+        bound = gain - redundancy_weight * cache.lower_bound()[frames]
         place = max(len(frames) - count, 0)
         leaders = np.append(np.argpartition(bound, place)[place:], np.argmax(bound >= bound.max() - TIE_TOLERANCE))
         bound[leaders] = gain[leaders] - redundancy_weight * cache.exact(frames[leaders])
@@ -99,4 +113,4 @@ def _exact_winner(cache: SimilarityCache, frames: Array, gain: Array, redundancy
         is_open &= (bound > top + ROUNDING) | ((bound >= top - TIE_TOLERANCE) & (np.arange(len(frames)) < winner))
         if not is_open.any():
             return winner
-        count *= 4
+        count *= 16
