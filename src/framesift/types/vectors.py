@@ -67,12 +67,13 @@ def dot_products(rows: Array, others: Array) -> Array:
     if rows.dtype == np.float64:
         return small_products(rows, columns)
     out = np.empty((len(rows), len(columns)))
-    buffer = np.empty((min(CAST_ROWS, len(rows)), rows.shape[1]))
-    for start in range(0, len(rows), CAST_ROWS):
-        part = rows[start : start + CAST_ROWS]
+    step = min(CAST_ROWS, _product_rows(len(columns), rows.shape[1]))
+    buffer = np.empty((min(step, len(rows)), rows.shape[1]))
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
         block = buffer[: len(part)]
         block[...] = part
-        out[start : start + CAST_ROWS] = small_products(block, columns)
+        out[start : start + step] = small_products(block, columns)
     return out
 
 
@@ -98,13 +99,18 @@ def small_products(rows: Array, others: Array) -> Array:
             part = slice(start, start + PRODUCT_COLUMNS)
             out[:, part] = small_products(rows, others[part])
         return out
-    height = PRODUCT_SIZE // (columns * dim)
-    height = min(max(height - height % KERNEL_ROWS, 2), count)
+    height = min(_product_rows(columns, dim), count)
     whole = count - count % height
     out[:whole] = (rows[:whole].reshape(-1, height, dim) @ others.T).reshape(whole, columns)
     if whole < count:
         out[whole:] = small_products(rows[whole:], others)
     return out
+
+
+def _product_rows(columns: int, dim: int) -> int:
+    """The rows of one of the small products with that many columns."""
+    height = PRODUCT_SIZE // (max(min(columns, PRODUCT_COLUMNS), 1) * dim)
+    return max(height - height % KERNEL_ROWS, 2)
 
 
 def merge_ties(values: ArrayLike) -> Array:
