@@ -57,14 +57,14 @@ class RunningServer:
 
 def hold_jobs(server: RunningServer) -> threading.Event:
     """Hold jobs at 40 % until the returned event is set."""
-    run_job, release = server.services.queue._run_job, threading.Event()
+    (index_frames, *others), release = server.services.queue._stages, threading.Event()
 
     def held(job: Any, report: Any) -> None:
         while not release.wait(0.01):
             report("indexing", 40, 100)
-        run_job(job, report)
+        index_frames(job, report)
 
-    server.services.queue._run_job = held
+    server.services.queue._stages = (held, *others)
     return release
 
 

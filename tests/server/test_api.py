@@ -343,7 +343,7 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("framesift.store.indexing.PART_SIZE", 16)
     with run_server(folder, tmp_path) as server:
         video = server.video("boat.mp4")["id"]
-        work = server.services.queue._run_job
+        work, find_text = server.services.queue._stages
 
         def cancel_midway(job, report):
             def watch(phase, done, total):
@@ -353,14 +353,13 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
 
             work(job, watch)
 
-        server.services.queue._run_job = cancel_midway
+        server.services.queue._stages = (cancel_midway, find_text)
         server.post(f"/api/videos/{video}/index")
         until(lambda: server.services.queue.find(video).state == "cancelled")
         assert not server.video("boat.mp4")["indexed"]
         done = []
-        server.services.queue._run_job = lambda job, report: work(
-            job, lambda *record: done.append(record) or report(*record)
-        )
+        record_progress = lambda job, report: work(job, lambda *row: done.append(row) or report(*row))  # noqa: E731
+        server.services.queue._stages = (record_progress, find_text)
         server.index("boat.mp4")
         assert server.video("boat.mp4")["ready"]
         assert min(count for phase, count, _ in done if phase == "indexing") > 16  # not from the start

@@ -14,8 +14,8 @@ def test_uploaded_video_is_indexed_and_answers_a_question(empty_server, visit, t
     assert tab.page.locator("#videos").is_hidden()
     tab.page.set_input_files("#file", clip)
     tab.page.wait_for_url("**/video/*")  # straight to the question
-    tab.ask()  # before it is indexed: the frames come when it is
-    assert tab.cards() == 32
+    tab.ask()  # before it is indexed
+    assert tab.settles(lambda: tab.cards() == 32 and tab.page.locator("#partial").is_hidden())
     assert "No subtitles or speech found" in tab.page.locator("#text-info").text_content()
     assert tab.complaints == []
 
@@ -48,7 +48,7 @@ def test_cancelled_indexing_can_be_resumed(empty_server, visit, tmp_path):
     video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=clip.read_bytes()).json()["id"]
     tab = visit(empty_server, f"/video/{video}")
     assert tab.settles(lambda: tab.page.locator(".job").count() == 1)
-    tab.page.click(".job .link")
+    tab.page.click(".job .link:visible")
     again = tab.page.get_by_role("button", name="Resume indexing")
     assert tab.settles(again.is_visible)
     release.set()
@@ -87,7 +87,7 @@ def test_subtitles_uploaded_with_a_video_are_used(empty_server, visit, tmp_path)
     tab.page.set_input_files("#file", [clip, tmp_path / "any name.srt"])
     tab.page.wait_for_url("**/video/*")
     tab.ask()
-    assert "1 line of text from \u2068My video.srt" in tab.page.text_content("#text-info")
+    assert tab.settles(lambda: "1 line of text from \u2068My video.srt" in tab.page.text_content("#text-info"))
 
 
 def test_subtitles_of_several_videos_are_matched_by_name(empty_server, visit, tmp_path):

@@ -197,7 +197,7 @@ def test_cancelled_indexing_does_not_resume_by_itself(empty_server, visit, tmp_p
     video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=data).json()["id"]
     tab = visit(empty_server, f"/video/{video}{ASKED}")
     assert tab.settles(lambda: tab.page.locator(".job").count() == 1)
-    tab.page.click(".job .link")
+    tab.page.click(".job .link:visible")
     again = tab.page.get_by_role("button", name="Resume indexing")
     assert tab.settles(again.is_visible)
     tab.page.locator("#budget").fill("9")

@@ -44,10 +44,11 @@ MAX_READER_REQUESTS = 4  # a reader may take minutes and must not block selectio
 
 @dataclass(frozen=True)
 class TimedExhibit:
-    """One method's exhibit, and how long its selection took."""
+    """One method's exhibit, how long its selection took, and what it was made from if the video is not ready."""
 
     exhibit: Exhibit
     seconds: float
+    partial: str = ""
 
 
 class Answering:
@@ -75,14 +76,17 @@ class Answering:
         """Select frames as `framesift select` does, and exhibit them."""
         pipeline = self._pipeline(request, method, text_mode)
         question = parse_question(request.question, request.options)
-        prepared = self.catalog.prepared(video)
+        prepared, partial = (
+            self.catalog.prepared_so_far(video) if request.partial else (self.catalog.prepared(video), "")
+        )
         with self._slot():
             queries = self._encode_question(prepared.index, question)
             started = time.perf_counter()
             selection = pipeline.select(prepared, question, queries=queries)
             seconds = time.perf_counter() - started
-        selection = replace(selection, warnings=tuple(public_message(text, video) for text in selection.warnings))
-        return TimedExhibit(pipeline.exhibit(prepared, selection), seconds)
+        warnings = [public_message(text, video) for text in selection.warnings]
+        selection = replace(selection, warnings=tuple([*warnings, partial] if partial else warnings))
+        return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)
 
     def _pipeline(
         self, request: QuestionRequest, method: str, text_mode: TextMode, reader: str | None = None
@@ -124,7 +128,9 @@ class Answering:
             rank = rank_frames(selection)
             for row, slot in zip(lane["frames"], selection.slots, strict=True):
                 row |= {"words": "" if slot.event is None else slot.event.text, "rank": rank[slot.index]}
-        return view | {"video": video.id, "duration_s": facts.duration_s}
+        partial = timed[0].partial
+        view["warnings"] = [warning for warning in view["warnings"] if warning != partial]
+        return view | {"video": video.id, "duration_s": facts.duration_s, "partial": partial}
 
     def ask(
         self, video: LibraryVideo, request: QuestionRequest, method: str, reader: str, text_mode: TextMode

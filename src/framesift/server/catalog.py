@@ -5,23 +5,25 @@ A video is ready when `Pipeline.prepare` has run for it: its index is in the sto
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record
 from framesift._utils.text import readable
+from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.server.config import ServerConfig
 from framesift.server.files import LibraryVideo, VideoFiles, write_json
 from framesift.server.jobs import IndexJob
+from framesift.server.recent_cache import RecentCache
+from framesift.server.unfinished import UnfinishedVideos, describe_progress
 from framesift.store.events import FoundEvents
 from framesift.store.fingerprint import fingerprint
 from framesift.store.indexing import index_key
@@ -33,7 +35,6 @@ CACHED_VIDEOS = 4  # indexes in memory: an hour at one frame a second and 1152 d
 # Stages reported by the pipeline.
 ENCODING_TEXT = "encoding text"
 TEXT_STAGES = ("speech recognition", "screen text", ENCODING_TEXT)
-Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
 
@@ -75,36 +76,6 @@ class NotReady(FramesiftError):
     """The video is not indexed yet."""
 
 
-class RecentCache(Generic[Value]):
-    """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[str, Value] = OrderedDict()
-        self._lock = threading.Lock()
-        self._making = [threading.Lock() for _ in range(16)]
-
-    def get(self, key: str, make: Callable[[], Value]) -> Value:
-        value = self._find(key)
-        if value is not None:
-            return value
-        with self._making[hash(key) % len(self._making)]:
-            value = self._find(key)  # another thread may have made it meanwhile
-            if value is None:
-                value = make()
-                with self._lock:
-                    self._values[key] = value
-                    while len(self._values) > self._size:
-                        self._values.popitem(last=False)
-            return value
-
-    def _find(self, key: str) -> Value | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-
 class Catalog:
     """Facts are read once per version of a file and cached on disk; a few indexes and texts are cached in memory."""
 
@@ -114,7 +85,10 @@ class Catalog:
         self.store = Store(config.pipeline.store)
         self._folder = config.state / "facts"
         self._facts: dict[str, VideoFacts] = {}
+        self.unfinished = UnfinishedVideos(self.store)
         self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
+        self._early: RecentCache[tuple[PreparedVideo, str]] = RecentCache(CACHED_VIDEOS)
+        self._early_texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
         self._searched: dict[str, str] = {}  # versions of the store, by video, whose text can't be had without work
         self._stopping = False
@@ -170,19 +144,43 @@ class Catalog:
     def is_ready(self, video: LibraryVideo) -> bool:
         return self.index_warnings(video) is not None and self.summary(video) is not None
 
-    def run_job(self, job: IndexJob, progress: Progress) -> None:
-        """Index a job's video, after generating it if it is the sample video."""
+    def index_frames(self, job: IndexJob, progress: Progress) -> None:
+        """First stage of a job: index the frames, after generating the video if it is the sample video."""
         if job.kind == "sample":
             from framesift.video.sample_video import sample_video
 
             self.files.uploads.mkdir(parents=True, exist_ok=True)
-            path = sample_video(self.files.uploads, progress=progress)
-            video = next((v for v in self.files.list_videos() if v.path == path), None)
-        else:
-            video = self.files.get(job.video)
+            sample_video(self.files.uploads, progress=progress)
+            self.files.list_videos()
+        video = self._video_of(job)
+        self.facts(video, wait=True)
+
+        def report(stage: str, done: float, total: float, /) -> None:
+            self.unfinished.note_progress(video, int(done))
+            progress(stage, done, total)
+
+        try:
+            if self.config.pipeline.language is not None:
+                with suppress(NotReady):  # text in other languages only is an error before the long work
+                    self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
+            if self.index_warnings(video) is None:
+                encoder = get_encoder(self._key.encoder, device=self.config.pipeline.device)
+                self.unfinished.make_overview(video, encoder, progress)
+            self.unfinished.note_indexed(video, len(self.pipeline.index(video.path, progress=report)))
+        except FramesiftError as error:
+            raise FramesiftError(public_message(error, video)) from error
+
+    def find_text(self, job: IndexJob, progress: Progress) -> None:
+        """Second stage of a job: find the video's text and encode it."""
+        video = self._video_of(job)
+        self.prepare(video, progress)
+        self.unfinished.forget(video)
+
+    def _video_of(self, job: IndexJob) -> LibraryVideo:
+        video = self.files.get(job.video)
         if video is None:
             raise FramesiftError(f"{job.name!r} no longer exists")
-        self.prepare(video, progress)
+        return video
 
     def prepare(self, video: LibraryVideo, progress: Progress) -> None:
         """Index the video, find its text and encode it, and again when subtitles arrive meanwhile."""
@@ -217,6 +215,37 @@ class Catalog:
             return prepared
 
         return self._prepared.get("|".join([video.stamp, *self._subtitle_versions(video)]), load)
+
+    def prepared_so_far(self, video: LibraryVideo) -> tuple[PreparedVideo, str]:
+        """The video as far as it is indexed, and a sentence that says how far; empty for a ready one."""
+        if self.is_ready(video):
+            return self.prepared(video), ""
+        versions = [video.stamp, *self._subtitle_versions(video)]
+        is_indexed = self.index_warnings(video) is not None
+        count = -1 if is_indexed else self.unfinished.count(video)
+
+        def load() -> tuple[PreparedVideo, str]:
+            complete_s = 0.0
+            if is_indexed:
+                index = self.pipeline.index(video.path, progress=_refuse_slow_stages)
+            else:
+                key = replace(self._key, video=(self.facts(video, wait=True) or VideoFacts()).fingerprint)
+                known, complete_s = self.unfinished.index(video, key)
+                if known is None:
+                    raise NotReady(f"no frame of {video.name!r} is indexed yet; ask again in a moment")
+                index = known
+            text = self._early_texts.get("|".join(versions), lambda: self._text_so_far(video, index.info.duration_s))
+            prepared = PreparedVideo(video.path, index, text, self.pipeline.encode_events(index, text.events))
+            return prepared, describe_progress(prepared, is_indexed=is_indexed, complete_s=complete_s)
+
+        return self._early.get("|".join([*versions, str(count)]), load)
+
+    def _text_so_far(self, video: LibraryVideo, duration_s: float) -> FoundEvents:
+        """The text that takes only reading; none where it is recognised later."""
+        try:
+            return self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
+        except FramesiftError:
+            return FoundEvents((), (), (), duration_s)
 
     def subtitle_files(self, video: LibraryVideo) -> list[Path]:
         """The subtitle files beside a video; the first one is used."""
@@ -280,12 +309,9 @@ class Catalog:
                 path.unlink(missing_ok=True)
 
     def _warm_up(self) -> None:
-        """Load the text encoder before the first question, if any video is ready."""
-        from framesift.encoders.registry import get_encoder
-
+        """Load the encoder before the first video or question needs it."""
         try:
-            if any(self.is_ready(video) for video in self.files.list_videos()):
-                get_encoder(self._key.encoder).encode_texts(["a question"])
+            get_encoder(self._key.encoder, device=self.config.pipeline.device).encode_texts(["a question"])
         except (FramesiftError, OSError) as error:
             log.info("the encoder was not loaded ahead of the first question: %s", error)
 

@@ -1,14 +1,16 @@
-"""The job queue: one video at a time is indexed in the background, and a restart resumes where the last run stopped.
+"""The job queue: videos are indexed in the background, and a restart resumes where the last run stopped.
 
-The list of jobs is a small file, rewritten at every change of state. Progress is in memory only: the store itself knows
-which parts of an index are done.
+A job runs in stages (frames, then text), and each stage has its turn at one job at a time: while one video's speech is
+recognised, the next one is decoded. A job that loses its turn is paused inside its progress callback, so nothing it has
+done is lost. The list of jobs is a small file, rewritten at every change of state; progress is in memory only: the
+store itself knows which parts of an index are done.
 """
 
 import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +26,11 @@ JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 JobKind = Literal["index", "sample"]
 MAX_OPEN_JOBS = 200
 MAX_STARTS = 2
-STOP_TIMEOUT_S = 8.0  # for the running job to reach its next progress call
+MAX_PAUSED = 3  # of each stage; they keep their decoder and buffers
+SHORT = 4  # a job that is so many times shorter than the running one does not wait for it
+STOP_TIMEOUT_S = 8.0  # for the running jobs to reach their next progress call
 REPORT_INTERVAL_S = 0.2  # progress is published no more often
+MEASURED_SHARE = 0.02  # of a phase, before its speed is used
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +53,34 @@ class IndexJob:
     finished_s: float | None = None
     folder: str = ""  # id of the directory the video is in; empty for uploads
     starts: int = 0  # runs that neither finished nor were stopped
+    duration_s: float = 0.0  # of the video; 0 where it is unknown
+    first_s: float = 0.0  # when it was last moved to the front; 0: never
 
     @property
     def is_open(self) -> bool:
         return self.state in ("waiting", "running")
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The order of the queue. A long video goes after short ones that are added soon after it, yet never waits
+        for ever: its length counts as a delay.
+        """
+        return -self.first_s, self.added_s + self.duration_s
+
+    def preempts(self, other: "IndexJob") -> bool:
+        """Whether a running job is paused for this one."""
+        if self.first_s != other.first_s:
+            return self.first_s > other.first_s
+        return SHORT * self.duration_s <= other.duration_s and other.duration_s > 0 and self.rank < other.rank
+
+
+@dataclass(frozen=True)
+class JobPlace:
+    """A job's place: 0 while it runs, then 1, 2, …; the seconds its phase takes yet, and until a waiting job starts."""
+
+    position: int = 0
+    left_s: float | None = None
+    starts_in_s: float | None = None
 
 
 class JobStopped(Exception):
@@ -62,43 +91,51 @@ class QueueFull(FramesiftError):
     """The queue has reached its limit."""
 
 
-RunJob = Callable[[IndexJob, Progress], None]  # the progress callback raises JobStopped
+RunStage = Callable[[IndexJob, Progress], None]  # the progress callback raises JobStopped
 
 
 class JobQueue:
-    """Jobs by id, at most one per video, run by one thread in the order they were added.
+    """Jobs by id, at most one per video, each run through the stages by a thread of its own.
 
     A library may be served with different directories: jobs of a directory that is not served now are kept until it is.
     """
 
-    def __init__(self, path: Path, run_job: RunJob, changed: Callable[[], None], folder_id: str = "") -> None:
-        self._path, self._run_job, self._changed, self._folder_id = path, run_job, changed, folder_id
+    def __init__(
+        self, path: Path, stages: Sequence[RunStage], changed: Callable[[], None], folder_id: str = ""
+    ) -> None:
+        self._path, self._stages, self._changed, self._folder_id = path, tuple(stages), changed, folder_id
         self._lock = threading.Condition(threading.RLock())
         self._jobs: dict[str, IndexJob] = {job.id: job for job in _read_jobs(path)}
         self._cancelled: set[str] = set()
-        self._stopping = False
-        self._thread: threading.Thread | None = None
+        self._evicted: set[str] = set()  # paused jobs that start again later
+        self._stage: dict[str, int] = {}  # of jobs that have passed their first
+        self._turns: list[str] = [""] * len(self._stages)  # the job of each stage
+        self._threads: dict[str, threading.Thread] = {}
+        self._paces: dict[str, tuple[str, float, float]] = {}  # by job: phase, done and clock when it (re)started
+        self._speeds: dict[str, float] = {}  # by phase: seconds per second of video
+        self._started = self._stopping = False
 
     def start(self) -> None:
         with self._lock:
             for job in list(self._jobs.values()):
                 if job.state == "running":
                     self._jobs[job.id] = _resumed(job)
-        self._thread = threading.Thread(target=self._run, name="framesift-jobs", daemon=True)
-        self._thread.start()
+            self._started = True
+            self._schedule()
 
     def stop(self) -> None:
-        """Stop after the running job's current step; the next start resumes it."""
+        """Stop after the running jobs' current steps; the next start resumes them."""
         with self._lock:
             self._stopping = True
             self._lock.notify_all()
-        if self._thread is None:
-            return
-        self._thread.join(timeout=STOP_TIMEOUT_S)
-        if self._thread.is_alive():  # in a long step; it ends with the process
-            with self._lock:
-                for job in self._jobs.values():
-                    if job.state == "running":
+            threads = list(self._threads.values())
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        for thread in threads:
+            thread.join(timeout=max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            if self._threads:  # in a long step; they end with the process
+                for job in list(self._jobs.values()):
+                    if job.id in self._threads and job.is_open:
                         self._jobs[job.id] = self._interrupted(job)
                 self._save()
 
@@ -111,7 +148,26 @@ class JobQueue:
         with self._lock:
             return next((job for job in self._served() if job.video == video_id), None)
 
-    def add(self, video_id: str, name: str, kind: JobKind = "index", *, uploaded: bool = True) -> IndexJob:
+    def get(self, job_id: str) -> IndexJob | None:
+        with self._lock:
+            return next((job for job in self._served() if job.id == job_id), None)
+
+    def places(self) -> dict[str, JobPlace]:
+        """The places of the open jobs, by id."""
+        with self._lock:
+            places = {}
+            for stage, holder in enumerate(self._turns):
+                ahead_s: float | None = 0.0
+                for position, job in enumerate(self._rivals(stage), 0 if holder else 1):
+                    left_s = self._left_s(job)
+                    places[job.id] = JobPlace(position, left_s, ahead_s if position else None)
+                    own_s = left_s if left_s is not None else self._expected_s(job)
+                    ahead_s = None if ahead_s is None or own_s is None else ahead_s + own_s
+            return places
+
+    def add(
+        self, video_id: str, name: str, kind: JobKind = "index", *, uploaded: bool = True, duration_s: float = 0.0
+    ) -> IndexJob:
         """Queue a video. One that is queued keeps its place, unless it is being cancelled."""
         with self._lock:
             existing = self.find(video_id)
@@ -122,24 +178,41 @@ class JobQueue:
             if existing is not None:
                 del self._jobs[existing.id]
             folder = "" if uploaded else self._folder_id
-            job = IndexJob(secrets.token_hex(8), kind, video_id, name, added_s=time.time(), folder=folder)
+            job = IndexJob(
+                secrets.token_hex(8), kind, video_id, name, added_s=time.time(), folder=folder, duration_s=duration_s
+            )
             self._jobs[job.id] = job
             self._save()
-            self._lock.notify_all()
+            self._schedule()
+        self._changed()
+        return job
+
+    def move_first(self, job_id: str) -> IndexJob | None:
+        """Move an open job to the front; the running one is paused for it."""
+        with self._lock:
+            job = self.get(job_id)
+            if job is None or not job.is_open:
+                return job
+            if job.first_s == 0 or job.rank != min(other.rank for other in self._served() if other.is_open):
+                self._update(job_id, first_s=time.time())
+                self._schedule()
+            job = self._jobs[job_id]
         self._changed()
         return job
 
     def cancel(self, job_id: str) -> IndexJob | None:
-        """Cancel a waiting job, or stop the running one at its next progress call. What is indexed so far is kept."""
+        """Cancel a waiting job, or stop a started one at its next progress call. What is indexed so far is kept."""
         with self._lock:
-            job = self._jobs.get(job_id)
+            job = self.get(job_id)
             if job is None:
                 return None
-            if job.state == "running":
+            if job_id in self._threads:
                 self._cancelled.add(job_id)
                 self._save()
-            elif job.state == "waiting":
+                self._lock.notify_all()  # it may be paused
+            elif job.is_open:
                 job = self._update(job_id, state="cancelled", finished_s=time.time())
+                self._schedule()
         self._changed()
         return job
 
@@ -151,40 +224,72 @@ class JobQueue:
                 return
             del self._jobs[job.id]
             self._save()
+            self._schedule()
         self._changed()
 
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                job = self._next()
-                while job is None and not self._stopping:
-                    self._lock.wait()
-                    job = self._next()
-                if self._stopping or job is None:
-                    return
-                job = self._update(
-                    job.id, state="running", started_s=time.time(), phase="starting", starts=job.starts + 1
-                )
-            self._changed()
-            self._execute(job)
-            self._changed()
+    def _rivals(self, stage: int) -> list[IndexJob]:
+        """The open jobs of a stage, the one whose turn it is first."""
+        open_jobs = [job for job in self._served() if job.is_open and job.id not in self._cancelled]
+        own = [job for job in open_jobs if self._stage.get(job.id, 0) == stage]
+        return sorted(own, key=lambda job: (job.id != self._turns[stage], job.rank))
 
-    def _execute(self, job: IndexJob) -> None:
+    def _schedule(self) -> None:
+        """Give each stage's turn to the job that should have it, and start the jobs that have not started."""
+        for stage in range(len(self._stages)):
+            if not self._started or self._stopping:
+                break
+            rivals, holder = self._rivals(stage), self._turns[stage]
+            if not rivals or (holder and rivals[0].id != holder):  # one that was cancelled is waited for
+                continue
+            chosen = min(rivals, key=lambda job: job.rank)
+            begun = next((job for job in rivals if job.id in self._threads), chosen)
+            if not chosen.preempts(begun):
+                chosen = begun
+            if chosen.id == holder:
+                continue
+            if holder:
+                self._jobs[holder] = replace(self._jobs[holder], state="waiting")
+            self._turns[stage] = chosen.id
+            self._paces.pop(chosen.id, None)
+            self._jobs[chosen.id] = replace(self._jobs[chosen.id], state="running")
+            if chosen.id not in self._threads:
+                self._start_thread(chosen, stage)
+            paused = [job.id for job in rivals if job.id in self._threads and job.id != chosen.id]
+            self._evicted.update(paused[MAX_PAUSED:])
+        self._lock.notify_all()
+
+    def _start_thread(self, job: IndexJob, stage: int) -> None:
+        changes: dict[str, Any] = {"phase": "starting", "done": 0.0, "total": 0.0}
+        if stage == 0:
+            changes |= {"started_s": time.time(), "starts": job.starts + 1}
+        started = self._update(job.id, **changes)
+        thread = threading.Thread(target=self._execute, args=(started, stage), name="framesift-jobs", daemon=True)
+        self._threads[job.id] = thread
+        thread.start()
+
+    def _execute(self, job: IndexJob, stage: int) -> None:
         published_s = 0.0
 
-        def report(stage: str, done: float, total: float, /) -> None:
+        def report(phase: str, done: float, total: float, /) -> None:
             nonlocal published_s
             with self._lock:
-                if self._stopping or job.id in self._cancelled or job.id not in self._jobs:
-                    raise JobStopped
-                self._jobs[job.id] = replace(self._jobs[job.id], phase=stage, done=done, total=total)
+                while True:
+                    is_current = job.id in self._jobs and job.id not in self._cancelled | self._evicted
+                    if self._stopping or not is_current:
+                        raise JobStopped
+                    if self._turns[stage] == job.id:
+                        break
+                    self._lock.wait()
+                self._jobs[job.id] = replace(self._jobs[job.id], phase=phase, done=done, total=total)
+                self._measure(self._jobs[job.id])
             if time.monotonic() - published_s > REPORT_INTERVAL_S:
                 published_s = time.monotonic()
                 self._changed()
 
+        self._changed()
         outcome: dict[str, Any] = {"state": "done", "error": ""}
         try:
-            self._run_job(job, report)
+            self._stages[stage](job, report)
         except JobStopped:
             outcome = {"state": "cancelled"}
         except FramesiftError as error:
@@ -196,22 +301,58 @@ class JobQueue:
                 "error": f"indexing failed unexpectedly ({type(error).__name__}); see the server's log",
             }
         with self._lock:
-            if job.id in self._jobs:
-                if self._stopping and outcome["state"] != "done":  # stopped or failed because of the shutdown
-                    self._jobs[job.id] = self._interrupted(self._jobs[job.id])
-                else:
-                    outcome |= {"phase": "", "done": 0.0, "total": 0.0}
-                    self._update(job.id, finished_s=time.time(), starts=0, **outcome)
-            self._cancelled.discard(job.id)
-            self._save()
+            self._finish(job.id, stage, outcome)
+            self._schedule()
+        self._changed()
+
+    def _finish(self, job_id: str, stage: int, outcome: dict[str, Any]) -> None:
+        """Record how a stage of a job ended, and free its turn."""
+        self._threads.pop(job_id, None)
+        self._paces.pop(job_id, None)
+        if self._turns[stage] == job_id:
+            self._turns[stage] = ""
+        has_next = outcome["state"] == "done" and stage + 1 < len(self._stages) and job_id not in self._cancelled
+        if job_id in self._jobs:
+            if self._stopping and (has_next or outcome["state"] != "done"):
+                self._jobs[job_id] = self._interrupted(self._jobs[job_id])
+            elif has_next:
+                self._stage[job_id] = stage + 1
+                self._jobs[job_id] = replace(self._jobs[job_id], state="waiting", done=0.0, total=0.0)
+            elif job_id in self._evicted and outcome["state"] == "cancelled" and job_id not in self._cancelled:
+                self._jobs[job_id] = self._interrupted(self._jobs[job_id])
+            else:
+                outcome |= {"phase": "", "done": 0.0, "total": 0.0}
+                self._update(job_id, finished_s=time.time(), starts=0, **outcome)
+        if not has_next:
+            self._stage.pop(job_id, None)
+        self._cancelled.discard(job_id)
+        self._evicted.discard(job_id)
+        self._save()
+
+    def _measure(self, job: IndexJob) -> None:
+        """Note the speed of the job's phase, for the jobs that wait."""
+        phase, done, since = self._paces.setdefault(job.id, (job.phase, job.done, time.monotonic()))
+        if phase != job.phase:
+            self._paces[job.id] = job.phase, job.done, time.monotonic()
+        elif job.duration_s and job.done - done > MEASURED_SHARE * job.total:
+            self._speeds[phase] = (time.monotonic() - since) / ((job.done - done) / job.total * job.duration_s)
+
+    def _left_s(self, job: IndexJob) -> float | None:
+        """The seconds that the phase of a started job takes yet."""
+        phase, done, since = self._paces.get(job.id, ("", 0.0, 0.0))
+        if job.total and phase == job.phase and job.done - done > MEASURED_SHARE * job.total:
+            return (job.total - job.done) * (time.monotonic() - since) / (job.done - done)
+        return None
+
+    def _expected_s(self, job: IndexJob) -> float | None:
+        """The seconds that the longest phase of this job's stage takes; None before one was measured."""
+        phase = "speech recognition" if self._stage.get(job.id) else "indexing"
+        return job.duration_s * self._speeds[phase] if phase in self._speeds and job.duration_s else None
 
     def _interrupted(self, job: IndexJob) -> IndexJob:
-        """A running job as it is saved at shutdown: waiting again, unless it was being cancelled."""
+        """A started job as it is saved at shutdown: waiting again, unless it was being cancelled."""
         state: JobState = "cancelled" if job.id in self._cancelled else "waiting"
         return replace(job, state=state, phase="", done=0.0, total=0.0, starts=0)
-
-    def _next(self) -> IndexJob | None:
-        return next((job for job in self._served() if job.state == "waiting"), None)
 
     def _served(self) -> list[IndexJob]:
         """The jobs of the directory served now and of the uploads."""

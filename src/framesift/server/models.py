@@ -57,6 +57,10 @@ class JobRecord(BaseModel):
     added_s: float
     started_s: float | None
     finished_s: float | None
+    position: int = Field(description="0 while it runs, 1 for the job that is next, and so on.")
+    left_s: float | None = Field(description="About how long the running phase takes yet; null where it is unknown.")
+    starts_in_s: float | None = Field(description="In about how long a waiting job starts; null where it is unknown.")
+    candidates: int = Field(description="The frames that a question with `partial` can use before the video is ready.")
 
 
 class VideoRecord(BaseModel):
@@ -135,6 +139,10 @@ class QuestionRequest(RequestModel):
     )
     settings: dict[BoundedName, dict[BoundedName, SettingValue]] = Field(
         default={}, description="Options of methods, by method."
+    )
+    partial: bool = Field(
+        default=False,
+        description="Select from what is indexed so far instead of the error 409 while a video is being indexed.",
     )
 
 
@@ -254,6 +262,7 @@ class ViewRecord(BaseModel):
     events: list[EventRecord]
     lanes: list[LaneRecord]
     settings: list[tuple[str, str]]
+    partial: str = Field(description="What the selection was made from, while a video is being indexed; else empty.")
 
 
 class AnswerRecord(BaseModel):

@@ -45,7 +45,9 @@ class Services:
         files = VideoFiles(config)
         catalog = Catalog(config, files, changes)
         images = FrameImages(config.state / "pictures")
-        queue = JobQueue(config.state / "jobs.json", catalog.run_job, changes, files.folder_id)
+        queue = JobQueue(
+            config.state / "jobs.json", (catalog.index_frames, catalog.find_text), changes, files.folder_id
+        )
         return cls(config, files, catalog, images, queue, Answering(catalog, images, config.readers), changes)
 
     def start(self) -> None:

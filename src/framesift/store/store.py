@@ -258,10 +258,9 @@ class Store:
         with _write_errors(folder):
             write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
-    def load_parts(self, key: IndexKey) -> list[StoredCandidates]:
-        """Load the contiguous parts from the first candidate on; those after a gap or damage are ignored."""
+    def load_parts(self, key: IndexKey, start: int = 0) -> list[StoredCandidates]:
+        """Load the contiguous parts from candidate `start` on; those after a gap or damage are ignored."""
         parts: list[StoredCandidates] = []
-        start = 0
         while (path := self._parts_folder(key) / f"{start:06d}.safetensors").exists():
             try:
                 data = path.read_bytes()

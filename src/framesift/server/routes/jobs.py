@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path
@@ -11,8 +10,9 @@ from fastapi.responses import StreamingResponse
 
 from framesift.errors import InputError
 from framesift.server.frame_images import ServerBusy
+from framesift.server.jobs import IndexJob
 from framesift.server.models import JobRecord, error_responses
-from framesift.server.routes import ServicesDep, VideoDep
+from framesift.server.routes import ServicesDep, VideoDep, describe_job
 from framesift.server.services import Services
 from framesift.video.sample_video import VERSION
 
@@ -26,13 +26,28 @@ STREAM: dict[int | str, dict[str, object]] = {
     }
 }
 
+JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="The id of a job.")]
+
 router = APIRouter(tags=["jobs"])
 
 
 @router.get("/jobs")
 def list_jobs(services: ServicesDep) -> list[JobRecord]:
     """The running, waiting and finished jobs."""
-    return [JobRecord.model_validate(asdict(job)) for job in services.queue.jobs()]
+    places = services.queue.places()
+    return [describe_job(services, job, places) for job in services.queue.jobs()]
+
+
+@router.get("/jobs/{job}", responses=error_responses(404))
+def get_job(services: ServicesDep, job: JobId) -> JobRecord:
+    """One job."""
+    return _describe_or_404(services, services.queue.get(job))
+
+
+@router.post("/jobs/{job}/first", responses=error_responses(404))
+def move_job_first(services: ServicesDep, job: JobId) -> JobRecord:
+    """Move a job to the front of the queue; a running one is paused for it and continues later."""
+    return _describe_or_404(services, services.queue.move_first(job))
 
 
 @router.post("/videos/{video}/index", responses=error_responses(404, 503), status_code=202)
@@ -41,23 +56,28 @@ def index_video(services: ServicesDep, video: VideoDep) -> JobRecord:
     facts = services.catalog.facts(video, wait=True)
     if facts is not None and facts.problem:
         raise InputError(facts.problem)
-    return JobRecord.model_validate(asdict(services.queue.add(video.id, video.name, uploaded=video.uploaded)))
+    duration_s = 0.0 if facts is None else facts.duration_s
+    job = services.queue.add(video.id, video.name, uploaded=video.uploaded, duration_s=duration_s)
+    return describe_job(services, job)
 
 
 @router.post("/sample", responses=error_responses(503), status_code=202)
 def make_sample(services: ServicesDep) -> JobRecord:
     """Queue the generation of the ten-minute sample video, which is then listed among the uploads."""
     name = f"sample-{VERSION}.mp4"
-    return JobRecord.model_validate(asdict(services.queue.add(services.files.upload_id(name), name, "sample")))
+    return describe_job(services, services.queue.add(services.files.upload_id(name), name, "sample"))
 
 
 @router.delete("/jobs/{job}", responses=error_responses(404))
-def cancel_job(services: ServicesDep, job: Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]) -> JobRecord:
+def cancel_job(services: ServicesDep, job: JobId) -> JobRecord:
     """Cancel a job; what is indexed so far is kept, and queueing the video again resumes from there."""
-    cancelled = services.queue.cancel(job)
-    if cancelled is None:
+    return _describe_or_404(services, services.queue.cancel(job))
+
+
+def _describe_or_404(services: Services, job: IndexJob | None) -> JobRecord:
+    if job is None:
         raise HTTPException(404, "There is no such job")
-    return JobRecord.model_validate(asdict(cancelled))
+    return describe_job(services, job)
 
 
 @router.get("/stream", responses=error_responses(503) | STREAM, response_class=StreamingResponse)

@@ -22,8 +22,8 @@ from framesift.errors import FramesiftError, InputError
 from framesift.server.catalog import VideoFacts, public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
-from framesift.server.models import AddVideoRequest, JobRecord, LibraryRecord, TextRecord, VideoRecord, error_responses
-from framesift.server.routes import ServicesDep, VideoDep, wait_for
+from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
+from framesift.server.routes import ServicesDep, VideoDep, describe_job, wait_for
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
@@ -75,7 +75,7 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
         words=None if summary is None else TextRecord.model_validate(asdict(summary)),
         warnings=stored_warnings or [] if summary is None else summary.warnings,
         beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
-        job=None if job is None else JobRecord.model_validate(asdict(job)),
+        job=None if job is None else describe_job(services, job),
     )
 
 
@@ -100,7 +100,7 @@ def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
     if facts is not None and facts.problem:
         raise InputError(facts.problem)
     services.files.add(video)
-    services.queue.add(video.id, video.name, uploaded=video.uploaded)
+    _queue(services, video)
     return describe(services, video)
 
 
@@ -191,9 +191,13 @@ def _accept_video(services: Services, partial: Path, name: str) -> LibraryVideo:
     except FramesiftError as error:
         raise InputError(str(error).replace(repr(str(partial)), repr(name[:200])).replace(str(partial), name)) from None
     video = services.files.store_upload(partial, name)
-    services.catalog.facts(video, wait=True)
-    services.queue.add(video.id, video.name, uploaded=video.uploaded)
+    _queue(services, video)
     return video
+
+
+def _queue(services: Services, video: LibraryVideo) -> None:
+    facts = services.catalog.facts(video, wait=True) or VideoFacts()
+    services.queue.add(video.id, video.name, uploaded=video.uploaded, duration_s=facts.duration_s)
 
 
 def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, name: str) -> None:
@@ -206,7 +210,7 @@ def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, na
     except InputError as error:
         raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
     services.files.store_subtitles(video, partial, name)
-    services.queue.add(video.id, video.name, uploaded=video.uploaded)
+    _queue(services, video)
 
 
 @router.head("/videos/{video}/file", include_in_schema=False)
@@ -275,7 +279,7 @@ async def get_near(
 ) -> Response:
     """The indexed frame nearest to a time, as a small JPEG."""
     await run_in_threadpool(_facts_of_version, services, video, v)
-    prepared = await run_in_threadpool(services.catalog.prepared, video)
+    prepared, _ = await run_in_threadpool(services.catalog.prepared_so_far, video)
     times_s = prepared.index.times_s
     nearest_s = float(times_s[np.abs(times_s - time_s).argmin()])
     return await get_frame(services, video, nearest_s, v)

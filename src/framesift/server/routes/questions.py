@@ -106,11 +106,12 @@ async def export_exhibit(
     from_s: Annotated[float | None, Query(ge=0)] = None,
     to_s: Annotated[float | None, Query(ge=0)] = None,
     settings: Annotated[str, Query(max_length=4000, description="The `settings` of a request's body, as JSON.")] = "{}",
+    partial: Annotated[bool, Query(description="Export what is indexed so far of a video being indexed.")] = False,
 ) -> FileResponse:
     """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
     try:
         fields = {"question": question, "options": option, "budget": budget, "visual_demand": visual_demand}
-        fields |= {"from_s": from_s, "to_s": to_s}
+        fields |= {"from_s": from_s, "to_s": to_s, "partial": partial}
         parsed = QuestionRequest.model_validate_json(f'{{"question": "?", "settings": {settings}}}').settings
         request = QuestionRequest.model_validate(fields | {"settings": parsed})
     except ValidationError as error:

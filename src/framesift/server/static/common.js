@@ -1,4 +1,4 @@
-// Shared by all pages: requests, the event stream of jobs, uploads, and elements built from text, never from markup.
+// Shared by all pages: requests, uploads, and elements built from text, never from markup.
 
 /** Create an element with properties, attributes (data-, aria-, role, for) and children; strings become text. */
 export function el(name, properties = {}, ...children) {
@@ -33,7 +33,6 @@ export function showMessage(element, message) {
 }
 
 export const UNREACHABLE = "The server does not respond. Is framesift serve still running?";
-const RETRY_MS = 4000;
 
 export class RequestError extends Error {
   constructor(message, status) {
@@ -74,84 +73,6 @@ export async function post(path, body, options = {}) {
     body: JSON.stringify(body ?? {}),
   };
   return (await request(path, { ...defaults, ...options })).json();
-}
-
-/**
- * Subscribe to the jobs while the page is shown. onLost is called when the server has not responded for a while, onBack
- * when it does again and when the browser restores the page from its cache.
- */
-export function watchJobs(onJobs, onLost, onBack) {
-  let stream = null;
-  let lostTimer = 0;
-  let retryTimer = 0;
-  const close = () => {
-    clearTimeout(retryTimer);
-    stream?.close();
-  };
-  const open = () => {
-    close();
-    stream = new EventSource("/api/stream");
-    stream.addEventListener("jobs", (event) => onJobs(JSON.parse(event.data)));
-    stream.addEventListener("open", () => {
-      if (lostTimer) onBack();
-      clearTimeout(lostTimer);
-      lostTimer = 0;
-    });
-    stream.addEventListener("error", () => {
-      // The browser reconnects a stream that broke off, but not one that was refused.
-      if (stream.readyState === EventSource.CLOSED) retryTimer = setTimeout(open, RETRY_MS);
-      lostTimer ||= setTimeout(onLost, RETRY_MS);
-    });
-  };
-  open();
-  addEventListener("pagehide", close);
-  addEventListener("pageshow", (event) => {
-    if (!event.persisted) return;
-    open();
-    onBack();
-  });
-}
-
-const firstSeen = new Map(); // each job phase's progress when this page first saw it, maybe long after its start
-
-/** "about 2 min left", from the phase's speed since this page first saw it; "" where that is unknown. */
-export function timeLeft(job) {
-  if (!job.total || job.state !== "running") return "";
-  const key = `${job.id} ${job.phase}`;
-  if (!firstSeen.has(key)) firstSeen.set(key, { done: job.done, at: performance.now() });
-  const { done, at } = firstSeen.get(key);
-  const elapsed = (performance.now() - at) / 1000;
-  if (elapsed < 2 || job.done <= done) return "";
-  const left = ((job.total - job.done) * elapsed) / (job.done - done);
-  return left < 50
-    ? `about ${Math.max(5, Math.round(left / 5) * 5)} s left`
-    : `about ${Math.max(1, Math.round(left / 60))} min left`;
-}
-
-const PHASES = {
-  starting: "Starting",
-  indexing: "Indexing the frames",
-  "sample video": "Generating the sample video",
-  "speech recognition": "Recognising speech",
-  "screen text": "Reading on-screen text",
-  "encoding text": "Encoding the text",
-};
-
-export const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
-
-/** Describe what a running or waiting job is doing. */
-export function jobStatus(job) {
-  if (job.state === "waiting") return "Waiting for other videos";
-  const share = job.total ? ` · ${Math.floor((100 * job.done) / job.total)} %` : "";
-  const left = timeLeft(job);
-  return `${PHASES[job.phase] ?? job.phase}${share}${left ? ` · ${left}` : ""}`;
-}
-
-export function jobProgress(job) {
-  const bar = el("progress", { "aria-label": `Progress of ${job.name}` });
-  if (job.state === "running" && job.total) Object.assign(bar, { max: job.total, value: job.done });
-  else if (job.state === "waiting") Object.assign(bar, { max: 1, value: 0 });
-  return bar;
 }
 
 /** "13 lines of text from sample.srt", or that there are none. */

@@ -5,7 +5,7 @@ import { el, find, request, showMessage } from "./common.js";
 export async function download(button, id, shownRequest) {
   const { question, options, budget, methods, text_mode, settings } = shownRequest;
   if (button.getAttribute("aria-disabled") === "true") return;
-  const query = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode });
+  const query = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode, partial: true });
   for (const option of options) query.append("option", option);
   for (const method of methods) query.append("method", method);
   for (const name of ["visual_demand", "from_s", "to_s"])

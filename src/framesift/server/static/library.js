@@ -5,9 +5,6 @@ import {
   find,
   formatSize,
   get,
-  isOpen,
-  jobProgress,
-  jobStatus,
   post,
   RequestError,
   request,
@@ -17,9 +14,10 @@ import {
   UNREACHABLE,
   uploadFile,
   videoFor,
-  watchJobs,
 } from "./common.js";
+import { isOpen, jobRow, updateJobRows } from "./jobs.js";
 import { lengthText } from "./shared.js";
+import { watchJobs } from "./stream.js";
 
 let library = { videos: [], upload_bytes: 0, folder: "" };
 let endings = []; // of subtitle files
@@ -31,14 +29,7 @@ function stateOf(video) {
   const job = video.job;
   if (video.problem) return el("p", { className: "problem" }, video.problem);
   if (!video.known) return el("p", { className: "fine" }, "Reading the file …");
-  if (isOpen(job)) {
-    return el(
-      "div",
-      { className: "job", "data-job": job.id },
-      jobProgress(job),
-      el("p", { className: "fine" }, el("span", {}, jobStatus(job)), " ", cancelButton(job)),
-    );
-  }
+  if (isOpen(job)) return jobRow(job, act);
   if (job?.state === "failed")
     return el("div", {}, el("p", { className: "problem" }, job.error), indexButton(video, "Try again"));
   const warnings = video.warnings.length
@@ -57,15 +48,6 @@ function indexButton(video, label) {
     "button",
     { type: "button", className: "plain small", "aria-label": `${label}: ${video.name}`, onclick: index },
     label,
-  );
-}
-
-function cancelButton(job) {
-  const cancel = () => act(() => request(`/api/jobs/${job.id}`, { method: "DELETE" }));
-  return el(
-    "button",
-    { type: "button", className: "link", "aria-label": `Cancel ${job.name}`, onclick: cancel },
-    "Cancel",
   );
 }
 
@@ -111,14 +93,7 @@ function card(video) {
 
 function sampleCard(job) {
   const failed = job.state === "failed";
-  const state = failed
-    ? el("p", { className: "problem" }, job.error)
-    : el(
-        "div",
-        { className: "job", "data-job": job.id },
-        jobProgress(job),
-        el("p", { className: "fine" }, el("span", {}, jobStatus(job)), " ", cancelButton(job)),
-      );
+  const state = failed ? el("p", { className: "problem" }, job.error) : jobRow(job, act);
   return el(
     "li",
     { className: "video-card unusable" },
@@ -191,12 +166,7 @@ function onJobs(jobs) {
     refresh();
     return;
   }
-  for (const job of jobs) {
-    const row = document.querySelector(`[data-job="${job.id}"]`);
-    if (!row) continue;
-    row.querySelector("progress").replaceWith(jobProgress(job));
-    row.querySelector(".fine span").textContent = jobStatus(job);
-  }
+  updateJobRows(jobs);
 }
 
 function onLost() {

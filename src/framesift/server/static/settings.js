@@ -52,6 +52,7 @@ export class Settings {
       find("budget-number").value = find("budget").value;
       this.changed();
     });
+    find("budget").addEventListener("change", () => this.changed(true));
     find("budget-number").addEventListener("input", () => {
       if (!find("budget-number").checkValidity()) return;
       this.setBudget(Number(find("budget-number").value));
@@ -90,9 +91,9 @@ export class Settings {
     this.drawSettings();
   }
 
-  changed() {
+  changed(isFinal = false) {
     this.write();
-    this.onChange();
+    this.onChange(isFinal);
   }
 
   /** A method is not compared with itself. */
@@ -185,6 +186,7 @@ export class Settings {
       visual_demand: this.visualDemand,
       ...this.window,
       settings,
+      partial: true,
     };
   }
 

@@ -1,5 +1,6 @@
 // A video's text and warnings, and uploading subtitles for it.
-import { el, find, isOpen, jobStatus, showMessage, splitFiles, textSummary, uploadFile, warningBox } from "./common.js";
+import { el, find, showMessage, splitFiles, textSummary, uploadFile, warningBox } from "./common.js";
+import { isOpen, jobStatus } from "./jobs.js";
 
 /** Draw where the video's text comes from; onFiles(files) is called with subtitles the user chooses. */
 export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, problem }, endings, onFiles) {

@@ -1,25 +1,14 @@
 // The page of one video: player, question, and the selected frames, redrawn whenever a setting changes.
 import { askReader } from "./answer.js";
 import { drawLanes, highlightCard, rolePill } from "./cards.js";
-import {
-  counted,
-  el,
-  find,
-  get,
-  isOpen,
-  jobProgress,
-  jobStatus,
-  post,
-  request,
-  showMessage,
-  UNREACHABLE,
-  warningBox,
-  watchJobs,
-} from "./common.js";
+import { counted, el, find, get, post, showMessage, UNREACHABLE, warningBox } from "./common.js";
 import { download } from "./export.js";
+import { isOpen, updateJobRows } from "./jobs.js";
 import { Player } from "./player.js";
 import { Settings } from "./settings.js";
 import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
+import { drawState } from "./state.js";
+import { watchJobs } from "./stream.js";
 import { addSubtitles, drawTextInfo } from "./subtitles.js";
 
 const id = location.pathname.split("/").at(-1);
@@ -32,8 +21,13 @@ let timeline = null;
 let viewRequest = null; // AbortController of the running view request
 let readerRequest = null; // AbortController of the running reader request
 let choices = null;
-let isWaiting = false; // a question waits for the video to be ready
+let isWaiting = false; // a question waits for the video's first frames
+let askedCandidates = 0; // how many the last request could use
+let askedAt = 0;
 let changedAt = 0;
+
+const REDRAW_MS = 3000; // at least, between redraws as more frames are indexed
+const PAUSE_MS = 180; // a slider is being dragged until it rests for this long
 
 // ---- player
 
@@ -50,53 +44,13 @@ function play(time_s, imageUrl, frame) {
 
 // ---- state of the video
 
-function drawState() {
-  const box = find("state");
-  const hadFocus = box.contains(document.activeElement);
-  const job = video.job;
-  if (video.problem) {
-    document.body.classList.add("no-player");
-    find("ask").hidden = true;
-    box.replaceChildren(
-      el("h2", {}, "This video can't be used"),
-      el("p", { className: "problem", role: "alert" }, video.problem),
-      el("p", {}, el("a", { href: "/" }, "Back to the library")),
-    );
-  } else if (isOpen(job) && !video.ready) {
-    const stop = () => {
-      isWaiting = false;
-      return request(`/api/jobs/${job.id}`, { method: "DELETE" });
-    };
-    const cancel = el("button", { type: "button", className: "link", onclick: () => act(stop) }, "Cancel");
-    const hint = isWaiting ? "The frames appear when it is finished." : "You can type your question meanwhile.";
-    box.replaceChildren(
-      el(
-        "div",
-        { className: "job", "data-job": job.id },
-        jobProgress(job),
-        el("p", {}, el("span", {}, jobStatus(job)), " ", cancel),
-        el("p", { className: "fine", role: "status" }, `This is done once per video. ${hint}`),
-      ),
-    );
-  } else if (job?.state === "failed") {
-    box.replaceChildren(el("p", { className: "problem", role: "alert" }, job.error), indexButton("Try again"));
-  } else if (!video.ready) {
-    const label = job?.state === "cancelled" ? "Resume indexing" : "Index this video";
-    box.replaceChildren(
-      el("p", {}, "A video is indexed once, before its first question. After that, each question takes a moment."),
-      indexButton(label),
-    );
-  }
-  box.hidden = video.ready && job?.state !== "failed";
-  if (hadFocus) (box.querySelector("button") ?? find("question")).focus();
-}
+const showState = () => drawState(video, isWaiting, { act, stopWaiting: () => (isWaiting = false) });
 
-const indexButton = (label) =>
-  el(
-    "button",
-    { type: "button", className: "plain", onclick: () => act(() => post(`/api/videos/${id}/index`)) },
-    label,
-  );
+/** The video that is looked at goes to the front of the queue. */
+function moveFirst() {
+  if (!document.hidden && isOpen(video?.job) && !video.ready) post(`/api/jobs/${video.job.id}/first`).catch(showError);
+}
+document.addEventListener("visibilitychange", moveFirst);
 
 /** Draw the video's text and warnings; a selection shows the warnings beside its frames. */
 function drawText() {
@@ -130,7 +84,7 @@ async function refresh() {
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${lengthText(video.duration_s)} · ${video.width} × ${video.height}`;
   player.load(video);
-  drawState();
+  showState();
   drawText();
   if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
 }
@@ -147,39 +101,63 @@ function hasChanged(before, now) {
 /** Ask the submitted question. `pressed`: by the button, not by a changed setting or an opened link. */
 async function ask(pressed = false) {
   const body = settings.request;
-  if (!video.ready) {
+  clearTimeout(changeTimer);
+  if (!video.ready && !isOpen(video.job)) {
     // Cancelled indexing is only resumed by the button.
     isWaiting = pressed || video.job?.state !== "cancelled";
-    if (isWaiting && !isOpen(video.job)) await act(() => post(`/api/videos/${id}/index`));
-    else drawState();
-    return;
+    if (!isWaiting) return showState();
+    await act(() => post(`/api/videos/${id}/index`));
+    moveFirst();
   }
+  if (!video.ready && !video.indexed && isOpen(video.job) && !video.job.candidates) return waitForFrames();
   isWaiting = false;
+  askedCandidates = video.job?.candidates ?? 0;
+  askedAt = performance.now();
   viewRequest?.abort();
   readerRequest?.abort();
   viewRequest = new AbortController();
+  const { signal } = viewRequest;
   document.body.classList.add("selecting");
   const from = changedAt || performance.now();
   changedAt = 0;
   const slow = setTimeout(() => showMessage(find("status"), "Selecting frames …"), 300);
   try {
-    view = await post(`/api/videos/${id}/view`, body, { signal: viewRequest.signal });
+    view = await post(`/api/videos/${id}/view`, body, { signal });
     shownRequest = body;
     isStale = false;
     showMessage(find("error"), "");
     draw();
     performance.measure("redraw", { start: from, end: performance.now() });
   } catch (error) {
-    if (error.name === "AbortError") return;
+    if (error.name === "AbortError") return undefined;
     isStale = true;
-    if (error.status === 409) await indexAgain();
-    else showError(error);
+    if (error.status !== 409) showError(error);
+    else if (isOpen(video.job) && !video.ready) waitForFrames();
+    else await indexAgain();
   } finally {
     clearTimeout(slow);
-    showMessage(find("status"), "");
+    if (!signal.aborted) {
+      viewRequest = null;
+      showMessage(find("status"), "");
+    }
   }
   document.body.classList.remove("selecting");
   if (pressed && shownRequest === body) scrollToResult();
+  if (view?.partial && video.ready) changeTimer = setTimeout(ask, PAUSE_MS); // it became ready meanwhile
+  return undefined;
+}
+
+function waitForFrames() {
+  isWaiting = true;
+  showState();
+}
+
+/** Ask again when more of the video is indexed, unless somebody is reading the reasons of a frame. */
+function askAgainWithMore(job) {
+  const isPartial = isWaiting || Boolean(view?.partial);
+  if (!isPartial || viewRequest || job.candidates <= askedCandidates) return;
+  const isRead = find("lanes").contains(document.activeElement) || find("lanes").querySelector("details[open]");
+  if (isWaiting || (!isRead && performance.now() - askedAt > REDRAW_MS)) ask();
 }
 
 /** In the one-column layout, scroll the result up to the player, which stays visible. */
@@ -242,12 +220,13 @@ function draw() {
   const considered = view.curve.times_s.filter((time_s) => time_s >= from_s && time_s <= to_s).length;
   const part = view.window ? ` from ${clock(from_s)} to ${clock(to_s)}` : "";
   find("summary").textContent = `${count} of ${counted(considered, "frame")}${part}, selected in ${time}.`;
+  showMessage(find("partial"), view.partial && `${view.partial} The frames are updated as more is indexed.`);
   find("warnings").replaceChildren(warningBox(view.warnings));
   drawText();
   drawCards();
   drawLegend();
   drawEncoderNotes();
-  drawState();
+  showState();
 }
 
 /** Explain the limits of the offline encoder. */
@@ -305,10 +284,11 @@ function playFrame(frame) {
 }
 
 let changeTimer = 0;
-function onSettingChanged() {
+/** isFinal: the slider was released. */
+function onSettingChanged(isFinal = false) {
   changedAt ||= performance.now();
   clearTimeout(changeTimer);
-  if (view || isWaiting) changeTimer = setTimeout(ask, 60);
+  if (view || isWaiting) changeTimer = setTimeout(ask, isFinal ? 0 : PAUSE_MS);
 }
 
 find("ask").addEventListener("submit", (event) => {
@@ -363,10 +343,8 @@ function onJobs(jobs) {
   }
   video.job = job;
   if (video.ready) drawText();
-  const row = document.querySelector(`[data-job="${job.id}"]`);
-  if (!row) return;
-  row.querySelector("progress").replaceWith(jobProgress(job));
-  row.querySelector("p span").textContent = jobStatus(job);
+  updateJobRows([job]);
+  askAgainWithMore(job);
 }
 
 /** The server responds again, or the page was restored: repeat what failed meanwhile. */
@@ -383,6 +361,7 @@ try {
   await refresh();
   settings = new Settings(choices, onSettingChanged);
   watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack);
+  moveFirst();
   if (isWaiting) submit();
   else if (settings.question) ask();
   else if (!video.problem) find("question").focus({ preventScroll: true });

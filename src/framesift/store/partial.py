@@ -1,0 +1,72 @@
+"""What can be asked about a video before its index is finished: keyframes spread over it, and the stored parts."""
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from framesift.encoders.base import Encoder
+from framesift.store.indexing import IMAGE_MARGIN
+from framesift.store.store import StoredCandidates
+from framesift.types import VideoIndex, VideoInfo
+from framesift.types.vectors import unit_rows
+from framesift.video.blank import is_blank
+from framesift.video.frames import probe, sample
+
+OVERVIEW_FRAMES = 48
+BATCH = 8
+# A slow encoder stops here, so that the index itself is not delayed for long.
+OVERVIEW_S = 6.0
+
+
+def overview(path: str, encoder: Encoder) -> Iterator[StoredCandidates]:
+    """Yield encoded keyframes of the whole video: first a few, then more between them."""
+    duration_s = max(probe(path).duration_s, 1.0)
+    side = getattr(encoder, "picture_side", None)
+    short_side = None if side is None else IMAGE_MARGIN * side
+    with sample(path, OVERVIEW_FRAMES / duration_s, "keyframes", short_side=short_side) as sampling:
+        decoded = [(time_s, image) for time_s, image in sampling if sampling.damaged_s[-1:] != [time_s]]
+    started = time.monotonic()
+    order = coarse_to_fine(len(decoded))
+    done: list[StoredCandidates] = []
+    for first in range(0, len(order), BATCH):
+        batch = [decoded[k] for k in sorted(order[first : first + BATCH])]
+        images = [image for _, image in batch]
+        done.append(
+            StoredCandidates(
+                np.array([time_s for time_s, _ in batch]),
+                np.asarray(encoder.encode_images(images)).astype(np.float16),
+                np.array([is_blank(image) for image in images]),
+                np.zeros(len(batch), dtype=bool),
+                np.zeros(0),
+            )
+        )
+        joined = StoredCandidates.join(done)
+        yield joined.take(np.argsort(joined.times_s))
+        if time.monotonic() - started > OVERVIEW_S:
+            return
+
+
+def coarse_to_fine(count: int) -> list[int]:
+    """0 … count - 1 in an order of which every beginning is spread over the whole range."""
+    bits = max(count - 1, 1).bit_length()
+    numbers = (int(f"{k:0{bits}b}"[::-1], 2) for k in range(2**bits))
+    return [number for number in numbers if number < count]
+
+
+def partial_index(
+    parts: Sequence[StoredCandidates], keyframes: StoredCandidates | None, info: VideoInfo, encoder: str
+) -> VideoIndex | None:
+    """An index of consecutive parts from the start, and of the keyframes after them; None without any."""
+    known = list(parts)
+    end_s = float(parts[-1].times_s[-1]) if parts else -1.0
+    if keyframes is not None and (keyframes.times_s > end_s).any():
+        known.append(keyframes.take(np.flatnonzero(keyframes.times_s > end_s)))
+    if not known:
+        return None
+    joined = StoredCandidates.join(known)
+    candidates = joined.take(np.flatnonzero(~joined.is_damaged))
+    if not len(candidates):
+        return None
+    frames = unit_rows(candidates.frames, "frames").astype(np.float32)
+    return VideoIndex(info, candidates.times_s, frames, encoder, is_blank=candidates.is_blank)

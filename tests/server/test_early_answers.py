@@ -1,0 +1,79 @@
+"""Questions about a video that is still being indexed."""
+
+import threading
+
+import pytest
+
+from helpers.page_visits import ASKED, QUESTION
+from helpers.running_server import make_video, run_server, until
+
+pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+
+
+class Gates:
+    """Holds the jobs of a server after their keyframes, and before their text is read."""
+
+    def __init__(self, server, monkeypatch):
+        self.frames, self.text = threading.Event(), threading.Event()
+        catalog, (index_frames, find_text) = server.services.catalog, server.services.queue._stages
+        build = catalog.pipeline.index
+
+        def index(path, *, source=None, progress=None):
+            while not self.frames.wait(0.01):
+                progress("indexing", 1, 100)
+            return build(path, source=source, progress=progress)
+
+        def read(job, report):
+            while not self.text.wait(0.01):
+                report("speech recognition", 1, 100)
+            find_text(job, report)
+
+        monkeypatch.setattr(catalog.pipeline, "index", index)
+        server.services.queue._stages = (index_frames, read)
+
+
+@pytest.fixture
+def held(tmp_path, monkeypatch):
+    """A server whose one video is being indexed, with its keyframes encoded."""
+    make_video(tmp_path / "videos" / "boat.mp4")
+    with run_server(tmp_path / "videos", tmp_path / "state") as server:
+        gates = Gates(server, monkeypatch)
+        video = server.video("boat.mp4")["id"]
+        server.post(f"/api/videos/{video}/index")
+        until(lambda: server.get(f"/api/videos/{video}").json()["job"]["phase"] == "indexing")
+        yield server, video, gates
+        gates.frames.set()
+        gates.text.set()
+
+
+def test_partial_selection_says_what_it_was_made_from(held):
+    server, video, gates = held
+    body = {"question": QUESTION, "budget": 4}
+    assert server.post(f"/api/videos/{video}/select", json=body).status_code == 409
+    reply = server.post(f"/api/videos/{video}/select", json=body | {"partial": True})
+    assert reply.status_code == 200
+    record = reply.json()
+    assert len(record["slots"]) == 4 and "keyframes spread over the video" in record["warnings"][-1]
+    assert any(slot["event"] for slot in record["slots"])  # its subtitles are read early
+    gates.frames.set()
+    job = server.services.queue.find(video).id
+    until(lambda: server.get(f"/api/jobs/{job}").json()["phase"] == "speech recognition")
+    view = server.post(f"/api/videos/{video}/view", json={"question": QUESTION, "partial": True}).json()
+    assert view["partial"] == "Selected from all frames."
+    gates.text.set()
+    until(lambda: server.get(f"/api/videos/{video}").json()["ready"])
+    view = server.post(f"/api/videos/{video}/view", json={"question": QUESTION, "partial": True}).json()
+    assert view["partial"] == "" and view["warnings"] == []
+
+
+def test_page_shows_frames_early_and_redraws_them(held, visit):
+    server, video, gates = held
+    tab = visit(server, f"/video/{video}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    assert "keyframes spread over the video" in tab.page.text_content("#partial")
+    assert tab.page.locator(".job").is_visible()
+    gates.frames.set()
+    gates.text.set()
+    assert tab.settles(lambda: tab.page.locator("#partial").is_hidden())
+    assert tab.settles(lambda: "of 96 frames" in tab.page.text_content("#summary"))
+    assert tab.page.locator("#state").is_hidden() and tab.complaints == []
