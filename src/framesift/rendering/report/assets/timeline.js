@@ -1,6 +1,7 @@
 // A video's timeline: relevance curve, events, and one lane per method with its selected frames, omitted segments and
 // swaps, on one time axis. It is independent of the page around it; timeline.css styles it.
-const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, frameTip, svgElement } = globalThis.framesift;
+const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, frameTip, svgElement } =
+  globalThis.framesift;
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
