@@ -1,4 +1,4 @@
-"""Tiny checkpoints of the three families, made from configs and saved as the hub would give them."""
+"""Tiny checkpoints of every family, made from configs and saved as the hub would give them."""
 
 import json
 
@@ -13,6 +13,14 @@ TOWER = {
 }  # fmt: skip
 SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 QWEN_SPECIALS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+INTERN_SPECIALS = ["<img>", "</img>", "<IMG_CONTEXT>", "<video>"]
+SMOL_SPECIALS = ["<fake_token_around_image>", "<global-img>", "<image>", "<end_of_utterance>"]
+GEMMA_SPECIALS = ["<bos>", "<|turn>", "<turn|>", "<|image>", "<image|>", "<|image|>", "<|video|>"]
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 
 
 def save_tokenizer(folder, extra=()):
@@ -36,6 +44,22 @@ def save_tokenizer(folder, extra=()):
     }  # fmt: skip
     write_json(folder / "tokenizer_config.json", settings)
     return {token: len(letters) + k for k, token in enumerate(specials)}
+
+
+def save_tokenizer_file(folder, extra, **settings):
+    """The same vocabulary as tokenizer.json, which is what most checkpoints have."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = Tokenizer(models.BPE(vocab={letter: k for k, letter in enumerate(letters)}, merges=[]))
+    words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    specials = [*SPECIALS, *extra]
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, additional_special_tokens=specials, eos_token=SPECIALS[2], **settings
+    )
+    tokenizer.save_pretrained(folder)
+    return {token: tokenizer.convert_tokens_to_ids(token) for token in specials}
 
 
 def save_qwen(folder):
@@ -116,8 +140,126 @@ def original_name(name):
     return name
 
 
+def save_qwen3(folder):
+    import torch
+    from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
+
+    torch.manual_seed(0)
+    ids = save_tokenizer_file(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE)
+    vision = {
+        "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
+        "patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2, "num_position_embeddings": 64,
+        "deepstack_visual_indexes": [0],
+    }  # fmt: skip
+    rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "mrope_interleaved": True, "rope_theta": 10000.0}
+    config = Qwen3VLConfig(
+        text_config=LANGUAGE | {"head_dim": 8, "rope_parameters": rope},
+        vision_config=vision,
+        image_token_id=ids["<|image_pad|>"],
+        video_token_id=ids["<|video_pad|>"],
+        vision_start_token_id=ids["<|vision_start|>"],
+        vision_end_token_id=ids["<|vision_end|>"],
+    )
+    Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
+
+
+def save_internvl(folder):
+    import torch
+    from transformers import InternVLConfig, InternVLForConditionalGeneration
+
+    torch.manual_seed(0)
+    ids = save_tokenizer_file(folder, INTERN_SPECIALS, chat_template=CHAT_TEMPLATE)
+    vision = {
+        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "image_size": [56, 56], "patch_size": [14, 14],
+    }  # fmt: skip
+    config = InternVLConfig(
+        text_config=LANGUAGE | {"model_type": "qwen3", "head_dim": 8},
+        vision_config=vision,
+        image_token_id=ids["<IMG_CONTEXT>"],
+        image_seq_length=4,
+    )
+    InternVLForConditionalGeneration(config).save_pretrained(folder)
+
+
+def save_smolvlm(folder):
+    import torch
+    from transformers import SmolVLMConfig, SmolVLMForConditionalGeneration
+
+    torch.manual_seed(0)
+    ids = save_tokenizer_file(folder, SMOL_SPECIALS)
+    config = SmolVLMConfig(
+        text_config=LANGUAGE | {"model_type": "llama", "pad_token_id": 256},
+        vision_config={k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"image_size": 84},
+        scale_factor=3,
+        image_token_id=ids["<image>"],
+    )
+    SmolVLMForConditionalGeneration(config).save_pretrained(folder)
+
+
+def save_gemma4(folder):
+    import torch
+    from transformers import Gemma4Config, Gemma4ForConditionalGeneration
+
+    torch.manual_seed(0)
+    ids = save_tokenizer_file(folder, GEMMA_SPECIALS)
+    text = {
+        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 8, "global_head_dim": 8, "vocab_size": 300, "sliding_window": 16,
+        "vocab_size_per_layer_input": 300, "hidden_size_per_layer_input": 8, "max_position_embeddings": 4096,
+        "layer_types": ["sliding_attention", "full_attention"], "pad_token_id": 256,
+    }  # fmt: skip
+    vision = {
+        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 4, "head_dim": 8, "position_embedding_size": 256,
+    }  # fmt: skip
+    config = Gemma4Config(
+        text_config=text,
+        vision_config=vision,
+        image_token_id=ids["<|image|>"],
+        video_token_id=ids["<|video|>"],
+        boi_token_id=ids["<|image>"],
+        eoi_token_id=ids["<image|>"],
+    )
+    Gemma4ForConditionalGeneration(config).save_pretrained(folder)
+
+
+def save_other(folder):
+    """A model of no known family, LLaVA 1.5, with its processor and chat template."""
+    import torch
+    import transformers
+    from transformers import LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+
+    torch.manual_seed(0)
+    ids = save_tokenizer_file(folder, ["<image>"])
+    vision = {k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"projection_dim": 32}
+    config = LlavaConfig(
+        text_config=LANGUAGE | {"model_type": "llama"},
+        vision_config=vision | {"model_type": "clip_vision_model"},
+        image_token_index=ids["<image>"],
+    )
+    LlavaForConditionalGeneration(config).save_pretrained(folder)
+    processor = getattr(transformers, "CLIPImageProcessorPil", None) or transformers.CLIPImageProcessor
+    LlavaProcessor(
+        processor(size={"shortest_edge": 70}, crop_size={"height": 70, "width": 70}),
+        transformers.AutoTokenizer.from_pretrained(folder),
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=CHAT_TEMPLATE,
+    ).save_pretrained(folder)
+
+
 def write_json(path, value):
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-SAVE = {"qwen2.5-vl": save_qwen, "llava-onevision": save_llava_onevision, "llava-video": save_llava_video}
+SAVE = {
+    "qwen2.5-vl": save_qwen,
+    "llava-onevision": save_llava_onevision,
+    "llava-video": save_llava_video,
+    "qwen3-vl": save_qwen3,
+    "internvl": save_internvl,
+    "smolvlm": save_smolvlm,
+    "gemma4": save_gemma4,
+}

@@ -4,6 +4,7 @@ import pytest
 
 import framesift as fs
 from framesift.rendering.exhibit import exhibit as make_exhibit
+from helpers import tiny_readers
 from helpers.clips import make_clip
 from helpers.strict_server import StrictServer
 
@@ -30,6 +31,36 @@ def exhibit(video):
 @pytest.fixture
 def question():
     return QUESTION
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """A tiny checkpoint of every family, by the family's name, and one of none."""
+    paths = {}
+    for name, save in (tiny_readers.SAVE | {"other": tiny_readers.save_other}).items():
+        paths[name] = tmp_path_factory.mktemp(name)
+        save(paths[name])
+    return paths
+
+
+@pytest.fixture(scope="session")
+def loaded():
+    return {}
+
+
+@pytest.fixture
+def reader_of(folders, loaded):
+    """A reader of a family, by name and options; each model is loaded once."""
+    from framesift.readers.local import LocalReader
+
+    def make(name, **options):
+        if name not in loaded:
+            loaded[name] = LocalReader(str(folders[name]), device="cpu", frame_tokens=70 if name == "gemma4" else None)
+        for option, value in ({"frames_as": "video", "score": "generate", "max_tokens": 4} | options).items():
+            setattr(loaded[name], option, value)
+        return loaded[name]
+
+    return make
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Local readers: Qwen2.5-VL, LLaVA-OneVision and LLaVA-Video through transformers, with the paper's settings.
+"""Local readers: the families of `families.py`, and any other model with a chat template, through transformers.
 
 Weights are read from local safetensors files; nothing is downloaded, and no code of a checkpoint is run.
 """
@@ -23,7 +23,15 @@ from framesift.errors import FramesiftError, InputError, MissingExtra, OptionErr
 from framesift.readers import failures, llava_next_layout
 from framesift.readers.address import LOCAL, public_address
 from framesift.readers.answers import answer_from_reply
-from framesift.readers.pixel_values import FramesAs, LlavaFrames, PreparedFrames, QwenFrames
+from framesift.readers.families import FrameLimits, family_of
+from framesift.readers.model_inputs import (
+    FamilyInputs,
+    ProcessorInputs,
+    chat_format,
+    load_processor,
+    load_tokenizer,
+)
+from framesift.readers.pixel_values import FramesAs, LlavaFrames
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import TimeFormat, check_time_format, resolve_time_format
 from framesift.types import Answer, Question
@@ -37,17 +45,18 @@ CHECKPOINTS = {
     "qwen2.5-vl-7b": "Qwen/Qwen2.5-VL-7B-Instruct",
     "llava-onevision-7b": "llava-hf/llava-onevision-qwen2-7b-ov-hf",
     "llava-video-7b": "lmms-lab/LLaVA-Video-7B-Qwen2",
-}
-FAMILIES = {
-    "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
-    "llava_onevision": "LlavaOnevisionForConditionalGeneration",
+    "qwen3-vl-2b": "Qwen/Qwen3-VL-2B-Instruct",
+    "qwen3-vl-4b": "Qwen/Qwen3-VL-4B-Instruct",
+    "qwen3-vl-8b": "Qwen/Qwen3-VL-8B-Instruct",
+    "internvl3-8b": "OpenGVLab/InternVL3-8B-hf",
+    "internvl3.5-8b": "OpenGVLab/InternVL3_5-8B-HF",
+    "gemma4-e2b": "google/gemma-4-E2B-it",
+    "gemma4-e4b": "google/gemma-4-E4B-it",
+    "smolvlm2-2.2b": "HuggingFaceTB/SmolVLM2-2.2B-Instruct",
 }
 OLDEST = (4, 53)  # of transformers; before, LLaVA-OneVision had other parameter names and no multi-image input
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
-# All three were tuned on this chat format. The checkpoints' templates are the same, but put all images first.
-BEFORE = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"
-AFTER = "<|im_end|>\n<|im_start|>assistant\n"
 Scoring = Literal["generate", "logits"]
 
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
@@ -65,11 +74,12 @@ class _Generation:
 class LocalReader:
     """Runs a model on this machine: a name of CHECKPOINTS, a directory, or a downloaded hub name.
 
-    frames_as: "video", as in the paper, or "pictures", images each after its own time. score: "generate" generates a
-    reply, "logits" takes the option whose letter has the highest logit. max_pixels and frame_max_pixels: the largest
-    size of a frame (Qwen; the smaller applies). frame_gap_s: seconds between frames in Qwen's position encoding; by
-    default the mean of the selection. device: auto, cpu, cuda, cuda:1, mps; device_map="auto" distributes the model
-    over all GPUs. times: whether the frames' times are in the prompt; time_format: see `time_formats`.
+    frames_as: "video", as in the paper, or "pictures", images each after its own time, which models of no known family
+    always get. score: "generate" generates a reply, "logits" takes the option whose letter has the highest logit.
+    max_pixels and frame_max_pixels: the largest size of a frame (Qwen; the smaller applies). frame_tokens: at most so
+    many tokens a frame (Gemma 4). frame_gap_s: seconds between frames in Qwen2.5's position encoding; by default the
+    mean of the selection. device: auto, cpu, cuda, cuda:1, mps; device_map="auto" distributes the model over all GPUs.
+    times: whether the frames' times are in the prompt; time_format: see `time_formats`.
     """
 
     source: str
@@ -77,7 +87,8 @@ class LocalReader:
     score: Scoring = "generate"
     max_tokens: int | None = None
     max_pixels: int = 12_845_056
-    frame_max_pixels: int = 602_112
+    frame_max_pixels: int = FrameLimits.pixels
+    frame_tokens: int | None = None
     frame_gap_s: float | None = None
     device: str = "auto"
     device_map: str | None = None
@@ -102,8 +113,7 @@ class LocalReader:
         config = read_config(folder / "config.json")
         # LLaVA-Video has the model type of other models, but its name says what it is.
         self._family_names = CHECKPOINTS.get(self.source, self.source), str(config.get("model_type", ""))
-        self._frames = self._frames_of(config, folder)
-        self._tokenizer = self._load_tokenizer(folder)
+        self._inputs = self._load_inputs(folder, config)
         with no_progress_bar(self._transformers):
             self._model = self._load_model(folder, config).eval()
         self._lock = Lock()
@@ -131,7 +141,7 @@ class LocalReader:
             reader=self.name,
             text_mode=text_mode,
             time_format=time_format,
-            frames_as=self.frames_as,
+            frames_as=self._inputs.frames_as(prompt, self.frames_as),
         )
         if not generation.ended and not (question.choices and answer.parsed):
             return replace(answer, note=failures.truncated(limit))
@@ -139,60 +149,40 @@ class LocalReader:
 
     def prepare(self, prompt: Prompt, times_s: Sequence[float]) -> dict[str, Any]:
         """Build the model's inputs for a prompt, on its device."""
-        torch = self._torch
-        if self.frames_as == "video":
-            gaps = (times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else 1.0
-            prepared = self._frames.video(prompt.images, gap_s=self.frame_gap_s or gaps, device=self._model.device)
-            parts: list[str | list[str]] = [prepared.placeholders[0], prompt.text_after_video]
-        else:
-            prepared = self._frames.images(prompt.images, device=self._model.device)
-            parts = list(_interleave(prompt, prepared))
-        ids = self._encode(parts)
-        tensors = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
-        tensors |= prepared.tensors
-        if self._accepts("mm_token_type_ids"):
-            numbers = {self._tokenizer.convert_tokens_to_ids(token): kind for token, kind in self._frames.kinds.items()}
-            tensors["mm_token_type_ids"] = torch.tensor([[numbers.get(number, 0) for number in ids]])
+        gap_s = (times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else 1.0
         device, dtype = self._model.device, self._model.dtype
+        tensors = self._inputs.build(prompt, self.frames_as, gap_s=self.frame_gap_s or gap_s, device=device)
+        if not self._accepts("mm_token_type_ids"):
+            tensors.pop("mm_token_type_ids", None)
         return {
             name: t.to(device, dtype if t.is_floating_point() and "pixel" in name else None)
             for name, t in tensors.items()
         }
 
-    def _encode(self, parts: Sequence[str | list[str]]) -> list[int]:
-        """Token ids of one turn; special tokens inside a text are broken up."""
-        tokenizer = self._tokenizer
-        special_tokens = list(tokenizer.get_added_vocab())
-        ids: list[int] = tokenizer(BEFORE, add_special_tokens=False)["input_ids"]
-        for part in parts:
-            if isinstance(part, str):
-                ids += tokenizer(break_special_tokens(part, special_tokens), add_special_tokens=False)["input_ids"]
-            else:
-                ids_of = {token: tokenizer(token, add_special_tokens=False)["input_ids"] for token in set(part)}
-                ids += [number for token in part for number in ids_of[token]]
-        ids += tokenizer(AFTER, add_special_tokens=False)["input_ids"]
-        return ids
-
     def _generate(self, inputs: dict[str, Any], limit: int) -> "_Generation":
         settings = self._greedy(limit)
         generated = self._model.generate(**inputs, **settings)[0][inputs["input_ids"].shape[1] :]
-        ended = len(generated) < limit or int(generated[-1]) == settings["eos_token_id"]
-        return _Generation(self._tokenizer.decode(generated, skip_special_tokens=True), len(generated), ended)
+        ended = len(generated) < limit or int(generated[-1]) in settings["eos_token_id"]
+        return _Generation(self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), ended)
 
     def _most_likely_letter(self, inputs: dict[str, Any], question: Question) -> "_Generation":
         out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
         letters = [option_letter(k) for k in question.choices]
-        numbers = [self._tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
+        numbers = [self._inputs.tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
         if any(len(number) != 1 for number in numbers):
             raise FramesiftError(f"{self.name} encodes a letter as several tokens: use score='generate'")
         scores = out.logits[0][0][[number[0] for number in numbers]]
         return _Generation(letters[int(scores.argmax())], 1, ended=True)
 
     def _greedy(self, limit: int) -> dict[str, Any]:
-        end = self._tokenizer.convert_tokens_to_ids("<|im_end|>")
+        ends = list(self._inputs.ends)
+        if self._follows_checkpoint:
+            own = self._model.generation_config.eos_token_id
+            ends += own if isinstance(own, list) else [own]
+        ends = [end for end in dict.fromkeys(ends) if end is not None]
         # Overrides the checkpoint's sampling settings, of which transformers would warn that they are unused.
         plain = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
-        return plain | {"max_new_tokens": limit, "eos_token_id": end, "pad_token_id": end}
+        return plain | {"max_new_tokens": limit, "eos_token_id": ends, "pad_token_id": ends[0]}
 
     @contextmanager
     def _explain_out_of_memory(self, frames: int) -> Iterator[None]:
@@ -217,34 +207,15 @@ class LocalReader:
     def _accepts(self, name: str) -> bool:
         return name in inspect.signature(self._model.forward).parameters
 
-    def _frames_of(self, config: dict[str, Any], folder: Path) -> QwenFrames | LlavaFrames:
-        if llava_next_layout.is_original(config):
-            return llava_next_layout.frames_of(config)
-        kind = config.get("model_type")
-        vision = config.get("vision_config") or {}
-        if kind == "qwen2_5_vl":
-            most = min(self.max_pixels, self.frame_max_pixels)
-            return QwenFrames(
-                most,
-                vision.get("patch_size", 14),
-                vision.get("spatial_merge_size", 2),
-                vision.get("temporal_patch_size", 2),
-            )
-        if kind == "llava_onevision":
-            return LlavaFrames(side=vision.get("image_size", 384), patch=vision.get("patch_size", 14))
-        known = ", ".join([*FAMILIES, llava_next_layout.ARCHITECTURE])
-        raise InputError(
-            f"{folder} has a model of type {kind!r}; expected one of {known}; serve others and give their address"
-        )
-
-    def _load_tokenizer(self, folder: Path) -> Any:
-        # All three families have Qwen2's tokenizer; AutoTokenizer fails on the original layout.
-        loader = getattr(self._transformers, "Qwen2TokenizerFast", None) or self._transformers.Qwen2Tokenizer
-        loaded = loader.from_pretrained(folder, local_files_only=True)
-        missing = [token for token in self._frames.specials if token not in loaded.get_vocab()]
-        if missing:
-            loaded.add_tokens(missing, special_tokens=True)
-        return loaded
+    def _load_inputs(self, folder: Path, config: dict[str, Any]) -> FamilyInputs | ProcessorInputs:
+        limits = FrameLimits(min(self.max_pixels, self.frame_max_pixels), self.frame_tokens)
+        family = family_of(config)
+        self._follows_checkpoint = family is None or family.has_own_chat
+        if family is None:
+            return ProcessorInputs(load_processor(self._transformers, folder, config))
+        layout = family.layout(config, self._family_names[0], limits)
+        tokenizer = load_tokenizer(self._transformers, folder, family, layout)
+        return FamilyInputs(tokenizer, family, chat_format(family, tokenizer, folder), layout)
 
     def _load_model(self, folder: Path, config: dict[str, Any]) -> Any:
         device = pick_device(self._torch, self.device)
@@ -254,10 +225,12 @@ class LocalReader:
         if self.device_map:
             settings["device_map"] = self.device_map
         if llava_next_layout.is_original(config):
-            model = llava_next_layout.load(folder, config, self._tokenizer, settings)
+            model = llava_next_layout.load(folder, config, self._inputs.tokenizer, settings)
         else:
-            loader = getattr(self._transformers, FAMILIES[config["model_type"]])
+            loader = self._transformers.AutoModelForImageTextToText
             model = loader.from_pretrained(folder, use_safetensors=True, local_files_only=True, **settings)
+            if isinstance(self._inputs.layout, LlavaFrames):
+                model = llava_next_layout.with_pooling(model, self._inputs.layout)
         return model if self.device_map else model.to(device)
 
 
@@ -278,19 +251,6 @@ def find_folder(source: str) -> Path:
     if folder is None or not has_weights(folder):
         raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {wanted}")
     return folder
-
-
-def break_special_tokens(text: str, specials: Sequence[str]) -> str:
-    """Break up the special tokens inside a text: subtitles are data and may contain anything."""
-    for token in sorted(specials, key=len, reverse=True):
-        text = text.replace(token, f"{token[:1]} {token[1:]}")
-    return text
-
-
-def _interleave(prompt: Prompt, prepared: PreparedFrames) -> Iterator[str | list[str]]:
-    placeholders = iter(prepared.placeholders)
-    for part in prompt.interleaved():
-        yield part if isinstance(part, str) else next(placeholders)
 
 
 def _checked_version(transformers: Any) -> tuple[int, ...]:

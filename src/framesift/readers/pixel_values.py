@@ -5,10 +5,11 @@ normalised on the model's device, and laid out here by the models' own rules.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from framesift.encoders.image_tensors import ImageLayout, Size, prepare_images
 
@@ -33,6 +34,32 @@ class PreparedFrames:
     tensors: dict[str, Any] = field(default_factory=dict)
 
 
+class FrameLayout(Protocol):
+    """How a family of models takes frames.
+
+    specials: the tokens that its tokenizer must have. kinds: the placeholder tokens by the number that transformers
+    gives to images (1) and videos (2). is_marked: whether the frames of a video have text between them.
+    """
+
+    @property
+    def specials(self) -> tuple[str, ...]: ...
+
+    @property
+    def kinds(self) -> dict[str, int]: ...
+
+    @property
+    def is_marked(self) -> bool: ...
+
+    def video(self, images: Sequence["Image"], *, gap_s: float, device: Any = "cpu") -> PreparedFrames:
+        """Prepare frames as one video; placeholders: one list for all, or one for each frame if it is marked."""
+
+    def images(self, images: Sequence["Image"], *, device: Any = "cpu") -> PreparedFrames:
+        """Prepare frames as separate images."""
+
+    def tokens(self, frames: int, size: Size, frames_as: FramesAs) -> int:
+        """The placeholder tokens of so many frames of one size (height, width)."""
+
+
 @dataclass(frozen=True)
 class QwenFrames:
     """Qwen2.5-VL: patches of 14 × 14, two frames deep; 2 × 2 of them make one token.
@@ -44,15 +71,20 @@ class QwenFrames:
     patch: int = 14
     merge: int = 2
     depth: int = 2
+    mean: Sequence[float] = QWEN_MEAN
+    std: Sequence[float] = QWEN_STD
+    min_pixels: int = QWEN_MIN_PIXELS
+    video_min_pixels: int = QWEN_VIDEO_MIN_PIXELS
 
     specials = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
     kinds = {"<|image_pad|>": 1, "<|video_pad|>": 2}  # noqa: RUF012 (a constant)
+    is_marked = False
 
     def video(self, images: Sequence["Image"], *, gap_s: float, device: Any = "cpu") -> PreparedFrames:
         """Prepare one video. gap_s: seconds from one frame to the next, which determine their positions."""
         import torch
 
-        patches, (height, width) = self._patches(images, QWEN_VIDEO_MIN_PIXELS, device)
+        patches, (height, width) = self._patches(images, self.video_min_pixels, device)
         missing = -len(patches) % self.depth
         patches = torch.cat([patches, patches[-1:].expand(missing, -1, -1, -1, -1)])
         times = len(patches) // self.depth
@@ -69,19 +101,39 @@ class QwenFrames:
         """Prepare separate images."""
         import torch
 
-        patches, (height, width) = self._patches(images, QWEN_MIN_PIXELS, device)
-        rows = patches.unsqueeze(3).expand(-1, -1, -1, self.depth, -1, -1)
-        tensors = {
-            "pixel_values": rows.reshape(len(images) * height * width, -1),
-            "image_grid_thw": torch.tensor([[1, height, width]] * len(images)),
-        }
-        return PreparedFrames([self._placeholders("<|image_pad|>", height * width)] * len(images), tensors)
+        rows, grids = self._repeated(images, self.min_pixels, device)
+        tensors = {"pixel_values": rows, "image_grid_thw": torch.tensor([[1, *grid] for grid in grids])}
+        return PreparedFrames([self._placeholders("<|image_pad|>", math.prod(grid)) for grid in grids], tensors)
+
+    def tokens(self, frames: int, size: Size, frames_as: FramesAs) -> int:
+        """The placeholder tokens of so many frames of one size (height, width)."""
+        per_image = math.prod(self._size(size, self.min_pixels)) // (self.patch * self.merge) ** 2
+        per_pair = math.prod(self._size(size, self.video_min_pixels)) // (self.patch * self.merge) ** 2
+        return math.ceil(frames / self.depth) * per_pair + 2 if frames_as == "video" else frames * (per_image + 2)
+
+    def _repeated(self, images: Sequence["Image"], min_pixels: int, device: Any) -> tuple[Any, list[Size]]:
+        """(patches of all images, values) with each image as every layer, and the images' grids."""
+        import torch
+
+        rows, grids = [], []
+        for group in runs_of_one_size(images):
+            patches, grid = self._patches(group, min_pixels, device)
+            rows.append(patches.unsqueeze(3).expand(-1, -1, -1, self.depth, -1, -1).reshape(-1, self._values))
+            grids += [grid] * len(group)
+        return torch.cat(rows), grids
+
+    @property
+    def _values(self) -> int:
+        return 3 * self.depth * self.patch**2
+
+    def _size(self, image: Size, min_pixels: int) -> Size:
+        return qwen_size(image, unit=self.patch * self.merge, pixels=(min_pixels, max(self.max_pixels, min_pixels)))
 
     def _patches(self, images: Sequence["Image"], min_pixels: int, device: Any) -> tuple[Any, Size]:
         """(frames, patches, 3, patch, patch) float32 and the grid's height and width."""
         unit = self.patch * self.merge
-        size = partial(qwen_size, unit=unit, pixels=(min_pixels, max(self.max_pixels, min_pixels)))
-        pixels = prepare_images(images, ImageLayout(size, QWEN_MEAN, QWEN_STD), device=device)
+        layout = ImageLayout(partial(self._size, min_pixels=min_pixels), self.mean, self.std)
+        pixels = prepare_images(images, layout, device=device)
         height, width = pixels.shape[-2] // unit, pixels.shape[-1] // unit
         # The patches of one token come one after the other.
         blocks = pixels.unflatten(3, (width, self.merge, self.patch)).unflatten(2, (height, self.merge, self.patch))
@@ -107,6 +159,7 @@ class LlavaFrames:
 
     specials = ("<image>", "<video>")
     kinds = {"<image>": 1, "<video>": 2}  # noqa: RUF012 (a constant)
+    is_marked = False
 
     @property
     def tokens_per_side(self) -> int:
@@ -116,8 +169,7 @@ class LlavaFrames:
 
     def video(self, images: Sequence["Image"], *, gap_s: float, device: Any = "cpu") -> PreparedFrames:  # noqa: ARG002 (positions do not depend on seconds)
         """Prepare one video; each frame is stretched to the square, as in training."""
-        row = self.tokens_per_side + (self.newline == "grid")
-        tokens = len(images) * self.tokens_per_side * row + (self.newline == "one_token")
+        tokens = self.tokens(len(images), (self.side, self.side), "video") - 1
         pixels = self._pixels(images, device)
         return PreparedFrames([["<video>"] * tokens + ["\n"]], {"pixel_values_videos": pixels[None]})
 
@@ -131,13 +183,25 @@ class LlavaFrames:
             # A single image would be cut into tiles, unlike one of several: so it is counted as one of two.
             "batch_num_images": torch.tensor([max(2, len(images))]),
         }
-        tokens = (self.side // self.patch) ** 2 + 1
+        tokens = self.tokens(1, (self.side, self.side), "pictures") - 1
         return PreparedFrames([["<image>"] * tokens + ["\n"]] * len(images), tensors)
+
+    def tokens(self, frames: int, size: Size, frames_as: FramesAs) -> int:  # noqa: ARG002 (all sizes become one)
+        """The placeholder tokens of so many frames, with the line break after a video or an image."""
+        if frames_as == "pictures":
+            return frames * ((self.side // self.patch) ** 2 + 2)
+        row = self.tokens_per_side + (self.newline == "grid")
+        return frames * self.tokens_per_side * row + (self.newline == "one_token") + 1
 
     def _pixels(self, images: Sequence["Image"], device: Any) -> Any:
         """(frames, 3, side, side)"""
         grey = [LLAVA_MEAN] * 3
         return prepare_images(images, ImageLayout((self.side, self.side), mean=grey, std=grey), device=device)
+
+
+def runs_of_one_size(images: Sequence["Image"]) -> Iterator[list["Image"]]:
+    """Runs of consecutive images of one size."""
+    return (list(group) for _, group in groupby(images, key=lambda image: image.size))
 
 
 def qwen_size(image: Size, *, unit: int, pixels: tuple[int, int]) -> Size:

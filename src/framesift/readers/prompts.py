@@ -3,13 +3,13 @@
 Every reader takes its text and images from here, so that two readers with the same settings get the same input.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from framesift._utils.records import shown
 from framesift.errors import InputError, OptionError, UnknownName
-from framesift.readers.time_formats import TimeFormat, TimeMarks, mark_times
+from framesift.readers.time_formats import TimeFormat, mark_times
 from framesift.types import Question
 from framesift.types.question import option_letter
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
     from framesift.rendering.rendered_selection import Overlay
 
-TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "memorycard"]
+TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "memorycard", "sheet4", "sheet9"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)
 # What each mode draws on the frames; nothing in the two that put the text into the prompt.
 OVERLAY_OF: "dict[TextMode, Overlay]" = {
@@ -30,7 +30,10 @@ OVERLAY_OF: "dict[TextMode, Overlay]" = {
     "shuffled": "shuffled",
     "aligned": "aligned",
     "memorycard": "memorycard",
+    "sheet4": "aligned",
+    "sheet9": "aligned",
 }
+GRID_COLUMNS: "dict[TextMode, int]" = {"sheet4": 2, "sheet9": 3}  # several frames on each image
 SUBTITLES = "This video's subtitles are listed below:"
 FREE = (
     "Answer in a few sentences. Where a frame shows what you say, give its time in square brackets, as it stands with "
@@ -71,6 +74,7 @@ class Prompt:
     captions: tuple[str, ...]
     text: str
     times_line: str  # all times in one line, for a model that gets the frames as one video; "" for none
+    frames_per_image: int = 1  # more than one in grids of frames
 
     def interleaved(self) -> Iterator["str | Image"]:
         """Yield each frame after its caption, then the text; times that are in no caption come before the text."""
@@ -98,28 +102,45 @@ def compose(
     """Compose the prompt for one question. time_format: how the frames' times are written; see `time_formats`."""
     marks = mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s)
     instructions = format_question(question, preset, has_times=marks.has_times)
-    frames = _compose(exhibit, text_mode, marks)
+    frames = compose_frames(exhibit, text_mode, time_format=time_format)
     return replace(frames, text="\n".join(filter(None, [frames.text, instructions])))
 
 
 def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeFormat = "clock") -> Prompt:
     """Compose the frames and the events' text without a question, for callers that add their own."""
-    return _compose(exhibit, text_mode, mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s))
-
-
-def _compose(exhibit: "Exhibit", text_mode: str, marks: TimeMarks) -> Prompt:
     mode = check_text_mode(text_mode)
+    marks = mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s)
     texts = event_texts(exhibit)
     blocks = {
         "prompt": [text for text in texts if text],
         "tagged": [f"{label}: {text}" for label, text in zip(marks.labels, texts, strict=True) if text],
     }
     lines = blocks.get(mode, [])
-    return Prompt(
+    prompt = Prompt(
         images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).pictures()),
         captions=marks.captions,
         text="\n".join([SUBTITLES, *lines]) if lines else "",
         times_line=marks.line,
+    )
+    if mode not in GRID_COLUMNS:
+        return prompt
+    # Times are drawn with every format but "none": some formats only number the frames.
+    drawn = marks if time_format == "none" else mark_times("clock", exhibit.selection.times_s, 0.0)
+    return _on_grids(prompt, marks.labels, drawn.labels, GRID_COLUMNS[mode])
+
+
+def grid_captions(labels: Sequence[str], columns: int) -> tuple[str, ...]:
+    """The line before each grid of `columns` × `columns` frames: which frames are on it."""
+    step = columns**2
+    return tuple(f"{', '.join(labels[k : k + step])}, row by row:" for k in range(0, len(labels), step))
+
+
+def _on_grids(prompt: Prompt, labels: Sequence[str], drawn: Sequence[str], columns: int) -> Prompt:
+    from framesift.rendering.frame_grid import frame_grids
+
+    images = tuple(frame_grids(prompt.images, drawn, columns))
+    return replace(
+        prompt, images=images, captions=grid_captions(labels, columns), times_line="", frames_per_image=columns**2
     )
 
 
