@@ -344,7 +344,10 @@ def test_wrong_option_is_reported_without_credentials():
 
 def test_reader_does_not_show_its_credentials():
     reader = OpenAIReader(f"http://{USER}:{PASSWORD}@host/v1?key={KEY}#m")
-    assert not any(secret in f"{reader!r} {reader.name} {reader._parts!r}" for secret in SECRETS)
+    assert not any(
+        secret in f"{reader!r} {reader.name} {reader._connection!r} {reader._connection.address!r}"
+        for secret in SECRETS
+    )
 
 
 def test_address_without_credentials_is_unchanged():

@@ -1,6 +1,10 @@
-"""An HTTP server that validates requests strictly and returns the errors that a test has queued."""
+"""An HTTP server that validates requests strictly and returns the errors that a test has queued.
+
+With a `version` it is a vLLM that takes videos of JPEG frames.
+"""
 
 import base64
+import hashlib
 import io
 import json
 import threading
@@ -9,7 +13,10 @@ from typing import Any
 
 from PIL import Image
 
+from helpers.vllm_contract import ContractError, decode_video
+
 BODY_KEYS = {"model", "messages", "max_tokens", "temperature"}
+STREAM_KEYS = {"stream", "stream_options"}
 # The openai package waits as long as the server says before a retry.
 RETRY_AT_ONCE = {"retry-after-ms": "10"}
 UNAUTHORISED = (401, {"error": {"message": "Unauthorized", "type": "Unauthorized", "code": 401}})
@@ -26,6 +33,10 @@ class StrictServer(ThreadingHTTPServer):
         self.key: str | None = None
         self.body_keys = BODY_KEYS
         self.takes_ids = owner == "vllm"
+        self.version: str | None = None  # of vLLM, at /version
+        self.paths: list[str] = []  # of every GET request
+        self.takes_streams = True
+        self.lose_stream = False  # close the connection before a streamed reply is complete
         self.replies: list[tuple[int, Any, dict[str, str]]] = []
         self.requests: list[dict[str, Any]] = []
         self.at_once, self.most_at_once = 0, 0
@@ -59,6 +70,11 @@ class StrictServer(ThreadingHTTPServer):
     def pictures(self, request=-1):
         return [decode(part["image_url"]["url"]) for part in self.parts(request) if part["type"] == "image_url"]
 
+    def video(self, request=-1):
+        """The frames and times of the video of a request."""
+        (url,) = [part["video_url"]["url"] for part in self.parts(request) if part["type"] == "video_url"]
+        return decode_video(url, self.requests[request]["media_io_kwargs"]["video"])
+
     def texts(self, request=-1):
         return [part["text"] for part in self.parts(request) if part["type"] == "text"]
 
@@ -81,6 +97,9 @@ class _Handler(BaseHTTPRequestHandler):
         return parsed
 
     def do_GET(self):
+        self.server.paths.append(self.path)
+        if self.path == "/version" and self.server.version is not None:
+            return self._send(200, {"version": self.server.version})
         if self.path != "/v1/models":
             return self._send(404, {"detail": "Not Found"})
         if self.server.models is None:
@@ -111,7 +130,22 @@ class _Handler(BaseHTTPRequestHandler):
             server.hold.wait(timeout=10)
         with server.lock:
             server.at_once -= 1
+        if server.requests[-1].get("stream") and status == 200 and server.takes_streams:
+            return self._send_stream(reply)
         return self._send(status, reply, headers)
+
+    def _send_stream(self, reply):
+        """Send a completion in pieces of four characters; one that is bytes is sent as it is."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for event in [reply] if isinstance(reply, bytes) else events(reply):
+            self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+        if self.server.lose_stream:
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")
 
     def _is_authorised(self):
         return self.server.key is None or self.headers.get("Authorization") == f"Bearer {self.server.key}"
@@ -126,7 +160,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers["Content-Type"] != "application/json":
             return bad("content type")
         data = json.loads(body)
-        if set(data) != server.body_keys:
+        optional = (STREAM_KEYS if data.get("stream") else set()) | ({"media_io_kwargs"} if server.version else set())
+        if set(data) - optional != server.body_keys:
             return bad(f"keys {sorted(data)}")
         if server.models and data["model"] not in server.models:
             return 404, {"error": {"message": f"The model `{data['model']}` does not exist.", "type": "NotFoundError"}}
@@ -134,7 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
         if len(messages) != 1 or set(messages[0]) != {"role", "content"} or messages[0]["role"] != "user":
             return bad("messages")
         for part in messages[0]["content"]:
-            problem = part_problem(part, takes_ids=server.takes_ids)
+            is_video = part["type"] == "video_url" and server.version is not None
+            problem = video_problem(part, data) if is_video else part_problem(part, server)
             if problem:
                 return bad(problem)
         return None
@@ -150,14 +186,27 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
 
-def part_problem(part, *, takes_ids):
+def video_problem(part, data):
+    if set(part) != {"type", "video_url", "uuid"} or set(part["video_url"]) != {"url"} or len(part["uuid"]) != 32:
+        return "video part"
+    try:
+        decode_video(part["video_url"]["url"], data["media_io_kwargs"]["video"])
+    except (ContractError, KeyError) as error:
+        return f"video: {error}"
+    return None
+
+
+def part_problem(part, server):
     if part["type"] == "text":
         return None if set(part) == {"type", "text"} and part["text"].strip() else "text part"
     if part["type"] != "image_url":
         return f"part type {part['type']}"
-    if set(part) - {"uuid"} != {"type", "image_url"} or set(part["image_url"]) != {"url"}:
+    hashes = {"content_hash"} if server.owner == "sglang" else set()
+    if set(part) - {"uuid"} != {"type", "image_url"} or set(part["image_url"]) != {"url"} | hashes:
         return "image part"
-    if "uuid" in part and not takes_ids:
+    if hashes and part["image_url"]["content_hash"] != content_hash(part["image_url"]["url"]):
+        return "content_hash must be the digest of the image"
+    if "uuid" in part and not server.takes_ids:
         return "unknown key 'uuid'"
     if "uuid" in part and len(part["uuid"]) != 32:
         return "uuid"
@@ -175,6 +224,23 @@ def decode(url):
     picture = Image.open(io.BytesIO(base64.b64decode(data, validate=True)))
     picture.load()
     return picture
+
+
+def content_hash(url):
+    """SGLang's digest of an image's bytes."""
+    return f"sha256:{hashlib.sha256(base64.b64decode(url.partition(',')[2])).hexdigest()}"
+
+
+def events(reply):
+    """A completion as the events of a stream: a piece per four characters, the finish reason, the usage."""
+    (choice,) = reply["choices"]
+    words = choice["message"]["content"]
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "reader-7b"}
+    deltas = [({"content": words[k : k + 4]}, None) for k in range(0, len(words), 4)] + [({}, choice["finish_reason"])]
+    chunks = [{"choices": [{"index": 0, "delta": d, "finish_reason": f}], "usage": None} for d, f in deltas]
+    for chunk in [*chunks, {"choices": [], "usage": reply["usage"]}]:
+        yield f"data: {json.dumps(head | chunk)}\n\n".encode()
+    yield b"data: [DONE]\n\n"
 
 
 def bad(what):

@@ -35,7 +35,7 @@ READER_FLAGS: dict[str, tuple[type, str]] = {
     "retries": (int, "how often a request is repeated after 429, 5xx or a lost connection"),
     "key_variable": (str, "environment variable with the server's key"),
     "time_format": (str, f"how the frames' times are written: {', '.join(TIME_FORMATS)} (default: auto, as trained)"),
-    "frames_as": (str, "for local models: video (default) or pictures"),
+    "frames_as": (str, "video (default; with exact times to vLLM 0.20 or later, else pictures) or pictures"),
     "score": (str, "for local models: generate (default) or logits"),
     "device_map": (str, "for local models: auto spreads the model over all GPUs"),
 }

@@ -10,7 +10,7 @@ import html
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
@@ -162,6 +162,19 @@ def register_secrets(*values: str) -> None:
 def hide_secrets(text: str) -> str:
     """Remove the registered secrets from a text, whatever is around them."""
     return _replace(text, _registered)
+
+
+def hide_secrets_in_pieces(pieces: Iterable[str]) -> Iterator[str]:
+    """Remove the registered secrets from a text that arrives in pieces; what may be the start of one is held back."""
+    held = ""
+    for piece in pieces:
+        held = hide_secrets(held + piece)
+        longest = max((len(secret) for secret in _registered), default=1) - 1
+        starts = range(max(0, len(held) - longest), len(held))
+        end = next((k for k in starts if any(s.startswith(held[k:]) for s in _registered)), len(held))
+        yield held[:end]
+        held = held[end:]
+    yield held
 
 
 def scrub(text: str) -> str:

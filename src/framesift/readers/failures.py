@@ -20,7 +20,8 @@ _TEXT_ONLY = re.compile(
     re.I,
 )
 _NO_MODEL = re.compile(r"model\b.*\b(?:not exist|not found|no such|unknown|not available)", re.I | re.DOTALL)
-_DATA_URL = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+")
+_VIDEO = re.compile(r"video|frames_indices|total_num_frames|media_io_kwargs", re.I)
+_DATA_URL = re.compile(r"data:(?:image|video)/[a-z]+;base64,[A-Za-z0-9+/=,]+")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,12 @@ def explain_refusal(status: int, message: str, request: RequestInfo, models: lis
     return f"{request.server} returned {status}: {quote_message(message)}"
 
 
+def refuses_video(status: int, message: str) -> bool:
+    """Whether an error is about frames that were sent as one video, so that images may be accepted."""
+    is_too_long = _CONTEXT.search(message) is not None
+    return status in (200, 400, 415, 422, 500, 501) and not is_too_long and _VIDEO.search(message) is not None
+
+
 def too_many_images(request: RequestInfo, limit: int | None) -> str:
     accepts = f"accepts {limit} image{'' if limit == 1 else 's'} per request" if limit else "accepts fewer images"
     remedy = f"--budget {limit}" if limit else "a smaller --budget"
@@ -98,6 +105,14 @@ def unreachable(server: str) -> str:
 
 def not_a_completion(server: str) -> str:
     return f"{server} did not return a chat completion: check that the address ends in /v1"
+
+
+def lost_connection(server: str) -> str:
+    return f"the connection to {server} was lost during the reply: ask again, or check the server's log"
+
+
+def incomplete(server: str) -> str:
+    return f"the reply is incomplete: {server} ended it early; ask again"
 
 
 def timed_out(request: RequestInfo) -> str:

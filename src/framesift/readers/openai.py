@@ -3,26 +3,30 @@
 Keys and images are never logged; prompts and replies only with `log_replies`.
 """
 
-import base64
-import io
 import logging
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from hashlib import blake2b
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from framesift._utils.optional import require
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
-from framesift.readers.address import CredentialFilter, hide_secrets, parse_address, public_address, register_secrets
+from framesift.readers.address import hide_secrets, parse_address, public_address
 from framesift.readers.answers import answer_from_reply
+from framesift.readers.connection import RefusedRequest, ServerConnection
+from framesift.readers.message_parts import IdField, encode_jpeg, picture_parts, video_options, video_parts
+from framesift.readers.pixel_values import FramesAs
 from framesift.readers.prompts import Prompt, compose
-from framesift.readers.time_formats import TimeFormat, check_time_format, resolve_time_format
+from framesift.readers.streaming import readable_pieces
+from framesift.readers.time_formats import (
+    TimeFormat,
+    check_time_format,
+    native_time_format,
+    resolve_time_format,
+    writes_video_marks,
+)
 from framesift.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -30,18 +34,14 @@ if TYPE_CHECKING:
 
     from framesift.rendering.exhibit import Exhibit
 
-EXTRA = "openai"
 KEY_VARIABLE = "FRAMESIFT_API_KEY"
 OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
-CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
-CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
+# Optional parts of a request, which are not sent again after a server has named them in a refusal.
+DROPPABLE = ("max_tokens", "temperature", "uuid", "content_hash", "stream_options")
 
-MESSAGE_CHARACTERS = 4000  # of a server's error that are searched for its reason
-
-_FILTER = CredentialFilter()
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 log = logging.getLogger(__name__)
 
@@ -54,10 +54,11 @@ class OpenAIReader:
     model: may also follow "#"; not needed if the server has only one. key_variable: the environment variable with the
     key; by default FRAMESIFT_API_KEY, and only for api.openai.com also OPENAI_API_KEY. quality, longest_side: of the
     JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
-    connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. picture_ids:
-    send vLLM's `uuid` with each image, so that it is processed once; None sends it if the server is vLLM. preset: see
-    `prompts`; times: whether the frames' times are sent; time_format: see `time_formats`. concurrency: questions at
-    once in `ask_many`.
+    connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. frames_as:
+    "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
+    "pictures", images each after its own time. picture_ids: send vLLM's `uuid` or SGLang's `content_hash` with each
+    image, so that it is processed once; None sends it to these servers only. preset: see `prompts`; times: whether the
+    frames' times are sent; time_format: see `time_formats`. concurrency: questions at once in `ask_many`.
     """
 
     address: str
@@ -69,15 +70,15 @@ class OpenAIReader:
     retries: int = 3
     max_tokens: int | None = None
     temperature: float | None = 0.0
+    frames_as: FramesAs = "video"
     picture_ids: bool | None = None
     preset: str = "longvideobench"
     times: bool = True
     time_format: TimeFormat = "auto"
     concurrency: int = 8
     log_replies: bool = False
-    _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # parameters this server does not accept
-    _models: dict[str, str] | None = field(default=None, init=False, repr=False)  # name → owner
-    _lock: Any = field(default_factory=Lock, init=False, repr=False)
+    _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # what this server does not accept
+    _logged: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = parse_address(self.address)
@@ -89,9 +90,10 @@ class OpenAIReader:
             raise OptionError(f"quality is {self.quality!r}; expected a JPEG quality from 1 to 95")
         if self.longest_side is not None and self.longest_side < 28:
             raise OptionError(f"longest_side is {self.longest_side!r}; expected at least 28 pixels, or None")
+        if self.frames_as not in get_args(FramesAs):
+            raise OptionError(f"frames_as is {self.frames_as!r}; expected {' or '.join(get_args(FramesAs))}")
         check_time_format(self.time_format)
         self.model = self.model or parts.model
-        self._parts = parts
         self._server = parts.server
         if not self.key_variable:
             is_openai = parts.server == OPENAI_SERVER and KEY_VARIABLE not in os.environ
@@ -103,6 +105,7 @@ class OpenAIReader:
                 f"{KEY_VARIABLE}, and the key as the value of that variable"
             )
         parts.register()
+        self._connection = ServerConnection(parts, self.key_variable, self.timeout_s, self.retries, self.log_replies)
 
     @property
     def name(self) -> str:
@@ -117,32 +120,47 @@ class OpenAIReader:
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
         started = time.perf_counter()
-        self._resolve_model()
-        time_format = resolve_time_format(self.time_format, self.model, times=self.times)
-        prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
-        limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
-        reply = self._send(prompt, limit)
+        asked = self._compose(exhibit, question, text_mode)
+        reply, frames_as = self._send(asked.prompt, asked.limit, video=asked.video)
         choice = reply.choices[0]
-        text = hide_secrets(choice.message.content or "")
-        if self.log_replies:
-            log.info("%s: prompt: %s", self.name, prompt.text)
-            log.info("%s: reply: %s", self.name, text)
-        answer = answer_from_reply(
-            question,
-            text,
-            times_s=tuple(exhibit.selection.times_s),
-            tokens=reply.usage.total_tokens if reply.usage else None,
-            seconds=time.perf_counter() - started,
-            frames=tuple(exhibit.numbers),
-            reader=self.name,
-            text_mode=text_mode,
-            time_format=time_format,
-            frames_as="pictures",
-        )
-        # A letter before the truncation is still an answer.
-        if choice.finish_reason == "length" and not (question.choices and answer.parsed):
-            return replace(answer, note=failures.truncated(limit))
-        return answer
+        tokens = reply.usage.total_tokens if reply.usage else None
+        answer = self._to_answer(asked, choice.message.content or "", choice.finish_reason)
+        return replace(answer, tokens=tokens, seconds=time.perf_counter() - started, frames_as=frames_as)
+
+    def stream(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Iterator[str | Answer]:
+        """Yield the reply in pieces as it arrives, without the model's reasoning, then the Answer.
+
+        Closing the iterator closes the connection, after which the server stops.
+        """
+        started = time.perf_counter()
+        asked = self._compose(exhibit, question, text_mode)
+        chunks, frames_as = self._send(asked.prompt, asked.limit, video=asked.video, stream=True)
+        reply: list[str] = []
+        finish, tokens, is_stream = None, None, False
+
+        def pieces() -> Iterator[str]:
+            nonlocal finish, tokens, is_stream
+            for chunk in self._connection.read_stream(chunks, self._request_info(asked.prompt)):
+                is_stream = True
+                usage = getattr(chunk, "usage", None)
+                tokens = usage.total_tokens if usage else tokens
+                for choice in (getattr(chunk, "choices", None) or [])[:1]:
+                    finish = choice.finish_reason or finish
+                    if choice.delta.content:
+                        reply.append(choice.delta.content)
+                        yield reply[-1]
+
+        try:
+            yield from readable_pieces(pieces())
+        except RefusedRequest as refused:
+            raise self._refusal(refused, asked.prompt) from None
+        if not is_stream:  # of a server that ignores the request for a stream
+            yield self.answer(exhibit, question, text_mode)
+            return
+        answer = self._to_answer(asked, "".join(reply), finish)
+        if not finish:
+            answer = replace(answer, note=failures.incomplete(self._server))
+        yield replace(answer, tokens=tokens, seconds=time.perf_counter() - started, frames_as=frames_as)
 
     def complete(self, text: str) -> str:
         """Return the model's reply to a text-only prompt."""
@@ -159,64 +177,113 @@ class OpenAIReader:
                 captions.append(text)
                 images.append(part)
                 text = ""
-        reply = self._send(Prompt(tuple(images), tuple(captions), text, ""), self.max_tokens or FREE_TOKENS)
+        reply, _ = self._send(Prompt(tuple(images), tuple(captions), text, ""), self.max_tokens or FREE_TOKENS)
         return hide_secrets(reply.choices[0].message.content or "")
 
-    def _send(self, prompt: Prompt, limit: int) -> Any:
-        """Send a request, and again without each parameter that this server rejects."""
-        openai = require("openai", EXTRA)
+    def _compose(self, exhibit: "Exhibit", question: Question, text_mode: str) -> "_Asked":
+        self._resolve_model()
+        time_format = resolve_time_format(self.time_format, self.model, times=self.times)
+        prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
+        limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
+        video = self._video(exhibit, prompt, time_format)
+        return _Asked(exhibit, question, text_mode, time_format, prompt, limit, video)
+
+    def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_Video | None":
+        """How the frames are sent as one video; None for pictures."""
+        if self.frames_as == "pictures" or "video" in self._rejected or len(prompt.images) < 2:
+            return None
+        why_not = self._connection.program(self.model).why_no_video
+        native = native_time_format(self.model)
+        if not why_not and time_format == "none" and native not in (None, "internvl", "llava-video"):
+            why_not = f"{self.model} writes the times of a video's frames itself, and none are wanted"
+        if not why_not and len({image.size for image in prompt.images}) > 1:
+            why_not = "they have several sizes"
+        if why_not or len(prompt.images) != len(exhibit.selection):  # several frames on an image
+            self._log_once(f"frames are sent as pictures to {self._server}: {why_not}" if why_not else "")
+            return None
+        # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
+        options = video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)
+        is_marked = writes_video_marks(self.model) and time_format == native
+        return _Video(options, prompt.text if is_marked else prompt.text_after_video)
+
+    def _to_answer(self, asked: "_Asked", reply: str, finish: str | None) -> Answer:
+        text = hide_secrets(reply)
+        if self.log_replies:
+            log.info("%s: prompt: %s", self.name, asked.prompt.text)
+            log.info("%s: reply: %s", self.name, text)
+        answer = answer_from_reply(
+            asked.question,
+            text,
+            times_s=tuple(asked.exhibit.selection.times_s),
+            frames=tuple(asked.exhibit.numbers),
+            reader=self.name,
+            text_mode=asked.text_mode,
+            time_format=asked.time_format,
+        )
+        # A letter before the truncation is still an answer.
+        if finish == "length" and not (asked.question.choices and answer.parsed):
+            return replace(answer, note=failures.truncated(asked.limit))
+        return answer
+
+    def _send(
+        self, prompt: Prompt, limit: int, *, video: "_Video | None" = None, stream: bool = False
+    ) -> tuple[Any, FramesAs]:
+        """Send a request, and again without what this server rejects: a parameter, or a video."""
+        jpegs = [encode_jpeg(image, quality=self.quality, longest_side=self.longest_side) for image in prompt.images]
         while True:
             try:
-                reply = self._client.chat.completions.create(
-                    model=self.model,
-                    messages=[{"role": "user", "content": self._content(prompt)}],
-                    **self._settings(limit),
-                )
-                if getattr(reply, "choices", None):
-                    return reply
-                # Some proxies return an error with status 200.
-                refusal = getattr(reply, "error", None)
-                if not refusal:
-                    raise ReaderError(failures.not_a_completion(self._server))
-                message = str(refusal.get("message")) if isinstance(refusal, Mapping) else str(refusal)
-                raise self._refusal(200, self._redact(message), prompt)
-            # The library's own errors are not chained: their messages hold the address with its query.
-            except openai.APITimeoutError:
-                raise ReaderError(failures.timed_out(self._request_info(prompt))) from None
-            except openai.APIConnectionError:
-                raise ReaderError(failures.unreachable(self._server)) from None
-            except openai.APIStatusError as error:
-                message = self._redact(_error_message(error))
-                if not self._drop_rejected(error.status_code, message):
-                    raise self._refusal(error.status_code, message, prompt) from None
-            except (openai.OpenAIError, ValueError):
-                raise ReaderError(failures.not_a_completion(self._server)) from None
+                with self._connection.explained(self._request_info(prompt)):
+                    reply = self._connection.client.chat.completions.create(
+                        model=self.model,
+                        messages=[{"role": "user", "content": self._content(prompt, jpegs, video)}],
+                        extra_body={"media_io_kwargs": {"video": video.options}} if video else None,
+                        **self._settings(limit, stream=stream),
+                    )
+                    if not stream:
+                        self._check_completion(reply)
+                return reply, "video" if video else "pictures"
+            except RefusedRequest as refused:
+                if video and failures.refuses_video(refused.status, refused.message):
+                    self._log_once(
+                        f"frames are sent as pictures to {self._server}, which refused a video: "
+                        f"{failures.quote_message(refused.message)}"
+                    )
+                    if refused.status < 500:  # an internal error may be of this request only
+                        self._rejected.add("video")
+                    video = None
+                elif not self._drop_rejected(refused.status, refused.message):
+                    raise self._refusal(refused, prompt) from None
 
-    def _refusal(self, status: int, message: str, prompt: Prompt) -> ReaderError:
-        models = sorted(self._models or {})
-        return ReaderError(failures.explain_refusal(status, message, self._request_info(prompt), models))
+    def _check_completion(self, reply: Any) -> None:
+        if getattr(reply, "choices", None):
+            return
+        # Some proxies return an error with status 200.
+        refusal = getattr(reply, "error", None)
+        if not refusal:
+            raise ReaderError(failures.not_a_completion(self._server))
+        message = str(refusal.get("message")) if isinstance(refusal, Mapping) else str(refusal)
+        raise RefusedRequest(200, self._connection.redact(message))
 
-    def _redact(self, message: str) -> str:
-        """A server's error without credentials and images; the rest of a very long one is dropped."""
-        return self._parts.redact(failures.remove_images(message)[:MESSAGE_CHARACTERS], self._key)
+    def _refusal(self, refused: RefusedRequest, prompt: Prompt) -> ReaderError:
+        models = sorted(self._connection.models or {})
+        info = self._request_info(prompt)
+        return ReaderError(failures.explain_refusal(refused.status, refused.message, info, models))
 
-    @property
-    def _key(self) -> str:
-        key = os.environ.get(self.key_variable, "")
-        register_secrets(key)
-        return key
-
-    def _settings(self, limit: int) -> dict[str, Any]:
-        """The token limit under the name this server accepts, and the temperature if it may be set."""
+    def _settings(self, limit: int, *, stream: bool) -> dict[str, Any]:
+        """The token limit under the name this server accepts, the temperature if it may be set, and the stream."""
         name = "max_completion_tokens" if "max_tokens" in self._rejected else "max_tokens"
         settings: dict[str, Any] = {name: limit}
         if self.temperature is not None and "temperature" not in self._rejected:
             settings["temperature"] = self.temperature
+        if stream:
+            settings["stream"] = True
+            if "stream_options" not in self._rejected:
+                settings["stream_options"] = {"include_usage": True}
         return settings
 
     def _drop_rejected(self, status: int, message: str) -> bool:
         """Whether an error is about an optional parameter, which is not sent from now on."""
-        for parameter in ("max_tokens", "temperature", "uuid"):
+        for parameter in DROPPABLE:
             refused = f"'{parameter}'" in message or f"`{parameter}`" in message or f'"{parameter}"' in message
             if status in (400, 422) and refused and parameter not in self._rejected:
                 log.info("%s does not accept %s; sending requests without it", self._server, parameter)
@@ -224,104 +291,50 @@ class OpenAIReader:
                 return True
         return False
 
-    def _content(self, prompt: Prompt) -> list[dict[str, Any]]:
-        content: list[dict[str, Any]] = []
-        for part in prompt.interleaved():
-            if isinstance(part, str):
-                content.append({"type": "text", "text": part})
-                continue
-            image = _encode_jpeg(part, quality=self.quality, longest_side=self.longest_side)
-            url = f"data:image/jpeg;base64,{_base64(image)}"
-            content.append({"type": "image_url", "image_url": {"url": url}})
-            if self._sends_ids:
-                content[-1]["uuid"] = blake2b(image, digest_size=16).hexdigest()
-        return content
+    def _content(self, prompt: Prompt, jpegs: Sequence[bytes], video: "_Video | None") -> list[dict[str, Any]]:
+        field_name = self._id_field
+        if video is None:
+            return list(picture_parts(prompt, jpegs, field_name))
+        return video_parts(video.text, jpegs, video.options, has_id=field_name == "uuid")
 
     @property
-    def _sends_ids(self) -> bool:
-        if "uuid" in self._rejected:
-            return False
-        is_vllm = (self._models or {}).get(self.model) == "vllm"
-        return is_vllm if self.picture_ids is None else self.picture_ids
+    def _id_field(self) -> IdField | None:
+        """The field for an image's id; None for a server that has none."""
+        if self.picture_ids is False or not self._connection.models:
+            known = None
+        else:
+            known = self._connection.program(self.model).id_field
+        name: IdField | None = "uuid" if known is None and self.picture_ids else known
+        return None if name in self._rejected else name
 
-    @cached_property
-    def _client(self) -> Any:
-        openai = require("openai", EXTRA)
-        # At the debug level, some versions of the package log whole requests, images included.
-        if not self.log_replies and not os.environ.get("OPENAI_LOG"):
-            library = logging.getLogger("openai")
-            library.setLevel(max(library.level, logging.INFO))
-        for name in CLIENT_LOGGERS:
-            logging.getLogger(name).addFilter(_FILTER)
-        login = self._parts.login
-        return openai.OpenAI(
-            base_url=self._parts.url,
-            # The package requires a key, and self-hosted servers often have none.
-            api_key=self._key or "none",
-            # Not in the URL, which the libraries log and put into their errors.
-            default_headers={"Authorization": f"Basic {login}"} if login else None,
-            default_query=dict(self._parts.query),
-            timeout=self.timeout_s,
-            max_retries=self.retries,
-        )
+    def _log_once(self, message: str) -> None:
+        if message and message not in self._logged:
+            self._logged.add(message)
+            log.info(message)
 
     def _resolve_model(self, *, retries: int | None = None) -> None:
-        """List the server's models once, and choose its only one if none is named."""
-        with self._lock:
-            if self._models is None:
-                self._models = self._list_models(self.retries if retries is None else retries)
-            if not self.model:
-                if len(self._models) != 1:
-                    raise ReaderError(failures.no_model_named(self._server, sorted(self._models)))
-                self.model = next(iter(self._models))
-                log.info("%s has one model, %s", self._server, self.model)
+        self.model = self._connection.resolve_model(self.model, retries=retries)
 
-    def _list_models(self, retries: int) -> dict[str, str]:
-        """The server's models and their owners; empty for servers without such a list."""
-        openai = require("openai", EXTRA)
-        try:
-            timeout = openai.Timeout(self.timeout_s, connect=min(self.timeout_s, CONNECT_TIMEOUT_S))
-            client = self._client.with_options(timeout=timeout, max_retries=retries)
-            return {model.id: str(getattr(model, "owned_by", "")) for model in client.models.list()}
-        except openai.APIConnectionError:
-            raise ReaderError(failures.unreachable(self._server)) from None
-        except openai.APIStatusError as error:
-            if error.status_code in (401, 403):
-                raise ReaderError(failures.refused_key(self._request_info(None))) from None
-            return {}
-        except openai.OpenAIError:
-            return {}
-
-    def _request_info(self, prompt: Prompt | None) -> failures.RequestInfo:
-        images = len(prompt.images) if prompt else 0
-        has_key = bool(os.environ.get(self.key_variable))
-        return failures.RequestInfo(self._server, self.model, images, self.key_variable, has_key, self.timeout_s)
+    def _request_info(self, prompt: Prompt) -> failures.RequestInfo:
+        return self._connection.request_info(self.model, len(prompt.images))
 
 
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
+@dataclass(frozen=True)
+class _Video:
+    """Frames sent as one video. options: vLLM's `media_io_kwargs["video"]`; text: of the message after the video."""
+
+    options: Mapping[str, Any]
+    text: str
 
 
-def _encode_jpeg(image: "Image", *, quality: int, longest_side: int | None) -> bytes:
-    """Encode as JPEG, downscaled to `longest_side`, never upscaled. No chroma subsampling: it blurs small text."""
-    from PIL import Image as Pillow
+@dataclass(frozen=True)
+class _Asked:
+    """One question as it is sent, and what its answer records of it."""
 
-    scale = 1.0 if longest_side is None else min(1.0, longest_side / max(image.size))
-    if scale < 1.0:
-        size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
-        image = image.resize(size, Pillow.Resampling.LANCZOS)
-    file = io.BytesIO()
-    image.convert("RGB").save(file, "JPEG", quality=quality, subsampling=0)
-    return file.getvalue()
-
-
-def _error_message(error: Any) -> str:
-    """The server's message, wherever the body has it."""
-    body = error.body
-    if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else inner
-        kind = inner.get("type") or inner.get("code") if isinstance(inner, Mapping) else ""
-        if message:
-            return f"{message} ({kind})" if isinstance(kind, str) and kind else str(message)
-    return str(error.message)
+    exhibit: "Exhibit"
+    question: Question
+    text_mode: str
+    time_format: TimeFormat
+    prompt: Prompt
+    limit: int
+    video: _Video | None

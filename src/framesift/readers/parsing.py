@@ -61,8 +61,13 @@ def strip_thinking(reply: str) -> str:
 
 
 def strip_control(text: str) -> str:
-    """Remove control characters, which could drive the terminal that a reply is printed on."""
-    return _CONTROL.sub("", text.replace("\r\n", "\n")).strip()
+    """Remove control characters, which could drive the terminal that a reply is printed on, and outer white space."""
+    return remove_control(text).strip()
+
+
+def remove_control(text: str) -> str:
+    """Remove control characters; line breaks and tabs stay."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n"))
 
 
 def _letters(text: str, choices: Mapping[int, str]) -> set[int]:

@@ -1,0 +1,170 @@
+"""The connection to an OpenAI-type server: the client, its models and program, and one sentence per failure."""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+from framesift._utils.optional import require
+from framesift.errors import FramesiftError, ReaderError
+from framesift.readers import failures
+from framesift.readers.address import Address, CredentialFilter, register_secrets
+from framesift.readers.servers import ServerProgram, find_program
+
+EXTRA = "openai"
+CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
+CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
+MESSAGE_CHARACTERS = 4000  # of a server's error that are searched for its reason
+
+_FILTER = CredentialFilter()
+log = logging.getLogger(__name__)
+
+
+class RefusedRequest(Exception):
+    """A server's error status and message, without credentials and images."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+@dataclass(eq=False, repr=False)
+class ServerConnection:
+    """A server's client, created at the first use, and what was learned about the server. Thread-safe."""
+
+    address: Address
+    key_variable: str
+    timeout_s: float
+    retries: int
+    log_requests: bool = False
+    models: dict[str, str] | None = None  # name → owner, once listed
+    _programs: dict[str, ServerProgram] = field(default_factory=dict)
+    _lock: Any = field(default_factory=Lock)
+
+    @property
+    def server(self) -> str:
+        return self.address.server
+
+    @property
+    def key(self) -> str:
+        key = os.environ.get(self.key_variable, "")
+        register_secrets(key)
+        return key
+
+    @cached_property
+    def client(self) -> Any:
+        openai = require("openai", EXTRA)
+        # At the debug level, some versions of the package log whole requests, images included.
+        if not self.log_requests and not os.environ.get("OPENAI_LOG"):
+            library = logging.getLogger("openai")
+            library.setLevel(max(library.level, logging.INFO))
+        for name in CLIENT_LOGGERS:
+            logging.getLogger(name).addFilter(_FILTER)
+        login = self.address.login
+        return openai.OpenAI(
+            base_url=self.address.url,
+            # The package requires a key, and self-hosted servers often have none.
+            api_key=self.key or "none",
+            # Not in the URL, which the libraries log and put into their errors.
+            default_headers={"Authorization": f"Basic {login}"} if login else None,
+            default_query=dict(self.address.query),
+            timeout=self.timeout_s,
+            max_retries=self.retries,
+        )
+
+    def resolve_model(self, model: str, *, retries: int | None = None) -> str:
+        """List the server's models once; the given name, or that of the only one if it is empty."""
+        with self._lock:
+            if self.models is None:
+                self.models = self._list_models(self.retries if retries is None else retries)
+            if model:
+                return model
+            if len(self.models) != 1:
+                raise ReaderError(failures.no_model_named(self.server, sorted(self.models)))
+            log.info("%s has one model, %s", self.server, next(iter(self.models)))
+            return next(iter(self.models))
+
+    def program(self, model: str) -> ServerProgram:
+        """The program that serves a model, asked for once."""
+        with self._lock:
+            if model not in self._programs:
+                self._programs[model] = find_program(self.client, (self.models or {}).get(model, ""))
+            return self._programs[model]
+
+    @contextmanager
+    def explained(self, request: failures.RequestInfo) -> Iterator[None]:
+        """Raise a ReaderError in place of the library's errors, and a RefusedRequest for an error status.
+
+        The errors are not chained: their messages hold the address with its query.
+        """
+        openai = require("openai", EXTRA)
+        try:
+            yield
+        except (FramesiftError, RefusedRequest):
+            raise
+        except openai.APITimeoutError:
+            raise ReaderError(failures.timed_out(request)) from None
+        except openai.APIConnectionError:
+            raise ReaderError(failures.unreachable(self.server)) from None
+        except openai.APIStatusError as error:
+            raise RefusedRequest(error.status_code, self.redact(_error_message(error))) from None
+        except (openai.OpenAIError, ValueError):
+            raise ReaderError(failures.not_a_completion(self.server)) from None
+
+    def read_stream(self, stream: Any, request: failures.RequestInfo) -> Iterator[Any]:
+        """Yield the chunks of a streamed reply, with the errors of `explained`; it is closed in any case."""
+        openai = require("openai", EXTRA)
+        try:
+            yield from stream
+        except openai.APITimeoutError:
+            raise ReaderError(failures.timed_out(request)) from None
+        except openai.APIConnectionError:
+            raise ReaderError(failures.lost_connection(self.server)) from None
+        except openai.APIError as error:  # an event with an error
+            raise RefusedRequest(200, self.redact(_error_message(error))) from None
+        except ValueError:
+            raise ReaderError(failures.not_a_completion(self.server)) from None
+        except Exception:  # older versions of the package do not replace the errors of their HTTP library
+            raise ReaderError(failures.lost_connection(self.server)) from None
+        finally:
+            stream.close()
+
+    def redact(self, message: str) -> str:
+        """A server's error without credentials and images; the rest of a very long one is dropped."""
+        return self.address.redact(failures.remove_images(message)[:MESSAGE_CHARACTERS], self.key)
+
+    def request_info(self, model: str, images: int = 0) -> failures.RequestInfo:
+        has_key = bool(os.environ.get(self.key_variable))
+        return failures.RequestInfo(self.server, model, images, self.key_variable, has_key, self.timeout_s)
+
+    def _list_models(self, retries: int) -> dict[str, str]:
+        """The server's models and their owners; empty for servers without such a list."""
+        openai = require("openai", EXTRA)
+        try:
+            timeout = openai.Timeout(self.timeout_s, connect=min(self.timeout_s, CONNECT_TIMEOUT_S))
+            client = self.client.with_options(timeout=timeout, max_retries=retries)
+            return {model.id: str(getattr(model, "owned_by", "")) for model in client.models.list()}
+        except openai.APIConnectionError:
+            raise ReaderError(failures.unreachable(self.server)) from None
+        except openai.APIStatusError as error:
+            if error.status_code in (401, 403):
+                raise ReaderError(failures.refused_key(self.request_info(""))) from None
+            return {}
+        except openai.OpenAIError:
+            return {}
+
+
+def _error_message(error: Any) -> str:
+    """The server's message, wherever the body has it."""
+    body = error.body
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else inner
+        kind = inner.get("type") or inner.get("code") if isinstance(inner, Mapping) else ""
+        if message:
+            return f"{message} ({kind})" if isinstance(kind, str) and kind else str(message)
+    return str(error.message)

@@ -1,0 +1,174 @@
+"""Frames as one video for vLLM, and as pictures for every other server."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+import framesift as fs
+from framesift.errors import OptionError, ReaderError
+from framesift.readers.base import ask_many
+from framesift.readers.openai import OpenAIReader
+from framesift.rendering.exhibit import exhibit as make_exhibit
+
+pytest.importorskip("openai", reason="openai comes with framesift[openai]")
+
+
+@pytest.fixture
+def vllm(server):
+    server.version = "0.20.0"
+    return server
+
+
+def selected(video, times_s):
+    slots = tuple(fs.Slot(k, time_s, "context", 0.1) for k, time_s in enumerate(times_s))
+    return make_exhibit(video, fs.Selection(slots, "uniform", len(slots)))
+
+
+def test_vllm_gets_one_video_with_times_exact_to_the_millisecond(vllm, video, question):
+    times_s = [0.2, 3.4, 3.6, 11.8, 19.0]
+    exhibit = selected(video, times_s)
+    answer = OpenAIReader(vllm.url).answer(exhibit, question)
+    frames, sent_s = vllm.video()
+    assert sent_s == times_s and frames.shape == (5, 96, 160, 3)
+    assert (answer.letter, answer.frames_as, answer.time_format) == ("B", "video", "clock")
+
+
+def test_video_has_the_frames_of_the_pictures(vllm, exhibit, question):
+    OpenAIReader(vllm.url).answer(exhibit, question)
+    OpenAIReader(vllm.url, frames_as="pictures").answer(exhibit, question)
+    pictures = [np.asarray(picture) for picture in vllm.pictures()]
+    np.testing.assert_array_equal(vllm.video(0)[0], np.stack(pictures))
+
+
+def test_more_frames_than_vllm_keeps_by_default_are_all_sent(vllm, video, question):
+    times_s = [k * 0.2 for k in range(40)]
+    OpenAIReader(vllm.url).answer(selected(video, times_s), question)
+    assert vllm.video()[1] == pytest.approx(times_s, abs=5e-4)
+
+
+def test_model_without_marks_of_its_own_gets_the_times_as_a_line(vllm, exhibit, question):
+    OpenAIReader(vllm.url).answer(exhibit, question)
+    assert [part["type"] for part in vllm.parts()] == ["video_url", "text"]
+    assert vllm.texts()[0].startswith("The 5 frames of this video are at [0:00:01.000], ")
+
+
+def test_qwen3_vl_gets_each_frame_twice_and_no_line(vllm, exhibit, question):
+    vllm.models = ("Qwen/Qwen3-VL-8B-Instruct",)
+    answer = OpenAIReader(vllm.url).answer(exhibit, question)
+    frames, times_s = vllm.video()
+    assert times_s == [1, 1, 3, 3, 7, 7, 12, 12, 16, 16]
+    np.testing.assert_array_equal(frames[::2], frames[1::2])
+    assert vllm.texts()[0].startswith("Why was the launch") and answer.time_format == "qwen3-vl"
+
+
+def test_format_that_is_not_the_models_own_is_sent_as_a_line(vllm, exhibit, question):
+    vllm.models = ("Qwen3-VL-8B",)
+    OpenAIReader(vllm.url, time_format="clock").answer(exhibit, question)
+    assert vllm.texts()[0].startswith("The 5 frames of this video are at [0:00:01.000], ")
+
+
+def test_without_times_a_model_that_writes_them_gets_pictures(vllm, exhibit, question):
+    vllm.models = ("Qwen3-VL-8B",)
+    answer = OpenAIReader(vllm.url, times=False).answer(exhibit, question)
+    assert (answer.frames_as, answer.time_format) == ("pictures", "none")
+    assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
+
+
+def test_frames_of_several_sizes_are_sent_as_pictures(vllm, video, question, exhibit):
+    scaled = make_exhibit(video, exhibit.selection, scales=((1, 0.5), (8, 0.25)))
+    assert OpenAIReader(vllm.url).answer(scaled, question).frames_as == "pictures"
+
+
+def test_one_frame_is_sent_as_a_picture(vllm, video, question):
+    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question).frames_as == "pictures"
+
+
+def test_id_of_a_video_depends_on_frames_and_times(vllm, video, question):
+    reader = OpenAIReader(vllm.url)
+    for times_s in ([1.0, 3.0], [1.0, 3.0], [1.0, 3.2]):
+        reader.answer(selected(video, times_s), question)
+    first, same, other = (vllm.parts(k)[0]["uuid"] for k in range(3))
+    assert first == same != other
+
+
+@pytest.mark.parametrize("version", ["0.19.1", "0.20.0rc1", "dev", None])
+def test_older_or_unknown_vllm_gets_pictures_with_one_log_line(server, exhibit, question, version, caplog):
+    server.version = version
+    reader = OpenAIReader(server.url)
+    with caplog.at_level(logging.INFO, "framesift"):
+        for _ in range(2):
+            assert reader.answer(exhibit, question).frames_as == "pictures"
+    assert len([record for record in caplog.records if "frames are sent as pictures" in record.message]) == 1
+
+
+def test_vllm_is_asked_for_its_version_once(vllm, exhibit, question):
+    reader = OpenAIReader(vllm.url)
+    for _ in range(2):
+        reader.answer(exhibit, question)
+    assert vllm.paths == ["/v1/models", "/version"]
+
+
+@pytest.mark.parametrize("owner", ["llamacpp", "library", "openai"])
+def test_other_servers_get_pictures_and_are_not_asked_for_a_version(server, exhibit, question, owner):
+    server.owner, server.takes_ids = owner, False
+    assert OpenAIReader(server.url).answer(exhibit, question).frames_as == "pictures"
+    assert server.paths == ["/v1/models"]
+
+
+def test_sglang_gets_pictures_with_the_digest_of_each(server, exhibit, question):
+    server.owner, server.takes_ids = "sglang", False
+    assert OpenAIReader(server.url).answer(exhibit, question).frames_as == "pictures"
+    hashes = [part["image_url"]["content_hash"] for part in server.parts() if part["type"] == "image_url"]
+    assert len(set(hashes)) == 5
+
+
+def test_other_servers_get_the_marks_a_model_was_trained_with(server, exhibit, question):
+    server.owner, server.takes_ids, server.models = "llamacpp", False, ("gemma-4-E4B-it-Q4_K_M.gguf",)
+    answer = OpenAIReader(server.url).answer(exhibit, question)
+    assert server.texts()[:2] == ["00:01 ", " 00:03 "] and answer.time_format == "gemma4"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "At most 0 video(s) may be provided in one prompt."),
+        (400, "Unknown part type: video_url"),
+        (422, "unknown variant `video_url`, expected `text` or `image_url`"),
+        (500, "VideoMetadata.__init__() missing 1 required positional argument: 'total_num_frames'"),
+    ],
+)
+def test_refused_video_is_sent_again_as_pictures(vllm, exhibit, question, status, message):
+    vllm.refuse(status, message)
+    answer = OpenAIReader(vllm.url, retries=0).answer(exhibit, question)
+    assert (answer.letter, answer.frames_as) == ("B", "pictures")
+
+
+def test_refused_video_is_not_sent_again_and_loses_no_question(vllm, exhibit, question, caplog):
+    vllm.refuse(400, "At most 0 video(s) may be provided in one prompt.")
+    with caplog.at_level(logging.INFO, "framesift"):
+        answers = list(ask_many([(exhibit, question)] * 3, reader=OpenAIReader(vllm.url), concurrency=1))
+    assert [(answer.letter, answer.frames_as) for answer in answers] == [("B", "pictures")] * 3
+    assert sum("video_url" in json.dumps(request) for request in vllm.requests) == 1
+    assert len([record for record in caplog.records if "which refused a video" in record.message]) == 1
+
+
+def test_exceeded_context_is_not_retried_as_pictures(vllm, exhibit, question):
+    vllm.refuse(400, "The prompt with its video is longer than the model's context length of 4096 tokens.")
+    with pytest.raises(ReaderError, match="exceed the context"):
+        OpenAIReader(vllm.url).answer(exhibit, question)
+    assert len(vllm.requests) == 1
+
+
+def test_refusal_of_both_is_one_sentence_without_images(vllm, exhibit, question):
+    vllm.refuse(400, "no video data:video/jpeg;base64,AAAA,BBBB here")
+    vllm.refuse(400, "reader-7b is not a multimodal model")
+    with pytest.raises(ReaderError, match="does not accept images") as caught:
+        OpenAIReader(vllm.url).answer(exhibit, question)
+    assert "AAAA" not in str(caught.value)
+
+
+def test_unknown_way_to_send_frames_lists_the_known_ones():
+    with pytest.raises(OptionError, match="frames_as is 'clip'; expected video or pictures"):
+        OpenAIReader("http://localhost:8000/v1", frames_as="clip")
