@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ReaderError,
         UnknownName,
     )
+    from framesift.mcp.agent_tools import agent_tools
     from framesift.pipeline import Pipeline, PreparedVideo, select, select_many
     from framesift.readers.base import ask, ask_many, readers
     from framesift.rendering.exhibit import Exhibit, events_for, exhibit
@@ -87,6 +88,7 @@ _HOME = {
     "ask_many": "readers.base",
     "readers": "readers.base",
     "corpus": "corpus",
+    "agent_tools": "mcp.agent_tools",
     "selectors": "selection.registry",
     "Selector": "selection.registry",
     "visual_demand": "selection.gcr.demand",
@@ -134,6 +136,7 @@ __all__ = [
     "VisualDemand",
     "Window",
     "__version__",
+    "agent_tools",
     "ask",
     "ask_many",
     "corpus",

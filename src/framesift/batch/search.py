@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -27,8 +27,7 @@ from framesift.types.vectors import Array, unit_rows
 log = logging.getLogger(__name__)
 
 SearchBy = Literal["both", "frames", "events"]
-# Hits this near to a better one of the same video are merged into it.
-WINDOW_S = 10.0
+WINDOW_S = 10.0  # hits this near to a better one of the same video are merged into it
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
 RANK_OFFSET = 60
@@ -64,12 +63,13 @@ def search(
     encoder: "str | Encoder" = "auto",
     store: str | os.PathLike[str] | None = None,
     window_s: float = WINDOW_S,
+    videos: Collection[str] | None = None,
 ) -> list[Hit]:
     """Find the best seconds of all videos in the store for a text, best first.
 
     by: "frames" compares the text with frames, "events" with timestamped text, "both" fuses the two rankings. window_s:
-    hits of one video nearer than this to a better one are merged into it. The first search of a store writes its
-    vectors into one file; later ones append new vectors and scan it.
+    hits of one video nearer than this to a better one are merged into it. videos: fingerprints of those to search, by
+    default all. The first search of a store writes its vectors into one file; later ones append new ones and scan it.
     """
     if not text.strip():
         raise InputError("the text to search for is empty; expected at least one word")
@@ -78,7 +78,7 @@ def search(
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
-    corpus = _Corpus(Store(store), model)
+    corpus = _Corpus(Store(store), model, videos)
     query, columns = _encode_query(model, text)
     frames = corpus.search(corpus.frame_sources(), query, columns, limit, window_s) if by != "events" else []
     events = corpus.search(corpus.event_sources(), query, columns, limit, window_s) if by != "frames" else []
@@ -89,8 +89,8 @@ def search(
 class _Corpus:
     """The indexes and events of a store that one encoder can search."""
 
-    def __init__(self, store: Store, model: Encoder) -> None:
-        self.store, self.model = store, model
+    def __init__(self, store: Store, model: Encoder, videos: Collection[str] | None = None) -> None:
+        self.store, self.model, self.videos = store, model, videos
         # The folder's name up to the sampling: an index of any sampling can be searched.
         self._prefix = IndexKey("x", model.name, fingerprint_of(model), "", "").folder.name.removesuffix("fps-")
         self._folders = self._list_folders()
@@ -135,9 +135,15 @@ class _Corpus:
         if not sources:
             return []
         kind = "frames" if isinstance(sources[0], _FrameVectors) else "events"
+        # All sources, whatever is searched: the files of vectors are shared.
         segments = VectorStore(self.store.root / FOLDER, f"search-{self._prefix}{kind}").update(sources, columns)
-        ranking = _RowRanking(segments, sources, query)
+        ranking = _RowRanking([(s, current & self._is_searched(s)) for s, current in segments], sources, query)
         return [_hit(*ranking.locate(row), score) for row, score in ranking.best(limit, window_s)]
+
+    def _is_searched(self, segment: Segment) -> Any:
+        """(N,) bool: the rows of the videos to search."""
+        searched = [self.videos is None or owner.partition("/")[0] in self.videos for owner in segment.owners]
+        return np.repeat(searched, np.diff([*segment.starts, len(segment)]))
 
     def with_video(self, hit: Hit) -> Hit:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""

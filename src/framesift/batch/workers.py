@@ -101,16 +101,19 @@ class IndexWorker:
             source = local_copy(subtitles, progress)
         with source as subtitle_file:
             found = self.pipeline.find_events(file.path, subtitles=subtitle_file)
-        stored = self.store.load_events(file.fingerprint, EVENTS)
         file.check_content()
-        if stored is not None and stored != list(found.events):
-            shutil.rmtree(self.store.root / file.fingerprint / f"events-{EVENTS}", ignore_errors=True)
-        if found.events:
-            self.store.save_events(
-                file.fingerprint, EVENTS, found.events, public_url(task.name), warnings=found.warnings
-            )
-            self.pipeline.encode_events(video_index, found.events, progress=progress)
+        store_subtitles(self.store, file.fingerprint, found, public_url(task.name))
+        self.pipeline.encode_events(video_index, found.events, progress=progress)
         return found.warnings
+
+
+def store_subtitles(store: Store, fingerprint: str, found: FoundEvents, path: str) -> None:
+    """Store a video's subtitles, in place of earlier ones, so that a search of the store finds their words."""
+    stored = store.load_events(fingerprint, EVENTS)
+    if stored is not None and stored != list(found.events):
+        shutil.rmtree(store.root / fingerprint / f"events-{EVENTS}", ignore_errors=True)
+    if found.events:
+        store.save_events(fingerprint, EVENTS, found.events, path, warnings=found.warnings)
 
 
 @dataclass(frozen=True)

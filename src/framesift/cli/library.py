@@ -42,7 +42,9 @@ def add_commands(add: AddCommand) -> None:
     )
     library.add_argument("--yes", action="store_true", help="with --check: remove what fails, without asking")
     library.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: unused for so long, as in 30d")
-    library.add_argument("--max-size", type=_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB")
+    library.add_argument(
+        "--max-size", type=parse_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB"
+    )
     add_settings(library, "store")
 
     add("selectors", _selectors, "list the ways to choose frames, with their options")
@@ -57,7 +59,8 @@ def _age(text: str) -> float:
     return _quantity(text, {"s": 1, "h": 3600, "d": 86400, "w": 7 * 86400}, "30d, 12h")
 
 
-def _size(text: str) -> float:
+def parse_size(text: str) -> float:
+    """Bytes from a number with a unit, such as 5GB."""
     units = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
     return _quantity(text, units | {f"{unit}B": size for unit, size in units.items()}, "500MB, 5GB")
 

@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, bench, corpus, library, select, serve
+    from framesift.cli import ask, bench, corpus, library, mcp, select, serve
     from framesift.cli.completion import add_completion
     from framesift.cli.settings import RunCommand
 
@@ -75,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     library.add_commands(add)
     bench.add_commands(add)
     serve.add_commands(add)
+    mcp.add_commands(add)
     corpus.add_commands(add)
     return parser
 

@@ -60,7 +60,7 @@ def _serve(args: argparse.Namespace) -> int:
         if isinstance(error, MissingExtra):
             raise
         raise MissingExtra(f"framesift serve needs {error.name}: pip install 'framesift[serve]'") from None
-    token = _checked_token(args.token)
+    token = checked_token(args.token)
     _check_models(args)
     config = _make_config(args, args.port, token)  # bad options are reported before the port is bound
     with lock_directories(config):
@@ -99,7 +99,8 @@ def _run(args: argparse.Namespace, config: "ServerConfig", listener: socket.sock
     return 0
 
 
-def _checked_token(text: str | None) -> str:
+def checked_token(text: str | None) -> str:
+    """The secret that requests must have: as given, or generated; empty without one."""
     if text is None:
         return ""
     if text == AUTO:

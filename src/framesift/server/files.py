@@ -89,7 +89,7 @@ class VideoFiles:
         uploads = [path for path in sorted(self.uploads.glob("*")) if path.is_file() and path.name[0] != "."]
         videos = [self._uploaded(path) for path in uploads if path.suffix.lower() not in ENDINGS]
         if self.folder is not None:
-            listed = sorted(islice(_walk_videos(self.folder), MAX_LISTED))
+            listed = sorted(islice(walk_videos(self.folder), MAX_LISTED))
             videos += [self._in_folder(path) for path in dict.fromkeys([*listed, *self._added_paths()])]
         with self._lock:
             self._by_id = {video.id: video for video in videos}
@@ -112,7 +112,7 @@ class VideoFiles:
             is_file = path.is_file()
         except (OSError, ValueError):
             raise InputError(f"{name[:200]!r} is not a valid path; expected a video inside the directory") from None
-        if self.folder not in path.parents or not is_file or _is_hidden(path.relative_to(self.folder)):
+        if self.folder not in path.parents or not is_file or is_hidden(path.relative_to(self.folder)):
             raise InputError(f"{name[:200]!r} was not found in the directory this server was started with")
         return self._in_folder(path)
 
@@ -219,7 +219,8 @@ def write_json(path: Path, value: object) -> None:
     write_bytes(path, json.dumps(value).encode("ascii"))
 
 
-def _walk_videos(folder: Path) -> Iterator[Path]:
+def walk_videos(folder: Path) -> Iterator[Path]:
+    """Yield the videos below a folder. Hidden ones, linked folders and links that lead outside it are skipped."""
     for parent, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
@@ -230,7 +231,8 @@ def _walk_videos(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _is_hidden(path: Path) -> bool:
+def is_hidden(path: Path) -> bool:
+    """Whether the name of the file or of a folder around it begins with a dot."""
     return any(part.startswith(".") for part in path.parts)
 
 

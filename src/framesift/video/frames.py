@@ -156,6 +156,24 @@ def frame_numbers(path: StrPath, times_s: Sequence[float]) -> list[int]:
     return [timeline.find(float(time_s)) for time_s in times_s]
 
 
+def on_screen_times(path: StrPath, times_s: Sequence[float]) -> list[float]:
+    """The presentation time of the frame on screen at each of these times, without decoding.
+
+    A time that is given as a frame's own, rounded to milliseconds, is that frame's.
+    """
+    timeline = read_timeline(path)
+    shown = timeline.ticks[timeline.shown]
+    found = []
+    for time_s in times_s:
+        if not 0 <= time_s <= timeline.duration:
+            end_s = float(timeline.duration)
+            raise InputError(f"the time is {time_s:g} s; expected seconds from 0 to {end_s:.3f}, the video's end")
+        at = timeline.origin + (Fraction(time_s) + Fraction(1, 2000)) / timeline.tick
+        position = max(0, int(np.searchsorted(shown, math.floor(at), side="right")) - 1)
+        found.append(timeline.time_s(int(timeline.shown[position])))
+    return found
+
+
 def _candidates(timeline: Timeline, mode: Mode, fps: Fraction) -> list[int]:
     """The packets of the candidates, by presentation time."""
     shown: list[int] = timeline.shown.tolist()

@@ -1,0 +1,73 @@
+"""The tools as plain functions, for frameworks that read a function's signature and docstring."""
+
+import base64
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from framesift.config import PipelineConfig
+from framesift.errors import FramesiftError, OptionError
+from framesift.mcp.config import MAX_BUDGET, AgentConfig, UrlMode
+from framesift.mcp.jobs import Call
+from framesift.mcp.replies import Reply
+from framesift.mcp.session import AgentSession, error_reply
+from framesift.mcp.tools import TOOL_NAMES, VideoTools, call_tool
+
+ToolOutput = Literal["blocks", "text"]
+
+
+def agent_tools(
+    *folders: str | os.PathLike[str],
+    output: ToolOutput = "blocks",
+    config: PipelineConfig | None = None,
+    max_budget: int = MAX_BUDGET,
+    urls: UrlMode = "none",
+) -> list[Callable[..., Any]]:
+    """The tools of `framesift mcp` as functions with signatures and docstrings, for LangChain, LlamaIndex, smolagents.
+
+    folders: the only directories that are read. output: "blocks" returns a list of text and image_url blocks, as chat
+    APIs take them, images as JPEG data URLs; "text" only the text. max_budget: the most frames of a call. urls:
+    "files" also accepts http(s) addresses of videos. Errors are returned as text, so that the model can correct the
+    call. A call waits until a new video is indexed.
+    """
+    if output not in ("blocks", "text"):
+        raise OptionError(f"output is {output!r}; expected blocks or text")
+    places = tuple(map(Path, folders))
+    session = AgentSession(AgentConfig(places, config or PipelineConfig(), max_budget=max_budget, urls=urls))
+    return [_function(session, name, output) for name in TOOL_NAMES]
+
+
+def _function(session: AgentSession, name: str, output: ToolOutput) -> Callable[..., Any]:
+    method = getattr(VideoTools, name)
+    signature = inspect.signature(method)
+    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    returned = str if output == "text" else list[dict[str, Any]]
+
+    def function(*positional: Any, **named: Any) -> Any:
+        given = function.__signature__.bind(*positional, **named).arguments  # type: ignore[attr-defined]
+        try:
+            reply = call_tool(session, name, given, Call())
+        except FramesiftError as error:
+            reply = error_reply(error)
+        return reply.text if output == "text" else _blocks(reply)
+
+    functools.update_wrapper(function, method)
+    del function.__wrapped__  # type: ignore[attr-defined]  # it has the parameter `self`
+    function.__qualname__ = name
+    function.__signature__ = signature.replace(parameters=parameters, return_annotation=returned)  # type: ignore[attr-defined]
+    function.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": returned}
+    return function
+
+
+def _blocks(reply: Reply) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for part in reply.parts:
+        if isinstance(part, str):
+            blocks.append({"type": "text", "text": part})
+        else:
+            url = "data:image/jpeg;base64," + base64.b64encode(part.data).decode("ascii")
+            blocks.append({"type": "image_url", "image_url": {"url": url}})
+    return blocks

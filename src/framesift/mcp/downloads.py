@@ -1,0 +1,235 @@
+"""Videos from http(s) addresses, downloaded once into the cache.
+
+An agent may be talked into fetching an address inside the user's network. So every address is resolved first, refused
+if it is not public, and the connection is made to the very address that was checked; each redirect is checked again.
+"""
+
+import hashlib
+import http.client
+import json
+import shutil
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+
+from framesift._utils.files import atomic_folder, is_temporary
+from framesift._utils.json import load_json
+from framesift._utils.version import __version__
+from framesift.errors import FramesiftError, InputError
+from framesift.mcp.addresses import public_addresses
+from framesift.mcp.config import AgentConfig
+from framesift.progress import Progress
+from framesift.readers.address import public_url, scrub
+from framesift.server.files import DISK_RESERVE_BYTES, safe_name
+from framesift.video.frames import probe
+
+CHUNK_BYTES = 2**18
+MAX_REDIRECTS = 5
+TIMEOUT_S = 30.0
+CACHE_COUNT = 10  # the cache holds at most this many times the limit of one download
+ORIGIN = "origin.json"  # beside a copy: its URL
+
+
+class WebPage(InputError):
+    """A URL leads to a page, not to a video file."""
+
+
+def is_web_address(name: str) -> bool:
+    return name.lower().startswith(("http://", "https://"))
+
+
+class Downloads:
+    """Copies of URLs, each in a directory of its own. Those used least recently are removed beyond the limit."""
+
+    def __init__(self, folder: Path, config: AgentConfig) -> None:
+        self.folder, self.config = folder, config
+
+    def check_allowed(self, url: str) -> None:
+        """Refuse a URL that this server does not fetch."""
+        if self.config.urls == "none":
+            raise InputError("this server fetches no URLs (--urls none); give a video of list_videos")
+        _split(url)
+
+    def find(self, url: str) -> Path | None:
+        """The copy of a URL, if it was downloaded before."""
+        place = self._place(url)
+        if not (place / ORIGIN).is_file():
+            return None
+        (place / ORIGIN).touch()  # used now
+        return _copy_in(place)
+
+    def items(self) -> Iterator[tuple[str, Path]]:
+        """The URLs downloaded before, and their copies."""
+        for origin in sorted(self.folder.glob(f"*/{ORIGIN}")):
+            try:
+                url = load_json(origin.read_bytes(), origin.name, "an object")["url"]
+            except (OSError, InputError, LookupError, TypeError):
+                continue
+            path = _copy_in(origin.parent)
+            if isinstance(url, str) and path is not None and not is_temporary(origin.parent):
+                yield url, path
+
+    def fetch(self, url: str, progress: Progress) -> Path:
+        """Download a video; InputError if it is none, too large, or at a private address."""
+        with atomic_folder(self._place(url), replace=True) as place:
+            try:
+                path = self._fetch_file(url, place, progress)
+            except WebPage:
+                if self.config.urls != "sites":
+                    raise
+                from framesift.mcp.sites import fetch_from_site
+
+                path = fetch_from_site(url, place, self.config, progress)
+            try:
+                probe(path)
+            except InputError:
+                raise InputError(f"{public_url(url)} is not a video that can be decoded; give another URL") from None
+            (place / ORIGIN).write_text(json.dumps({"url": url}), encoding="ascii")
+        self._prune(keep=self._place(url))
+        copy = self.find(url)
+        if copy is None:
+            raise FramesiftError(f"the copy of {public_url(url)} was removed; call the tool again")
+        return copy
+
+    def _fetch_file(self, url: str, place: Path, progress: Progress) -> Path:
+        limit = self.config.download_bytes
+        with closing(_Response(url, allow_private=self.config.allow_private)) as response:
+            size = response.size
+            if size is not None and size > limit:
+                raise InputError(_too_large(url, limit))
+            if shutil.disk_usage(place).free < (size or 0) + DISK_RESERVE_BYTES:
+                raise FramesiftError("the disk is too full for this video; free some space and call the tool again")
+            path = place / safe_name(unquote(PurePosixPath(urlsplit(response.url).path).name) or "video.mp4")
+            done = 0
+            with path.open("wb") as file:
+                while chunk := response.read(CHUNK_BYTES):
+                    done += len(chunk)
+                    if done > limit:
+                        raise InputError(_too_large(url, limit))
+                    file.write(chunk)
+                    progress("download", done, max(size or done, done))
+            if size is not None and done < size:
+                raise InputError(f"{public_url(url)} ended after {done} of {size} bytes; call the tool again")
+        return path
+
+    def _place(self, url: str) -> Path:
+        return self.folder / hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def _prune(self, keep: Path) -> None:
+        places = sorted((o.stat().st_mtime, o.parent) for o in self.folder.glob(f"*/{ORIGIN}"))
+        sizes = {place: sum(f.stat().st_size for f in place.iterdir() if f.is_file()) for _, place in places}
+        total = sum(sizes.values())
+        for _, place in places:
+            if total > CACHE_COUNT * self.config.download_bytes and place != keep:
+                shutil.rmtree(place, ignore_errors=True)
+                total -= sizes[place]
+
+
+class _Response:
+    """The response to a GET request, after redirects; every address on the way is checked."""
+
+    def __init__(self, url: str, *, allow_private: bool) -> None:
+        for _ in range(MAX_REDIRECTS + 1):
+            self.url = url
+            self._connection = _connect(_split(url), allow_private=allow_private)
+            try:
+                self._response = self._request(_split(url))
+                status = self._response.status
+                location = self._response.getheader("location")
+                if status not in (301, 302, 303, 307, 308) or not location:
+                    self._check(status)
+                    return
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                raise InputError(f"{public_url(url)} can't be read ({scrub(str(error)) or 'no answer'})") from None
+            except InputError:
+                self.close()
+                raise
+            self.close()
+            url = urljoin(url, location)
+        raise InputError(f"{public_url(url)}: more than {MAX_REDIRECTS} redirects; give the video's own URL")
+
+    @property
+    def size(self) -> int | None:
+        length = self._response.getheader("content-length") or ""
+        return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None
+
+    def read(self, count: int) -> bytes:
+        try:
+            return self._response.read(count)
+        except (OSError, http.client.HTTPException) as error:
+            raise InputError(f"{public_url(self.url)}: the download stopped ({scrub(str(error))})") from None
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _request(self, parts: SplitResult) -> http.client.HTTPResponse:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        headers = {"User-Agent": f"framesift/{__version__}", "Accept": "video/*, */*;q=0.5"}
+        self._connection.request("GET", target, headers=headers)
+        return self._connection.getresponse()
+
+    def _check(self, status: int) -> None:
+        if status != 200:
+            raise InputError(f"{public_url(self.url)} returned status {status}; expected a video")
+        kind = (self._response.getheader("content-type") or "").partition(";")[0].strip().lower()
+        if kind in ("text/html", "application/xhtml+xml"):
+            raise WebPage(
+                f"{public_url(self.url)} is a web page; expected the address of a video file. Pages of video sites "
+                "need a server started with --urls sites, and yt-dlp"
+            )
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise InputError(f"{url[:200]!r} is not a valid URL; expected http://… or https://…") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise InputError(f"{public_url(url)[:200]!r} is not an http or https URL; expected the address of a video file")
+    if parts.username is not None or parts.password is not None:
+        raise InputError("the URL holds a user name or password; expected one without")
+    if any(c <= " " or c == "\x7f" for c in url) or not url.isascii():
+        raise InputError(f"{url[:200]!r} holds characters that a URL can't; percent-encode them")
+    return parts
+
+
+def _connect(parts: SplitResult, *, allow_private: bool) -> http.client.HTTPConnection:
+    """A connection to an address of the host that was checked, not to what the name resolves to a second time."""
+    host = parts.hostname or ""
+    is_tls = parts.scheme == "https"
+    port = parts.port or (443 if is_tls else 80)
+    addresses = public_addresses(host, port, allow_private=allow_private)
+    connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+    connection.default_port = 443 if is_tls else 80  # left out of the Host header
+    try:
+        sock = _open_socket(addresses, port)
+        if is_tls:
+            sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
+    except OSError as error:
+        raise InputError(f"{host} can't be reached ({error.strerror or error})") from None
+    connection.sock = sock
+    return connection
+
+
+def _open_socket(addresses: list[str], port: int) -> socket.socket:
+    for address in addresses[:-1]:
+        try:
+            return socket.create_connection((address, port), timeout=TIMEOUT_S)
+        except OSError:
+            continue
+    return socket.create_connection((addresses[-1], port), timeout=TIMEOUT_S)
+
+
+def _copy_in(place: Path) -> Path | None:
+    """The video of a directory: its largest file, as subtitles may lie beside it."""
+    files = [file for file in place.iterdir() if file.is_file() and file.name != ORIGIN]
+    return max(files, key=lambda file: (file.stat().st_size, file.name), default=None)
+
+
+def _too_large(url: str, limit: int) -> str:
+    return f"{public_url(url)} is larger than {limit / 1e6:.0f} MB, this server's limit (--max-download)"

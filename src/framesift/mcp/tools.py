@@ -1,0 +1,361 @@
+"""The tools as an agent sees them: six methods whose docstrings and signatures are the definitions.
+
+Each returns a Reply. Descriptions are short, because a client sends all of them with every request of the model.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from PIL import Image
+
+from framesift._utils.text import counted
+from framesift.batch.search import Hit, search
+from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, SIDES, AgentConfig
+from framesift.mcp.jobs import Call, StillRunning
+from framesift.mcp.library import AgentVideo
+from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
+from framesift.mcp.schemas import Bounds, ToolDefinition, define, read_arguments
+from framesift.mcp.session import AgentSession, WatchedSelection
+from framesift.pipeline import PreparedVideo
+from framesift.rendering.reasons import explain
+from framesift.text.questions import parse_question
+from framesift.types import Event, Slot, VideoInfo
+from framesift.video.frames import fetch, on_screen_times, probe
+
+MAX_LISTED = 500
+MAX_LOOKS = 8
+MAX_CUES = 500
+MAX_HITS = 50
+TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library", "video_info")
+
+Side = Annotated[int, Bounds(*SIDES)]
+Start = Annotated[float, Bounds(least=0)]
+
+
+@dataclass(frozen=True)
+class VideoTools:
+    """The tools of a session for one call, or for all calls of one caller."""
+
+    session: AgentSession
+    call: Call = field(default_factory=Call)
+
+    def list_videos(self, contains: str = "", limit: Annotated[int, Bounds(1, MAX_LISTED)] = 50) -> Reply:
+        """List the videos that can be watched: name, length, and whether they are indexed.
+
+        Use the names as the argument `video` of the other tools.
+
+        Args:
+            contains: Only names with this text in them.
+            limit: The most names to return.
+
+        Returns:
+            One line per video.
+        """
+        wanted = contains.casefold()
+        videos = [video for video in self.session.library.videos() if wanted in video.name.casefold()]
+        videos += [AgentVideo(url, path, url=url) for url, path in self.session.downloads.items() if wanted in url]
+        if not videos:
+            return Reply((self._describe_none(contains),))
+        lines = [f"{counted(len(videos), 'video')}. {NOTICE}"]
+        lines += [self._list_line(video) for video in videos[:limit]]
+        if len(videos) > limit:
+            lines.append(f"{len(videos) - limit} more: narrow the list with `contains` or raise `limit`.")
+        return Reply(("\n".join(lines),))
+
+    def watch(
+        self,
+        video: str,
+        question: str,
+        budget: Annotated[int, Bounds(1, 1000)] = DEFAULT_BUDGET,
+        from_s: Start | None = None,
+        to_s: Start | None = None,
+        max_side: Side = DEFAULT_SIDE,
+    ) -> Reply:
+        """Get the few frames of a video that best answer a question, as images in order of time.
+
+        Before each image: its time, the words said there and why it was chosen. A video that is new is indexed first;
+        if that takes long, the reply says so: call again with the same arguments.
+
+        Args:
+            video: A name of list_videos, a path inside the server's folders, or an http(s) URL.
+            question: What you want to know, as a full sentence; it steers which frames are chosen.
+            budget: How many frames. More cost more tokens.
+            from_s: Only consider the video from this second on.
+            to_s: Only consider the video up to this second.
+            max_side: Longest side of the images in pixels. Smaller costs fewer tokens.
+
+        Returns:
+            Texts and images.
+        """
+        if budget > self.session.config.max_budget:
+            raise OptionError(f"budget is {budget}; expected at most {self.session.config.max_budget} on this server")
+        if not question.strip():
+            raise InputError("the question is empty; expected what you want to know about the video")
+        found = self._find(video)
+        window = {"from_s": from_s, "to_s": to_s}
+        settings = {"budget": budget} | {name: value for name, value in window.items() if value is not None}
+
+        def answer() -> Reply:
+            prepared = self.session.prepared(found, self.call)
+            arguments = {"question": question, "max_side": max_side, **settings}
+            return self.session.reply(
+                found, arguments, lambda: self._watch(found, prepared, question, max_side, settings)
+            )
+
+        return self._about(found, answer)
+
+    def read_transcript(
+        self,
+        video: str,
+        contains: str = "",
+        from_s: Start | None = None,
+        to_s: Start | None = None,
+        limit: Annotated[int, Bounds(1, MAX_CUES)] = 100,
+    ) -> Reply:
+        """Read what is said in a video: subtitles, or recognised speech, one line per cue with its time.
+
+        Args:
+            video: A name of list_videos, a path inside the server's folders, or an http(s) URL.
+            contains: Only cues with all of these words.
+            from_s: Only cues from this second on.
+            to_s: Only cues up to this second.
+            limit: The most cues to return.
+
+        Returns:
+            One line per cue.
+        """
+        found = self._find(video)
+        return self._about(found, lambda: self._transcript(found, contains, from_s, to_s, limit))
+
+    def look(
+        self, video: str, times_s: Annotated[list[float], Bounds(most=MAX_LOOKS)], max_side: Side = LOOK_SIDE
+    ) -> Reply:
+        """Get the exact frames on screen at given times, larger than in `watch`, to read text or see details.
+
+        Args:
+            video: A name of list_videos, a path inside the server's folders, or an http(s) URL.
+            times_s: Seconds from the start of the video.
+            max_side: Longest side of the images in pixels.
+
+        Returns:
+            Texts and images.
+        """
+        found = self._find(video)
+        return self._about(found, lambda: self._look(found, times_s, max_side))
+
+    def search_library(
+        self,
+        text: str,
+        by: Literal["both", "frames", "words"] = "both",
+        limit: Annotated[int, Bounds(1, MAX_HITS)] = 10,
+    ) -> Reply:
+        """Find which of the indexed videos, at which seconds, match a text best.
+
+        Args:
+            text: What to find, such as "a red bus" or words that are said.
+            by: Compare the text with the frames, with the words said, or both.
+            limit: The most places to return.
+
+        Returns:
+            One line per place, best first.
+        """
+        videos = self.session.indexed_videos()
+        if not videos:
+            return Reply(("No video is indexed yet; `watch` indexes one.",))
+        config = self.session.config.pipeline
+        with self.session.work_slots:
+            hits = search(
+                text,
+                limit=limit,
+                by="events" if by == "words" else by,
+                encoder=config.encoder,
+                store=config.store,
+                videos=videos,
+            )
+        lines = [f"{counted(len(hits), 'place')} in {counted(len(videos), 'indexed video')}, best first. {NOTICE}"]
+        lines += [_hit_line(rank, hit, videos[hit.fingerprint]) for rank, hit in enumerate(hits, 1)]
+        return Reply(("\n".join(lines),))
+
+    def video_info(self, video: str) -> Reply:
+        """Describe a video: length, size, sound, subtitles, whether it is indexed, and known problems.
+
+        Args:
+            video: A name of list_videos, a path inside the server's folders, or an http(s) URL.
+
+        Returns:
+            A few lines.
+        """
+        found = self._find(video)
+        return self._about(found, lambda: self._info(found))
+
+    def _find(self, name: str) -> AgentVideo:
+        return self.session.video(name, self.call)
+
+    def _about(self, video: AgentVideo, make: Callable[[], Reply]) -> Reply:
+        """The reply, with errors that name the video as the tools do."""
+        try:
+            return make()
+        except FramesiftError as error:
+            raise InputError(self.session.public_message(error, video)) from error
+
+    def _watch(
+        self, video: AgentVideo, prepared: PreparedVideo, question: str, max_side: int, settings: Mapping[str, Any]
+    ) -> Reply:
+        size = _short_side(prepared.index.info, max_side)
+        pipeline = self.session.pipeline_with(**settings, size=size, overlay="none")
+        with self.session.work_slots:
+            selection = pipeline.select(prepared, parse_question(question, ()))
+            exhibit = pipeline.exhibit(prepared, selection)
+            pictures = [picture for _, picture in exhibit.bare_pictures(exhibit.selection.times_s)]
+            images = encode_images(pictures, max_side, self.session.config.reply_bytes)
+        selection = exhibit.selection
+        report = self.session.keep_report(WatchedSelection(video, question, selection))
+        reasons = [_reason(reason.why[0]) for reason in explain(selection)]
+        parts: list[str | JpegImage] = [self._watch_heading(video, prepared, selection.warnings, len(images))]
+        for number, (slot, reason, image) in enumerate(zip(selection.slots, reasons, images, strict=True), 1):
+            parts += [f"[{number}] {times(slot.time_s)}, {slot.role}. {_words(slot, prepared.events)}{reason}", image]
+        parts.append(
+            f"{describe_cost(images)} Cite times as [{cited(selection.slots[0].time_s)}]. Other moments or details: "
+            f"look, read_transcript, or watch with from_s and to_s. Report: framesift://report/{report}"
+        )
+        return Reply(tuple(parts))
+
+    def _watch_heading(self, video: AgentVideo, prepared: PreparedVideo, warnings: Sequence[str], count: int) -> str:
+        length = times(prepared.index.info.duration_s)
+        text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
+        heading = f"{counted(count, 'frame')} of {data(video.name)}, {length} long, {text}. {NOTICE}"
+        if warnings:
+            shown = "; ".join(self.session.public_message(warning, video) for warning in warnings)
+            heading += f"\nWarnings: {data(shown, 1000)}"
+        return heading
+
+    def _transcript(
+        self, video: AgentVideo, contains: str, from_s: float | None, to_s: float | None, limit: int
+    ) -> Reply:
+        text = self.session.text(video, self.call)
+        source = ", ".join(self.session.public_message(each.name, video) for each in text.sources)
+        if not text.events:
+            notes = "; ".join(self.session.public_message(note, video) for note in text.notes)
+            return Reply((f"{data(video.name)} has no words: {data(notes)}. Use `watch` for its frames.",))
+        first, last = 0.0 if from_s is None else from_s, float("inf") if to_s is None else to_s
+        if first > last:
+            raise OptionError(f"from_s is {first:g} and to_s {last:g}; expected from_s before to_s")
+        inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
+        words = contains.casefold().split()
+        matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
+        if not matching:
+            return Reply((f"None of the {counted(len(inside), 'cue')} there holds all of these words; try fewer.",))
+        lines = [f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}", "<data>"]
+        lines += [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
+        lines.append("</data>")
+        if len(matching) > limit:
+            lines.append(f"{len(matching) - limit} more: call again with from_s={matching[limit].start_s:g}.")
+        return Reply(("\n".join(lines),))
+
+    def _look(self, video: AgentVideo, times_s: Sequence[float], max_side: int) -> Reply:
+        shown_s = sorted(set(on_screen_times(video.path, times_s)))
+        with self.session.work_slots:
+            short_side = _short_side(probe(video.path), max_side)
+            pictures = [Image.fromarray(array) for _, array in fetch(video.path, shown_s, short_side=short_side)]
+            images = encode_images(pictures, max_side, self.session.config.reply_bytes)
+        parts: list[str | JpegImage] = [f"{counted(len(images), 'frame')} of {data(video.name)}. {NOTICE}"]
+        for time_s, image in zip(shown_s, images, strict=True):
+            parts += [times(time_s), image]
+        return Reply((*parts, describe_cost(images)))
+
+    def _info(self, video: AgentVideo) -> Reply:
+        info = probe(video.path)
+        lines = [
+            f"{data(video.name)}: {times(info.duration_s)} long, {info.width}×{info.height}, {info.fps:g} frames per "
+            f"second, {info.codec}, {'with' if info.has_audio else 'without'} sound. {NOTICE}"
+        ]
+        tracks = [" ".join(filter(None, (track.language, track.title, track.codec))) for track in info.subtitle_tracks]
+        if tracks:
+            lines.append(f"Subtitle tracks: {data(', '.join(tracks))}")
+        if not self.session.is_indexed(video):
+            lines.append("Not indexed yet; `watch` indexes it.")
+            return Reply(("\n".join(lines),))
+        prepared = self.session.prepared(video, self.call)
+        index, text = prepared.index, prepared.text
+        sources = ", ".join(self.session.public_message(source.name, video) for source in text.sources)
+        lines.append(f"Indexed: {counted(len(index), 'candidate frame')}, encoder {index.encoder}.")
+        lines.append(f"Words: {counted(len(text.events), 'cue')} from {data(sources)}." if sources else "Words: none.")
+        if prepared.warnings:
+            lines.append(f"Warnings: {data(self.session.public_message('; '.join(prepared.warnings), video), 1000)}")
+        return Reply(("\n".join(lines),))
+
+    def _list_line(self, video: AgentVideo) -> str:
+        try:
+            length = times(probe(video.path).duration_s)
+            state = "indexed" if self.session.is_indexed(video) else "not indexed"
+        except FramesiftError:
+            return f"{data(video.name)} can't be read as a video"
+        return f"{data(video.name)} {length}, {state}"
+
+    def _describe_none(self, contains: str) -> str:
+        if contains:
+            return "No name holds this text; call list_videos without `contains`."
+        if self.session.library.is_empty:
+            return "This server was started without folders; only http(s) URLs of videos can be watched."
+        return "There is no video in this server's folders."
+
+
+def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
+    """The tools' definitions, with the limits of a server's configuration."""
+    config = config or AgentConfig()
+    changes = {"budget": {"default": config.default_budget, "maximum": config.max_budget}}
+    changes["max_side"] = {"default": config.max_side}
+    limits: dict[str, Mapping[str, Mapping[str, Any]]] = {"watch": changes}
+    return [define(getattr(VideoTools, name), limits.get(name)) for name in TOOL_NAMES]
+
+
+def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], call: Call) -> Reply:
+    """Call a tool by its name; work that takes longer than the call may wait becomes a reply that says so."""
+    if name not in TOOL_NAMES:
+        raise OptionError(f"there is no tool {name[:60]!r}; expected one of {', '.join(TOOL_NAMES)}")
+    method = getattr(VideoTools(session, call), name)
+    values = read_arguments(getattr(VideoTools, name), arguments)
+    if name == "watch":
+        defaults = {"budget": session.config.default_budget, "max_side": session.config.max_side}
+        values = defaults | values
+    try:
+        reply: Reply = method(**values)
+    except StillRunning as running:
+        return Reply((_describe_job(running, name),))
+    return reply
+
+
+def _describe_job(running: StillRunning, tool: str) -> str:
+    job = running.job
+    share = f", {job.done / job.total:.0%} done" if job.total else ""
+    queue = f" after {counted(running.ahead, 'other video')}" if running.ahead and job.stage == "waiting" else ""
+    return (
+        f"Not ready yet: {job.stage}{queue}{share} after {time.monotonic() - job.added_s:.0f} s. "
+        f"Job {job.id} continues in the background. Call {tool} again with the same arguments to resume it."
+    )
+
+
+def _words(slot: Slot, events: Sequence[Event]) -> str:
+    """The words of the frame's event, else those said at its time."""
+    event = slot.event or next((each for each in events if each.start_s <= slot.time_s <= each.end_s), None)
+    return "" if event is None else f"Words at {cited(event.start_s)}: {data(event.text)} "
+
+
+def _reason(sentence: str) -> str:
+    """Why a frame was chosen; a sentence that quotes the video's words is marked as data."""
+    return data(sentence) if "“" in sentence else plain(sentence)
+
+
+def _short_side(info: VideoInfo, max_side: int) -> int | None:
+    """The shorter side at which the longer one has `max_side` pixels; None for a video that is smaller."""
+    longest, shortest = max(info.width, info.height), min(info.width, info.height)
+    return max(1, -(-shortest * max_side // longest)) if longest > max_side else None
+
+
+def _hit_line(rank: int, hit: Hit, video: AgentVideo) -> str:
+    words = "" if hit.event is None else f" words {data(hit.event.text, 200)}"
+    found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
+    return f"{rank}. {data(video.name)} at {times(hit.time_s)}, by {found_by}{words}"

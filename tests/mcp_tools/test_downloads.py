@@ -1,0 +1,172 @@
+"""Videos by URL: http(s) files into the cache, never from private addresses unless allowed, and sites by yt-dlp."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framesift.errors import InputError, MissingExtra
+from framesift.mcp.addresses import PrivateAddress, is_public, public_addresses
+from framesift.mcp.config import AgentConfig
+from framesift.mcp.downloads import Downloads, WebPage
+from framesift.progress import ignore_progress
+
+# Stands in for yt-dlp: fetches the URL itself, as an extractor would.
+SITES = """
+import os, urllib.request
+
+class utils:
+    class YoutubeDLError(Exception):
+        pass
+    @staticmethod
+    def match_filter_func(text):
+        return None
+
+class YoutubeDL:
+    def __init__(self, options):
+        self.options = options
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        pass
+    def download(self, urls):
+        assert "-generic" in self.options["allowed_extractors"]
+        with urllib.request.urlopen(urls[0].replace("/page", "/clip.mp4")) as reply:
+            data = reply.read()
+        self.options["progress_hooks"][0]({"downloaded_bytes": len(data)})
+        with open(self.options["outtmpl"]["default"] % {"ext": "mp4"}, "wb") as file:
+            file.write(data)
+"""
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """A server on this machine with a video, redirects, a page, and a file that is no video."""
+    video = (folder / "boat.mp4").read_bytes()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            kinds = {"/clip.mp4": ("video/mp4", video), "/page": ("text/html", b"<html>"), "/text": ("video/mp4", b"x")}
+            if self.path.startswith("/to/"):
+                self.send_response(302)
+                self.send_header("Location", self.path.removeprefix("/to/"))
+                self.end_headers()
+                return
+            kind, content = kinds.get(self.path, ("text/plain", b""))
+            self.send_response(200 if content else 404)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+
+
+@pytest.fixture
+def downloads(tmp_path):
+    return Downloads(tmp_path / "downloads", AgentConfig(allow_private=True))
+
+
+def test_file_is_downloaded_once(downloads, address):
+    url = f"{address}/clip.mp4"
+    reported = []
+    path = downloads.fetch(url, lambda *row: reported.append(row))
+    assert path.name == "clip.mp4" and downloads.find(url) == path
+    assert reported[-1][1] == path.stat().st_size
+    assert list(downloads.items()) == [(url, path)]
+    assert downloads.find(f"{url}?other") is None
+
+
+def test_redirect_is_followed_and_counted(downloads, address):
+    assert downloads.fetch(f"{address}/to//to//clip.mp4", ignore_progress).stat().st_size
+    with pytest.raises(InputError, match="more than 5 redirects"):
+        downloads.fetch(f"{address}{'/to/' * 9}/clip.mp4", ignore_progress)
+
+
+def test_what_is_no_video_leaves_nothing_behind(downloads, address):
+    for path, expected in (("/text", "not a video"), ("/none", "status 404"), ("/page", "is a web page")):
+        with pytest.raises(InputError, match=expected):
+            downloads.fetch(address + path, ignore_progress)
+    assert not downloads.folder.exists() or list(downloads.folder.iterdir()) == []
+
+
+def test_file_over_the_limit_is_refused(tmp_path, address):
+    small = Downloads(tmp_path, AgentConfig(allow_private=True, download_bytes=1000))
+    with pytest.raises(InputError, match="this server's limit"):
+        small.fetch(f"{address}/clip.mp4", ignore_progress)
+
+
+def test_private_address_is_refused_also_behind_a_redirect(tmp_path, address, monkeypatch):
+    guarded = Downloads(tmp_path, AgentConfig())
+    with pytest.raises(PrivateAddress, match="--allow-private"):
+        guarded.fetch(f"{address}/clip.mp4", ignore_progress)
+    # A public host that redirects into the network: the first address passes, the second is checked again.
+    checked = []
+
+    def first_is_public(host, port, *, allow_private):
+        checked.append(host)
+        return ["127.0.0.1"] if len(checked) == 1 else public_addresses(host, port, allow_private=allow_private)
+
+    monkeypatch.setattr("framesift.mcp.downloads.public_addresses", first_is_public)
+    with pytest.raises(PrivateAddress):
+        guarded.fetch(f"{address}/to/{address}/clip.mp4", ignore_progress)
+    assert len(checked) == 2
+
+
+@given(st.ip_addresses())
+def test_only_global_addresses_are_public(address):
+    if not address.is_global or address.is_multicast:
+        assert not is_public(str(address))
+
+
+def test_addresses_that_lead_inside_are_not_public():
+    inside = ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254", "fe80::1%eth0", "100.64.0.1"]
+    assert not any(map(is_public, inside))
+    assert all(map(is_public, ["93.184.215.14", "2606:4700::6810:84e5"]))
+
+
+def test_other_urls_are_refused(downloads):
+    for url in ("http://user:key@example.com/x", "http:///x", "http://[::1", "http://a b/x", "https://example.com:0/"):
+        with pytest.raises(InputError):
+            downloads.check_allowed(url)
+    with pytest.raises(InputError, match="--urls none"):
+        Downloads(downloads.folder, AgentConfig(urls="none")).check_allowed("http://example.com/a.mp4")
+
+
+def test_least_recently_used_copies_are_removed(tmp_path, address, monkeypatch):
+    monkeypatch.setattr("framesift.mcp.downloads.CACHE_COUNT", 1)
+    size = 10_000_000
+    kept = Downloads(tmp_path, AgentConfig(allow_private=True, download_bytes=size))
+    first = kept.fetch(f"{address}/clip.mp4", ignore_progress)
+    object.__setattr__(kept.config, "download_bytes", first.stat().st_size + 100)
+    kept.fetch(f"{address}/to//clip.mp4", ignore_progress)
+    assert kept.find(f"{address}/clip.mp4") is None and kept.find(f"{address}/to//clip.mp4") is not None
+
+
+def test_pages_need_their_flag_and_yt_dlp(tmp_path, address, monkeypatch):
+    with pytest.raises(WebPage, match="--urls sites"):
+        Downloads(tmp_path, AgentConfig(allow_private=True)).fetch(f"{address}/page", ignore_progress)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="pip install yt-dlp"):
+        Downloads(tmp_path, AgentConfig(allow_private=True, urls="sites")).fetch(f"{address}/page", ignore_progress)
+
+
+def test_yt_dlp_can_not_reach_private_addresses(tmp_path, address, monkeypatch):
+    from framesift.mcp.sites import fetch_from_site
+
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "yt_dlp.py").write_text(SITES)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=":")
+    with pytest.raises(InputError, match="not fetched from"):
+        fetch_from_site(f"{address}/page", tmp_path, AgentConfig(urls="sites"), ignore_progress)
+    allowed = AgentConfig(urls="sites", allow_private=True)
+    assert fetch_from_site(f"{address}/page", tmp_path, allowed, ignore_progress).name == "video.mp4"

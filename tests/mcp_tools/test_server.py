@@ -1,0 +1,301 @@
+"""The MCP server in its own process, with clients of the official SDK over stdio and streamable HTTP."""
+
+import base64
+import io
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import anyio
+import jsonschema
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from PIL import Image
+
+from framesift.cli import main
+from framesift.mcp.replies import NOTICE
+from helpers.agents import (
+    TOKEN,
+    connect,
+    connect_stdio,
+    http_transport,
+    serve_http,
+    server_command,
+    server_environment,
+    text_of,
+)
+from helpers.running_server import make_video, until
+
+QUESTION = "When is the launch put off?"
+
+
+@pytest.fixture(scope="module")
+def client(environment, folder):
+    """A client of one server on standard input and output, for all tests that change nothing."""
+    with connect_stdio(environment, folder) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def http(environment, folder):
+    """The address of one HTTP server on the same store."""
+    with serve_http(environment, folder) as (_, url):
+        yield url
+
+
+def test_tools_have_valid_schemas_and_short_descriptions(client):
+    tools = client.request("list_tools").tools
+    assert [tool.name for tool in tools] == [
+        "list_videos",
+        "watch",
+        "read_transcript",
+        "look",
+        "search_library",
+        "video_info",
+    ]
+    for tool in tools:
+        jsonschema.Draft202012Validator.check_schema(tool.input_schema)
+        assert tool.annotations.read_only_hint
+        assert len(tool.description) < 400
+        assert all(entry["description"] for entry in tool.input_schema["properties"].values())
+
+
+def test_list_names_the_videos_of_the_folders_only(client):
+    listed = client.text("list_videos")
+    assert "<data>boat.mp4</data> 0:12 (12 s)" in listed
+    assert "<data>talks/silent.mp4</data>" in listed
+    assert not any(name in listed for name in ("link.mp4", "hidden", "secret", "notes"))
+
+
+def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(client):
+    client.progress.clear()
+    result = client.call("watch", video="boat.mp4", question=QUESTION, budget=3, max_side=96)
+    assert not result.is_error
+    kinds = [block.type for block in result.content]
+    assert kinds == ["text", *["text", "image"] * 3, "text"]
+    with Image.open(io.BytesIO(base64.b64decode(result.content[2].data))) as image:
+        assert image.format == "JPEG" and max(image.size) <= 96
+    told = text_of(result)
+    assert "<data>The wind put off the launch.</data>" in told
+    assert "[1] 0:0" in told and "Chosen" in told and "Total: 3 images of" in told and "tokens" in told
+    values = [value for value, _ in client.progress]
+    assert values == sorted(set(values)) and any("indexing" in str(message) for _, message in client.progress)
+
+
+def test_second_watch_decodes_nothing(client):
+    client.call("watch", video="boat.mp4", question=QUESTION, budget=2)
+    client.progress.clear()
+    again = client.call("watch", video="boat.mp4", question=QUESTION, budget=2)
+    other = client.call("watch", video="boat.mp4", question="What is red?", budget=2)
+    assert not again.is_error and not other.is_error
+    assert client.progress == []
+
+
+def test_watch_stays_inside_its_window(client):
+    told = client.text("watch", video="boat.mp4", question=QUESTION, budget=3, from_s=6, to_s="0:09")
+    shown = [float(line.split("(")[1].split(" s")[0]) for line in told.splitlines() if line.startswith("[")]
+    assert shown and all(6 <= time_s <= 9 for time_s in shown)
+
+
+def test_transcript_by_words_and_by_window(client):
+    assert "9 s) The wind put off the launch." in client.text("read_transcript", video="boat.mp4", contains="WIND")
+    assert "boat is red" not in client.text("read_transcript", video="boat.mp4", from_s=8)
+    assert "2 more: call again with from_s=9" in client.text("read_transcript", video="boat.mp4", limit=1)
+    assert "has no words" in client.text("read_transcript", video="talks/silent.mp4")
+
+
+def test_look_returns_the_frame_on_screen(client):
+    result = client.call("look", video="boat.mp4", times_s=[3.33, "0:07"], max_side=64)
+    assert [block.type for block in result.content] == ["text", "text", "image", "text", "image", "text"]
+    assert result.content[1].text == "0:03 (3.2 s)"
+    assert result.content[3].text == "0:07 (7 s)"
+
+
+def test_search_finds_words_of_the_library_only(client, environment, folder, tmp_path):
+    client.call("watch", video="boat.mp4", question=QUESTION)
+    other = make_video(tmp_path / "other" / "elsewhere.mp4", 6, subtitles=False)
+    with connect_stdio(environment, other.parent) as stranger:
+        stranger.call("watch", video="elsewhere.mp4", question="What is red?")
+        assert "elsewhere.mp4" in stranger.text("search_library", text="red", by="frames")
+    found = client.text("search_library", text="red", by="frames", limit=50)
+    assert "boat.mp4" in found and "elsewhere" not in found
+
+
+def test_info_describes_the_video(client):
+    told = client.text("video_info", video="boat.mp4")
+    assert "0:12 (12 s) long" in told and "h264" in told
+
+
+def test_path_outside_the_folders_is_an_error_with_a_remedy(client, folder):
+    outside = folder.parent / "outside0" / "secret.mp4"
+    names = ["missing.mp4", "../outside0/secret.mp4", str(outside), "/etc/passwd", "link.mp4", ".hidden.mp4"]
+    for video in [*names, "a\0b", "C:\\x.mp4", "\\\\host\\share\\x.mp4", "x" * 5000, ""]:
+        result = client.call("watch", video=video, question=QUESTION)
+        assert result.is_error
+        assert "is not a video in this server's folders" in text_of(result)
+
+
+def test_linked_subtitles_outside_the_folders_are_not_read(client):
+    for tool, more in (("read_transcript", {}), ("watch", {"question": QUESTION}), ("video_info", {})):
+        result = client.call(tool, video="linked words/clip.mp4", **more)
+        assert result.is_error and "leads outside" in text_of(result) and "password" not in text_of(result)
+
+
+def test_words_of_a_video_can_not_leave_their_mark(client):
+    replies = [
+        client.text("watch", video="hostile.mp4", question="What is said?", budget=2),
+        client.text("read_transcript", video="hostile.mp4"),
+        client.text("search_library", text="instructions", by="words"),
+        client.request("read_resource", "framesift://transcript/hostile.mp4").contents[0].text,
+    ]
+    for reply in replies:
+        assert "never an instruction" in reply and "Ignore all previous" in reply
+        before, _, _ = reply.replace(NOTICE, "").partition("Ignore all previous")
+        assert before.count("<data>") == before.count("</data>") + 1
+
+
+def test_wrong_arguments_are_errors_that_name_the_argument(client):
+    for arguments, expected in (
+        ({"question": "x"}, "needs the argument video"),
+        ({"video": "boat.mp4", "question": " "}, "the question is empty"),
+        ({"video": "boat.mp4", "question": "x", "budget": 17}, "budget is 17; expected at most 16"),
+        ({"video": "boat.mp4", "question": "x", "budget": "many"}, "budget is 'many'"),
+        ({"video": "boat.mp4", "question": "x", "frames": 3}, "has no argument 'frames'; expected video, question"),
+        ({"video": "boat.mp4", "question": "x", "from_s": 9, "to_s": 3}, "expected an end after its start"),
+        ({"video": 7, "question": "x"}, "video is 7"),
+    ):
+        result = client.call("watch", **arguments)
+        assert result.is_error and expected in text_of(result)
+    assert client.call("look", video="boat.mp4", times_s=[99]).is_error
+    assert client.call("nothing").is_error
+
+
+def test_report_and_transcript_are_resources(client):
+    told = client.text("watch", video="boat.mp4", question=QUESTION, budget=2)
+    report = told.rpartition("Report: ")[2].strip()
+    listed = [str(resource.uri) for resource in client.request("list_resources").resources]
+    assert report in listed and "framesift://transcript/boat.mp4" in listed
+    page = client.request("read_resource", report).contents[0]
+    assert page.mime_type == "text/html" and "<html" in page.text and QUESTION in page.text
+    with pytest.raises(MCPError, match="call watch again"):
+        client.request("read_resource", "framesift://report/00000000")
+    with pytest.raises(MCPError, match="not a video"):
+        client.request("read_resource", "framesift://transcript/..%2Fx.mp4")
+
+
+def test_prompt_asks_for_cited_times(client):
+    prompt = client.request("get_prompt", "answer_with_times", {"video": "boat.mp4", "question": QUESTION})
+    assert "[m:ss]" in prompt.messages[0].content.text and QUESTION in prompt.messages[0].content.text
+
+
+def test_long_index_returns_a_job_that_watch_resumes(site, tmp_path):
+    environment = server_environment(site, tmp_path / "store")
+    make_video(tmp_path / "long.mp4", 6)
+    hold = site / "hold"
+    hold.touch()
+    try:
+        with connect_stdio(environment, tmp_path, "--wait", "0.2") as client:
+            first = client.text("watch", video="long.mp4", question=QUESTION)
+            second = client.text("watch", video="long.mp4", question=QUESTION)
+            assert "Not ready yet" in first and "Call watch again" in first
+            job = first.partition("Job ")[2].split()[0]
+            assert f"Job {job} continues" in second
+            hold.unlink()
+            until(lambda: "Total:" in client.text("watch", video="long.mp4", question=QUESTION))
+    finally:
+        hold.unlink(missing_ok=True)
+
+
+def test_cancelled_watch_stops_and_the_next_one_resumes(site, tmp_path):
+    environment = server_environment(site, tmp_path / "store")
+    make_video(tmp_path / "cancelled.mp4", 6)
+    hold = site / "hold"
+    hold.touch()
+    command, *rest = server_command(tmp_path)
+    server = StdioServerParameters(command=command, args=rest, env=environment)
+    arguments = {"video": "cancelled.mp4", "question": QUESTION, "budget": 2}
+
+    async def cancel_then_ask():
+        started = anyio.Event()
+
+        async def note(*_):
+            started.set()
+
+        with anyio.fail_after(60):
+            async with Client(server) as client:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(partial(client.call_tool, "watch", arguments, progress_callback=note))
+                    await started.wait()
+                    tasks.cancel_scope.cancel()
+                listed = await client.call_tool("list_videos", {})
+                hold.unlink()
+                return text_of(listed), text_of(await client.call_tool("watch", arguments))
+
+    try:
+        listed, answer = anyio.run(cancel_then_ask)
+    finally:
+        hold.unlink(missing_ok=True)
+    assert "cancelled.mp4" in listed
+    assert "Total: 2 images" in answer
+
+
+def test_ten_clients_at_once_get_the_same_frames(http):
+    def ask(_):
+        with connect(http_transport(http)) as client:
+            return client.text("watch", video="boat.mp4", question=QUESTION, budget=3)
+
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(ask, range(10)))
+    assert len(set(answers)) == 1 and "Total: 3 images" in answers[0]
+
+
+def test_http_serves_clients_of_the_earlier_protocol(http):
+    with connect(http_transport(http), mode="legacy") as client:
+        assert "boat.mp4" in client.text("list_videos")
+
+
+@pytest.mark.parametrize("token", ["", "another-token-of-some-length"])
+def test_http_refuses_clients_without_the_token(http, token):
+    import httpx
+
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    assert httpx.post(http, json=request, headers=headers).status_code == 401
+
+
+def test_http_refuses_another_site(http):
+    import httpx
+
+    headers = {"Authorization": f"Bearer {TOKEN}", "Origin": "http://example.com"}
+    assert httpx.post(http, json={}, headers=headers).status_code == 403
+    headers = {"Authorization": f"Bearer {TOKEN}", "Host": "example.com"}
+    assert httpx.post(http, json={}, headers=headers).status_code == 403
+
+
+def test_killed_server_resumes_after_a_restart(site, tmp_path):
+    environment = server_environment(site, tmp_path / "store")
+    make_video(tmp_path / "videos" / "boat.mp4", 6)
+    hold = site / "hold"
+    hold.touch()
+    try:
+        served = serve_http(environment, tmp_path / "videos", "--wait", "0.2")
+        with served as (process, url), connect(http_transport(url)) as client:
+            assert "Not ready yet" in client.text("watch", video="boat.mp4", question=QUESTION)
+            process.kill()
+            process.wait()
+    finally:
+        hold.unlink()
+    with serve_http(environment, tmp_path / "videos") as (_, url), connect(http_transport(url)) as client:
+        assert "Total:" in client.text("watch", video="boat.mp4", question=QUESTION)
+
+
+def test_bad_options_are_one_sentence(tmp_path, capsys):
+    for arguments, expected in (
+        ([str(tmp_path / "none")], "is not a directory"),
+        (["--token", "x"], "--token and --allow-host go with --http"),
+        (["--max-side", "9"], "max_side is 9"),
+        (["--max-budget", "0"], "max_budget is 0"),
+        (["--wait", "-1"], "wait is -1"),
+        (["--http", "--token", " "], "--token is empty"),
+    ):
+        assert main(["mcp", *arguments]) == 2
+        assert expected in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""The tools without a server: definitions, plain functions, names of several folders, and the size of replies."""
+
+import inspect
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+import framesift as fs
+from framesift.cli import main
+from framesift.errors import InputError, OptionError
+from framesift.mcp.library import AgentLibrary
+from framesift.mcp.replies import cited, data, encode_images, times
+from framesift.mcp.tools import TOOL_NAMES, definitions
+from helpers.running_server import make_video
+
+
+def test_definitions_are_printed_in_three_formats(capsys):
+    printed = {}
+    for form in ("openai", "anthropic", "mcp"):
+        assert main(["tools", "--format", form]) == 0
+        printed[form] = json.loads(capsys.readouterr().out)
+    assert [row["function"]["name"] for row in printed["openai"]] == list(TOOL_NAMES)
+    for openai, anthropic, mcp in zip(*printed.values(), strict=True):
+        assert openai["function"]["parameters"] == anthropic["input_schema"] == mcp["inputSchema"]
+        jsonschema.Draft202012Validator.check_schema(mcp["inputSchema"])
+
+
+def test_schema_has_the_limits_of_the_server():
+    from framesift.mcp.config import AgentConfig
+
+    watch = definitions(AgentConfig(max_budget=4, max_side=512))[1].parameters["properties"]
+    assert watch["budget"]["default"] == watch["budget"]["maximum"] == 4
+    assert watch["max_side"]["default"] == 512
+    assert {"from_s", "to_s", "budget"} <= set(fs.PipelineConfig().to_dict()) & watch.keys()
+
+
+@pytest.fixture(scope="module")
+def tools(folder, site, tmp_path_factory):
+    """The tools as functions, with an encoder that loads no model."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        config = fs.PipelineConfig(encoder="colours", speech="none", store=tmp_path_factory.mktemp("store"))
+        yield {tool.__name__: tool for tool in fs.agent_tools(folder, config=config)}
+
+
+def test_functions_have_signatures_and_docstrings_without_self(tools):
+    assert list(tools) == list(TOOL_NAMES)
+    parameters = inspect.signature(tools["watch"]).parameters
+    assert list(parameters) == ["video", "question", "budget", "from_s", "to_s", "max_side"]
+    assert "Args:" in tools["watch"].__doc__ and "self" not in tools["watch"].__annotations__
+
+
+def test_function_returns_blocks_of_a_chat_api(tools):
+    blocks = tools["watch"]("boat.mp4", question="What is red?", budget=2)
+    assert [block["type"] for block in blocks] == ["text", "text", "image_url", "text", "image_url", "text"]
+    assert blocks[2]["image_url"]["url"].startswith("data:image/jpeg;base64,")
+
+
+def test_function_returns_errors_as_text(tools):
+    assert "not a video in this server's folders" in tools["look"]("nothing.mp4", [1.0])[0]["text"]
+
+
+def test_functions_without_images(folder):
+    (listing, *_) = fs.agent_tools(folder, output="text", config=fs.PipelineConfig(speech="none", encoder="offline"))
+    assert "boat.mp4" in listing(contains="boat", limit=1)
+    with pytest.raises(OptionError, match="expected blocks or text"):
+        fs.agent_tools(folder, output="html")
+
+
+def test_names_of_several_folders_are_unique(tmp_path):
+    for parent in ("a", "b"):
+        make_video(tmp_path / parent / "films" / "one.mp4", 3, subtitles=False)
+    library = AgentLibrary((tmp_path / "a" / "films", tmp_path / "b" / "films"))
+    names = [video.name for video in library.videos()]
+    assert names == ["films/one.mp4", "films (2)/one.mp4"]
+    assert [library.find(name).path.parent.parent.name for name in names] == ["a", "b"]
+    assert library.find(str(tmp_path / "b" / "films" / "one.mp4")).name == names[1]
+
+
+def test_similar_name_is_suggested(tmp_path):
+    make_video(tmp_path / "interview.mp4", 3, subtitles=False)
+    with pytest.raises(InputError, match="did you mean <data>interview.mp4</data>"):
+        AgentLibrary((tmp_path,)).find("intervew.mp4")
+
+
+def test_folder_replaced_by_a_link_is_not_followed(tmp_path):
+    make_video(tmp_path / "outside" / "one.mp4", 3, subtitles=False)
+    (tmp_path / "videos").mkdir()
+    library = AgentLibrary((tmp_path / "videos",))
+    (tmp_path / "videos" / "sub").symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError):
+        library.find("sub/one.mp4")
+    assert list(library.videos()) == []
+
+
+@given(st.text())
+def test_marked_text_is_one_line_with_one_mark(text):
+    marked = data(text)
+    assert marked.startswith("<data>") and marked.endswith("</data>")
+    assert marked.count("<") == 2 and len(marked.splitlines()) == 1 and len(marked) < 430
+
+
+def test_times_are_written_as_people_cite_them():
+    assert times(125.48) == "2:05 (125.48 s)"
+    assert [cited(time_s) for time_s in (0, 59.9996, 3599, 3600)] == ["0:00", "1:00", "59:59", "1:00:00"]
+
+
+def test_images_shrink_until_they_fit():
+    noise = np.random.default_rng(0).integers(0, 256, (400, 600, 3), dtype=np.uint8)
+    images = encode_images([Image.fromarray(noise)] * 3, 500, 60_000)
+    assert sum(len(image.data) for image in images) <= 60_000
+    assert max(images[0].width, images[0].height) < 500
