@@ -132,3 +132,19 @@ def test_reader_is_checked_before_the_video_is_indexed(prepared, server, tmp_pat
 def test_question_is_checked_before_the_reader(prepared, capsys):
     assert main(["ask", str(prepared / "clip.mp4"), "--reader", "http://127.0.0.1:9/v1"]) == 2
     assert "there is no question" in capsys.readouterr().err
+
+
+def test_open_question_is_streamed_and_saved(ask, server, tmp_path, capsys):
+    server.words = "It is cold, as [0:02] shows."
+    assert ask("-q", "Is it cold?") == 0
+    assert server.requests[-1]["stream"] is True
+    assert "Answer: It is cold, as [0:02] shows.\n" in capsys.readouterr().out
+    assert json.loads((tmp_path / "x" / "answer.json").read_text())["text"] == server.words
+
+
+def test_lost_stream_is_one_sentence_and_leaves_no_answer(ask, server, tmp_path, capsys):
+    server.words, server.lose_stream = "It is cold.", True
+    assert ask("-q", "Is it cold?") == 1
+    printed = capsys.readouterr()
+    assert printed.out.endswith("It is cold.\n") and "was lost during the reply" in printed.err
+    assert not (tmp_path / "x" / "answer.json").exists()

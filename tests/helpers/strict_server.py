@@ -140,7 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for event in [reply] if isinstance(reply, bytes) else events(reply):
+        sent = [reply] if isinstance(reply, bytes) else list(events(reply))
+        for event in sent[:-3] if self.server.lose_stream else sent:
             self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
         if self.server.lose_stream:
             self.close_connection = True

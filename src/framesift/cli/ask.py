@@ -12,9 +12,11 @@ from framesift._utils.text import printable
 from framesift.cli.output import print_json
 from framesift.cli.select import SavedExhibit, add_exhibit_options, add_question, make_exhibits
 from framesift.cli.settings import AddCommand, add_reader, config_from
+from framesift.cli.streaming import print_stream
 from framesift.errors import OptionError
 
 if TYPE_CHECKING:
+    from framesift.pipeline import Pipeline
     from framesift.rendering.exhibit import Exhibit
     from framesift.types import Answer, Question
 
@@ -36,6 +38,32 @@ def _ask(args: argparse.Namespace) -> int:
     pipeline = Pipeline(config)
     exhibits = make_exhibits(args, pipeline)
     check_reader(config.reader, **config.reader_options)  # before the video is indexed, which may take long
+    if args.questions or args.json:
+        return _ask_all(args, pipeline, exhibits)
+    for exhibit in exhibits:
+        _ask_one(args, pipeline, exhibit)
+    return 0
+
+
+def _ask_one(args: argparse.Namespace, pipeline: "Pipeline", exhibit: SavedExhibit) -> None:
+    """Print the answer to the only question; to one without options as it arrives."""
+    from framesift.readers.answers import answer_lines
+    from framesift.readers.base import stream_answer
+
+    question, config = exhibit.asked.question, pipeline.config
+    if question.choices or config.reader is None:
+        (answer,) = pipeline.read([(exhibit.exhibit, question)])
+        _print_answer(args, exhibit, answer)
+        return
+    shown = exhibit.exhibit
+    pieces = stream_answer(shown, question, reader=config.reader, text_mode=config.text_mode, **config.reader_options)
+    answer = print_stream(pieces, shown.selection.times_s, report=_report(args, exhibit))
+    _save_answer(args, exhibit, answer)
+    print("\n".join(answer_lines(answer, question, report=_report(args, exhibit))[1:]), end="\n\n")
+
+
+def _ask_all(args: argparse.Namespace, pipeline: "Pipeline", exhibits: Iterator[SavedExhibit]) -> int:
+    """Print the answers in order, with several questions in flight at a time."""
     waiting: deque[SavedExhibit] = deque()
 
     def pairs() -> Iterator["tuple[Exhibit, Question | str | None]"]:
@@ -55,15 +83,30 @@ def _ask(args: argparse.Namespace) -> int:
 def _print_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: "Answer") -> dict[str, Any]:
     """Print an answer, write it beside its report, and return what `--json` prints of it."""
     from framesift.readers.answers import answer_lines
-    from framesift.rendering.export import ANSWER, known_files
 
-    folder = None if args.zip or not exhibit.saved else Path(exhibit.saved["saved"])
-    report = "" if folder is None else (folder / "report.html").as_uri()
-    if folder is not None:
-        add_file(folder, ANSWER, dump_json(answer.to_dict()), known=known_files)
+    _save_answer(args, exhibit, answer)
     if not args.json:
         question = exhibit.asked.question
         # Of many questions, several are in flight at a time: an answer names the one it belongs to.
         asked = f" to {printable(question.text)!r}" if args.questions else ""
-        print(f"Answer{asked}:", "\n".join(answer_lines(answer, question, report=report)), end="\n\n")
+        lines = answer_lines(answer, question, report=_report(args, exhibit))
+        print(f"Answer{asked}:", "\n".join(lines), end="\n\n")
     return exhibit.to_dict() | {"answer": answer.to_dict()}
+
+
+def _save_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: "Answer") -> None:
+    from framesift.rendering.export import ANSWER, known_files
+
+    folder = _folder(args, exhibit)
+    if folder is not None:
+        add_file(folder, ANSWER, dump_json(answer.to_dict()), known=known_files)
+
+
+def _report(args: argparse.Namespace, exhibit: SavedExhibit) -> str:
+    """The URL of the exhibit's report; empty if there is none."""
+    folder = _folder(args, exhibit)
+    return "" if folder is None else (folder / "report.html").as_uri()
+
+
+def _folder(args: argparse.Namespace, exhibit: SavedExhibit) -> Path | None:
+    return None if args.zip or not exhibit.saved else Path(exhibit.saved["saved"])

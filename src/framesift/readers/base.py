@@ -8,6 +8,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import closing, contextmanager
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
@@ -34,8 +35,9 @@ _cache_lock = Lock()
 class Reader(Protocol):
     """Looks at an exhibit and answers a question.
 
-    Optional: `name`; `concurrency`, the number of questions it accepts at once (default 1); and `check()`, which raises
-    a ReaderError if the reader can't be used, before frames are selected for it.
+    Optional: `name`; `concurrency`, the number of questions it accepts at once (default 1); `check()`, which raises a
+    ReaderError if the reader can't be used, before frames are selected for it; and `stream(exhibit, question,
+    text_mode)`, which yields the reply in pieces of text that are safe to show, then the Answer.
     """
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
@@ -60,6 +62,30 @@ def ask(
     asked = _question_or_default(exhibit, question)
     check_text_mode(text_mode)
     return _answer(get_reader(reader, **options), exhibit, asked, text_mode)
+
+
+def stream_answer(
+    exhibit: "Exhibit",
+    question: Question | str | None = None,
+    *,
+    reader: "str | Reader",
+    text_mode: str = "aligned",
+    **options: object,
+) -> Iterator[str | Answer]:
+    """Yield the reply to a question in pieces as they arrive, then the Answer; arguments as in `ask`.
+
+    A reader that can't stream yields the Answer only. Closing the iterator ends the request.
+    """
+    asked = _question_or_default(exhibit, question)
+    check_text_mode(text_mode)
+    model = get_reader(reader, **options)
+    stream = getattr(model, "stream", None)
+    if not callable(stream):
+        yield _answer(model, exhibit, asked, text_mode)
+        return
+    with closing(stream(exhibit, asked, text_mode)) as pieces, _explained(model):
+        for piece in pieces:
+            yield piece if isinstance(piece, str) else _checked(model, piece)
 
 
 def ask_many(
@@ -175,16 +201,29 @@ def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT]
 
 def _answer(model: Reader, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
     """The model's answer; an error of code that is not ours becomes a ReaderError."""
-    name = getattr(model, "name", type(model).__name__)
-    try:
+    with _explained(model):
         answer = model.answer(exhibit, question, text_mode)
+    return _checked(model, answer)
+
+
+@contextmanager
+def _explained(model: Reader) -> Iterator[None]:
+    try:
+        yield
     except FramesiftError:
         raise
     except Exception as error:
-        raise ReaderError(f"the reader {name} failed ({reason(error)})") from error
+        raise ReaderError(f"the reader {_name(model)} failed ({reason(error)})") from error
+
+
+def _checked(model: Reader, answer: object) -> Answer:
     if not isinstance(answer, Answer):
-        raise ReaderError(f"the reader {name} returned a {type(answer).__name__}; expected an Answer")
+        raise ReaderError(f"the reader {_name(model)} returned a {type(answer).__name__}; expected an Answer")
     return answer
+
+
+def _name(model: Reader) -> str:
+    return str(getattr(model, "name", type(model).__name__))
 
 
 def _question_or_default(exhibit: "Exhibit", question: Question | str | None) -> Question:

@@ -1,0 +1,138 @@
+"""Replies in pieces: what is shown while they arrive, and the answer at their end."""
+
+import pytest
+
+import framesift as fs
+from framesift.errors import ReaderError
+from framesift.readers import address
+from framesift.readers.base import stream_answer
+from framesift.readers.openai import OpenAIReader
+from framesift.readers.streaming import readable_pieces
+from framesift.types import Answer
+
+pytest.importorskip("openai", reason="openai comes with framesift[openai]")
+
+OPEN = fs.Question("When does he leave?")
+
+
+def streamed(exhibit, server, **options):
+    *pieces, answer = OpenAIReader(server.url, **options).stream(exhibit, OPEN)
+    return pieces, answer
+
+
+def in_pieces(text, size):
+    return [text[k : k + size] for k in range(0, len(text), size)]
+
+
+def test_pieces_arrive_before_the_answer_and_are_its_text(server, exhibit):
+    server.words = "He leaves at [0:00:07.000], after the second cup."
+    pieces, answer = streamed(exhibit, server)
+    assert len(pieces) > 3 and "".join(pieces) == answer.text == server.words
+    assert (answer.tokens, answer.parsed, answer.note) == (901, True, "") and answer.seconds > 0
+
+
+def test_video_is_streamed_as_well(server, exhibit):
+    server.version = "0.21.0"
+    assert streamed(exhibit, server)[1].frames_as == "video"
+
+
+def test_reasoning_is_not_shown(server, exhibit):
+    server.words = "\n<think>At frame 2 he may </think>\n\nAt 0:07."
+    pieces, answer = streamed(exhibit, server)
+    assert "".join(pieces) == answer.text == "At 0:07." and answer.raw == server.words
+
+
+def test_any_cut_of_a_reply_shows_the_same():
+    replies = {
+        "<think>no</think> Yes, a < b.": "Yes, a < b.",
+        "<thinker> is a word": "<thinker> is a word",
+        "  <": "  <",
+        "a\x1b[2Jb\r\nc": "a[2Jb\nc",
+        "<think>never ends": "",
+    }
+    for reply, shown in replies.items():
+        for size in range(1, 8):
+            assert "".join(readable_pieces(in_pieces(reply, size))) == shown
+
+
+def test_secret_cut_in_two_is_hidden(monkeypatch):
+    monkeypatch.setattr(address, "_registered", {"hunter22"})
+    for size in range(1, 10):
+        assert "".join(readable_pieces(in_pieces("it is hunter22, hunt on", size))) == "it is …, hunt on"
+
+
+def test_server_without_streams_is_asked_again(server, exhibit):
+    server.takes_streams, server.words = False, "At 0:07."
+    pieces, answer = streamed(exhibit, server)
+    assert pieces == [] and answer.text == "At 0:07."
+
+
+def test_server_without_stream_options_is_asked_without(server, exhibit):
+    server.refuse(400, "unknown field 'stream_options'")
+    assert streamed(exhibit, server)[1].text == "B"
+    assert "stream_options" not in server.requests[-1]
+
+
+def test_lost_connection_is_one_sentence(server, exhibit):
+    server.words, server.lose_stream = "He leaves at seven.", True
+    with pytest.raises(ReaderError, match=r"^the connection to http://127.0.0.1:\d+ was lost during the reply"):
+        streamed(exhibit, server)
+
+
+def test_error_inside_a_stream_is_explained(server, exhibit):
+    event = b'data: {"error": {"message": "The prompt is too long: maximum context length is 9", "code": 400}}\n\n'
+    server.replies.append((200, event, {}))
+    with pytest.raises(ReaderError, match="exceed the context of reader-7b"):
+        streamed(exhibit, server)
+
+
+def test_stream_that_ends_early_is_noted(server, exhibit):
+    chunk = b'data: {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [{"index": 0,'
+    server.replies.append((200, chunk + b' "delta": {"content": "He"}, "finish_reason": null}]}\n\n', {}))
+    assert "the reply is incomplete" in streamed(exhibit, server)[1].note
+
+
+def test_broken_stream_is_one_sentence(server, exhibit):
+    server.replies.append((200, b"data: {broken\n\n", {}))
+    with pytest.raises(ReaderError, match="did not return a chat completion"):
+        streamed(exhibit, server)
+
+
+def test_truncated_stream_is_noted(server, exhibit):
+    server.reply("He leaves", finish="length")
+    assert "truncated after 512 tokens" in streamed(exhibit, server)[1].note
+
+
+def test_closing_the_iterator_closes_the_connection(server, exhibit, monkeypatch):
+    server.words = "He leaves at seven." * 20
+    reader = OpenAIReader(server.url)
+    opened = []
+    send = reader._send
+    monkeypatch.setattr(reader, "_send", lambda *args, **kw: opened.append(send(*args, **kw)) or opened[-1])
+    pieces = stream_answer(exhibit, OPEN, reader=reader)
+    assert next(pieces)
+    pieces.close()
+    assert opened[0][0].response.is_closed
+
+
+def test_reader_without_streams_gives_the_answer_only(exhibit):
+    class Plain:
+        def answer(self, exhibit, question, text_mode="aligned"):
+            return Answer("At seven.")
+
+    assert list(stream_answer(exhibit, OPEN, reader=Plain())) == [Answer("At seven.")]
+
+
+def test_error_of_a_streaming_reader_is_explained(exhibit):
+    class Broken:
+        name = "broken"
+
+        def answer(self, exhibit, question, text_mode="aligned"):
+            return Answer("")
+
+        def stream(self, exhibit, question, text_mode="aligned"):
+            yield "so"
+            raise RuntimeError("no")
+
+    with pytest.raises(ReaderError, match="the reader broken failed"):
+        list(stream_answer(exhibit, OPEN, reader=Broken()))
