@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         SubtitleTrack,
         VideoIndex,
         VideoInfo,
+        VideoSpan,
         VisualDemand,
         Window,
     )
@@ -57,6 +58,7 @@ _HOME = {
     "VideoInfo": "types",
     "SubtitleTrack": "types",
     "VideoIndex": "types",
+    "VideoSpan": "types",
     "Evidence": "types",
     "Slot": "types",
     "Selection": "types",
@@ -133,6 +135,7 @@ __all__ = [
     "UnknownName",
     "VideoIndex",
     "VideoInfo",
+    "VideoSpan",
     "VisualDemand",
     "Window",
     "__version__",

@@ -17,12 +17,13 @@ from typing import Any, overload
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
-from framesift.errors import OptionError
-from framesift.prepared import PreparedVideo
+from framesift.errors import InputError, OptionError
+from framesift.prepared import PreparedVideo, join_videos
 from framesift.progress import as_progress
 from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs
 from framesift.readers.base import OnError, ask_many, check_reader
-from framesift.rendering.exhibit import Exhibit, events_for
+from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
+from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import DEFAULT_METHOD, Method
 from framesift.selection.skipping import BlankFrames
@@ -34,7 +35,7 @@ from framesift.types import Answer, Event, Question, Selection, VideoIndex, Wind
 from framesift.types.question import as_questions
 from framesift.types.vectors import Array
 from framesift.types.video import check_events
-from framesift.video.frames import frame_numbers
+from framesift.video.frames import probe
 
 __all__ = ["Pipeline", "PipelineConfig", "PreparedVideo", "select", "select_many"]
 
@@ -47,7 +48,7 @@ class Pipeline:
 
     def prepare(
         self,
-        video: str | os.PathLike[str],
+        video: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         events: Sequence[Event] | FoundEvents | None = None,
         subtitles: str | os.PathLike[str] | None = None,
@@ -56,10 +57,16 @@ class Pipeline:
     ) -> PreparedVideo:
         """Decode, encode and read a video once; the next call reads the result from the store.
 
+        video: a file, or several that questions are asked about together: one budget for all of them, see `prepared`.
         events: the video's text, if you have it; else it is searched for as configured. subtitles: in place of the
         configured ones. source: the URL of which `video` is a copy. progress: called with stage, done and total.
         """
         report = as_progress(progress)
+        if not isinstance(video, str | os.PathLike):
+            if len(video) != 1:
+                self._check_several(video, events, subtitles, source)
+                return join_videos([self.prepare(one, progress=progress) for one in video])
+            video = video[0]
         started, was_built = time.perf_counter(), False
 
         def report_indexing(stage: str, done: float, total: float) -> None:
@@ -88,6 +95,21 @@ class Pipeline:
         seconds["events"] = searched - started + events_found - indexed
         seconds["event_vectors"] = time.perf_counter() - events_found
         return PreparedVideo(Path(video), index, text, vectors, seconds, not was_built)
+
+    def _check_several(self, videos: Sequence[str | os.PathLike[str]], *own: object) -> None:
+        """Reject what is meant for one video before the long work."""
+        count = len(videos)
+        if not count:
+            raise InputError("there is no video; expected at least one")
+        if any(value is not None for value in own) or os.fspath(self.config.subtitles) not in (AUTO, NONE):
+            raise OptionError(f"text of one video was given for {count} videos; expected subtitles auto or none")
+        _check_window(self.config.window, count)
+        resolved = [os.path.realpath(video) for video in videos]
+        repeated = next((one for one, path in zip(videos, resolved, strict=True) if resolved.count(path) > 1), None)
+        if repeated is not None:
+            raise InputError(f"{os.fspath(repeated)} is given more than once; expected different videos")
+        for video in videos:
+            probe(video)
 
     def index(
         self, video: str | os.PathLike[str], *, source: str | None = None, progress: Callable[..., Any] | None = None
@@ -175,6 +197,8 @@ class Pipeline:
         config = self.config
         asked = [questions] if isinstance(questions, Question | str) else questions
         given = [None] * len(asked) if windows is None else windows
+        for window in given:
+            _check_window(window, len(video.videos))
         selections = select_many(
             video.index,
             asked,
@@ -194,9 +218,10 @@ class Pipeline:
             **config.method_options,
         )
         of_index = len(video.index.warnings)
-        with_text = [
-            replace(events_for(s, video.events), warnings=(*video.warnings, *s.warnings[of_index:])) for s in selections
-        ]
+        with_text = []
+        for s in selections:
+            events = video.events if s.basis is None or s.basis.window is None else s.basis.events
+            with_text.append(replace(events_for(s, events), warnings=(*video.warnings, *s.warnings[of_index:])))
         return with_text[0] if isinstance(questions, Question | str) else with_text
 
     def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:
@@ -206,11 +231,16 @@ class Pipeline:
     def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
         """The selection's real frames, with the events' text rendered on them."""
         config = self.config
-        numbers = tuple(frame_numbers(video.path, selection.times_s))
-        shown = Exhibit(
-            video.path, video.info, selection, numbers, config.overlay, config.seed, config.size, config.scales
+        several = zip(video.videos, video.index.videos, strict=True)
+        return make_exhibit(
+            selection,
+            [ShownVideo(span.name, one.path, one.info, span.start_s) for one, span in several]
+            or [ShownVideo.alone(video.path, video.info)],
+            overlay=config.overlay,
+            seed=config.seed,
+            size=config.size,
+            scales=config.scales,
         )
-        return shown.without_undecodable()
 
     def read(
         self, exhibits: Iterable[tuple[Exhibit, Question | str | None]], *, on_error: OnError = "raise"
@@ -247,6 +277,11 @@ class Pipeline:
     def _encoder(self, index: VideoIndex) -> Encoder:
         named = self.config.encoder
         return get_encoder(index.encoder, device=self.config.device) if isinstance(named, str) else named
+
+
+def _check_window(window: Window | None, videos: int) -> None:
+    if window is not None and videos > 1:
+        raise OptionError(f"a window of time was given for {videos} videos; expected one video")
 
 
 def select(

@@ -13,11 +13,12 @@ from framesift.progress import Progress, ignore_progress
 from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
 from framesift.store.text_vectors import cached_text_vectors
-from framesift.store.video_frames import VideoFrames
+from framesift.store.video_frames import JointFrames, VideoFrames
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Event, Question, VideoIndex
 from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import Array
+from framesift.types.window import candidates_in
 
 
 def score_events(
@@ -40,11 +41,25 @@ def visual_inputs(
     source: FrameSource | None = None
     objects: list[Objects] | None = None
     if "pictures" in selector.needs or "detector" in selector.options:
-        source = VideoFrames(index.info.path, index.times_s, size=(index.info.width, index.info.height))
+        source = frame_source(index)
     if "objects" in selector.needs:
         resolved = _resolve_namer(namer)
         objects = [resolved.name_objects(question) for question in questions]
     return source, objects
+
+
+def frame_source(index: VideoIndex) -> FrameSource:
+    """The decoded candidates of an index, of one video or of several."""
+    size = index.info.width, index.info.height
+    if not index.videos:
+        return VideoFrames(index.info.path, index.times_s, size=size)
+    sources, counts = [], []
+    for video in index.videos:
+        candidates = candidates_in(index.times_s, (video.start_s, video.start_s + video.duration_s))
+        times_s = index.times_s[candidates.start : candidates.stop] - video.start_s
+        sources.append(VideoFrames(video.path, times_s, size=size))
+        counts.append(len(candidates))
+    return JointFrames(sources, counts)
 
 
 def question_contexts(

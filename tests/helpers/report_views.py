@@ -106,8 +106,10 @@ def make_view(
             "width": 426,
             "height": 178,
             "fps": 24.0,
-            "beside": ["film.mp4", "../film.mp4"],
         },
+        "videos": [
+            {"name": "film.mp4", "start_s": 0.0, "duration_s": duration_s, "beside": ["film.mp4", "../film.mp4"]},
+        ],
         "question": question,
         "options": [[0, "He is late"], [1, "He is bored"]],
         "warnings": [],
@@ -134,7 +136,7 @@ def make_view(
 def make_untrusted_view() -> dict[str, Any]:
     """A view in which every string from a user or a file is one of UNTRUSTED."""
     view = make_view(frames=len(UNTRUSTED), methods=("gcr", "mmr"), events=len(UNTRUSTED))
-    view["video"]["name"] = UNTRUSTED[0]
+    view["video"]["name"] = view["videos"][0]["name"] = UNTRUSTED[0]
     view["question"] = " ".join(UNTRUSTED)
     view["options"] = list(enumerate(UNTRUSTED))
     view["warnings"] = list(UNTRUSTED)

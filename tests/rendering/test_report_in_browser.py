@@ -292,7 +292,7 @@ def test_plays_the_video_beside_the_report_from_the_frame(browser, tmp_path, pat
     folder.mkdir()
     write_video(folder / path)
     view = make_view(frames=3, duration_s=40.0)
-    view["video"]["beside"] = ["film.mp4", "../film.mp4", "odd #1 50%.mp4"]
+    view["videos"][0]["beside"] = ["film.mp4", "../film.mp4", "odd #1 50%.mp4"]
     (folder / "report.html").write_text(render_report(view), encoding="utf-8")
     opened = Opened(browser, folder / "report.html")
     page = opened.page

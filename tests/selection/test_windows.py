@@ -49,7 +49,7 @@ def cut():
     info = replace(index.info, duration_s=WINDOW.to_s - WINDOW.from_s)
     times_s = index.times_s[part] - WINDOW.from_s
     video = fs.VideoIndex(info, times_s, index.frames[part], index.encoder, is_blank=BLANK[part])
-    inside = [k for k, e in enumerate(EVENTS) if e.end_s >= WINDOW.from_s and e.start_s <= WINDOW.to_s]
+    inside = [k for k, e in enumerate(EVENTS) if e.end_s > WINDOW.from_s and e.start_s < WINDOW.to_s]
     events = [
         fs.Event(max(e.start_s - WINDOW.from_s, 0.0), min(e.end_s, WINDOW.to_s) - WINDOW.from_s, e.text)
         for e in (EVENTS[k] for k in inside)
@@ -88,7 +88,7 @@ def test_nothing_after_the_time_of_the_question_changes_a_selection(at, seed):
     index, features = make_index(range(COUNT)), rng.normal(size=(len(EVENTS), 8))
     frames = index.frames.copy()
     frames[at + 1 :] = frames[at + 1 :][::-1]
-    later = [k for k, event in enumerate(EVENTS) if event.start_s > at]
+    later = [k for k, event in enumerate(EVENTS) if event.start_s >= at]
     others = [replace(e, text="other words") if k in later else e for k, e in enumerate(EVENTS)]
     changed = features.copy()
     changed[later] = rng.normal(size=(len(later), 8))

@@ -57,7 +57,9 @@ def _ask_one(args: argparse.Namespace, pipeline: "Pipeline", exhibit: SavedExhib
         return
     shown = exhibit.exhibit
     pieces = stream_answer(shown, question, reader=config.reader, text_mode=config.text_mode, **config.reader_options)
-    answer = print_stream(pieces, shown.selection.times_s, report=_report(args, exhibit))
+    # A time alone names no frame of several videos; the lines below the answer have their links.
+    report = "" if shown.several else _report(args, exhibit)
+    answer = print_stream(pieces, shown.selection.times_s, report=report)
     _save_answer(args, exhibit, answer)
     print("\n".join(answer_lines(answer, question, report=_report(args, exhibit))[1:]), end="\n\n")
 

@@ -63,7 +63,8 @@ def add_commands(add: AddCommand) -> None:
 
 
 def add_question(command: argparse.ArgumentParser) -> None:
-    command.add_argument("video", metavar="VIDEO")
+    several = "a video, or several that are asked about together: one budget for all of them"
+    command.add_argument("videos", metavar="VIDEO", nargs="+", help=several)
     command.add_argument("-q", "--question", metavar="TEXT", help='may hold its options: "Why …? A) this B) that"')
     command.add_argument("-o", "--option", action="append", default=[], metavar="TEXT", help="an answer; repeatable")
 
@@ -138,6 +139,8 @@ def _make_each(
         make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
         if not args.json:
             _print_question(row.question)
+            if selection.basis is not None and selection.basis.window is not None:
+                print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
             print(selection, end="\n\n", flush=True)  # the exhibit takes longer
             _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
@@ -171,14 +174,16 @@ def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
 
 def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
     """The video with its index and events; progress, sources and warnings go to the error output."""
-    with ProgressBar(Path(args.video).name, show=not args.json) as bar:
-        video = pipeline.prepare(args.video, progress=bar)
+    with ProgressBar(", ".join(Path(name).name for name in args.videos), show=not args.json) as bar:
+        video = pipeline.prepare(args.videos, progress=bar)
     if not args.json:
-        candidates = counted(len(video.index), "candidate")
-        facts = f"{clock(video.index.info.duration_s)}, {candidates}, encoder {video.index.encoder}"
-        sources = ", ".join(f"{source.events} from {source.name}" for source in video.text.sources)
-        print(f"{printable(video.path.name)}: {facts}", file=sys.stderr)
-        print(f"events: {printable(sources) or 'none found; frames carry no text'}", file=sys.stderr)
+        names = [span.name for span in video.index.videos] or [video.path.name]
+        for name, one in zip(names, video.videos or (video,), strict=True):
+            candidates = counted(len(one.index), "candidate")
+            facts = f"{clock(one.index.info.duration_s)}, {candidates}, encoder {one.index.encoder}"
+            sources = ", ".join(f"{source.events} from {source.name}" for source in one.text.sources)
+            print(f"{printable(name)}: {facts}", file=sys.stderr)
+            print(f"events: {printable(sources) or 'none found; frames carry no text'}", file=sys.stderr)
         print_warnings(video.warnings, () if video.events else video.text.notes)
     return video
 
@@ -187,7 +192,8 @@ def _out_folder(args: argparse.Namespace) -> Path:
     """The folder of --out, or a free name in the working directory."""
     if args.out is not None:
         return Path(args.out)
-    base = f"{Path(args.video).stem}-evidence"
+    more = f"-and-{len(args.videos) - 1}-more" if len(args.videos) > 1 else ""
+    base = f"{Path(args.videos[0]).stem}{more}-evidence"
     name, number = base, 1
     while not args.force and (os.path.exists(name) or os.path.exists(f"{name}.zip")):
         number += 1
@@ -325,6 +331,21 @@ def _demo(args: argparse.Namespace) -> int:
     return code
 
 
+def _parts(exhibit: "Exhibit") -> Iterator[tuple[float, float, list[float]]]:
+    """The start and end of each video, or of the window, and the times selected in it."""
+    basis, times_s = exhibit.selection.basis, exhibit.selection.times_s
+    if basis is not None and basis.window is not None:
+        yield *basis.window, times_s
+        return
+    for video in exhibit.videos:
+        end_s = video.start_s + video.info.duration_s
+        yield video.start_s, end_s, [time_s for time_s in times_s if video.start_s <= time_s <= end_s]
+
+
+def _largest_gap(start_s: float, end_s: float, times_s: list[float]) -> float:
+    return max(after - before for before, after in itertools.pairwise([start_s, *times_s, end_s]))
+
+
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
     """A line per method: frames chosen and scored, relevance, largest gap, text, and those the first has too."""
     first = set(exhibits[0].selection.indices)
@@ -332,9 +353,7 @@ def _print_comparison(exhibits: list["Exhibit"]) -> None:
     print(f"{'method':<16} {head}  as {exhibits[0].selection.method}")
     for exhibit in exhibits:
         selection = exhibit.selection
-        start_s, end_s = (0.0, exhibit.info.duration_s) if selection.basis is None else selection.basis.considered_s
-        bounds = [start_s, *selection.times_s, end_s]
-        gap = max(after - before for before, after in itertools.pairwise(bounds))
+        gap = max(itertools.starmap(_largest_gap, _parts(exhibit)))
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)
         scored = selection.trace.get("looked_at", "")

@@ -1,9 +1,10 @@
 """Answers: from a model's reply to the record, and from the record to lines of text."""
 
+import re
 from typing import Any
 
 from framesift._utils.text import clock, counted
-from framesift.readers.parsing import cited_times, parse_choice, strip_control, strip_thinking
+from framesift.readers.parsing import FRAME_NUMBER, cited_times, parse_choice, strip_control, strip_thinking
 from framesift.types import Answer, Question
 
 REPLY_CHARACTERS = 200  # shown of a reply that names no option
@@ -26,9 +27,10 @@ def answer_lines(answer: Answer, question: Question, *, report: str = "") -> lis
     """
     if not question.choices:
         lines = [answer.text or "no answer: the reply is empty"]
-        for time_s in cited_times(answer.text, answer.times_s):
-            number = answer.times_s.index(time_s) + 1
-            lines.append(f"  {clock(time_s)}  {report}#frame-{number}" if report else f"  {clock(time_s)}")
+        for k in cited_frames(answer):
+            several = bool(answer.videos)
+            label = f"{answer.videos[k]} {clock(answer.video_times_s[k])}" if several else clock(answer.times_s[k])
+            lines.append(f"  {label}  {report}#frame-{k + 1}" if report else f"  {label}")
     elif answer.choice is not None:
         lines = [f"{answer.letter}. {answer.text}"]
     else:
@@ -38,6 +40,21 @@ def answer_lines(answer: Answer, question: Question, *, report: str = "") -> lis
     if answer.note:
         lines.append(f"note: {answer.note}")
     return [*lines, _cost_line(answer)]
+
+
+def cited_frames(answer: Answer) -> list[int]:
+    """The positions of the frames that a free answer cites; of several videos, by the name before a time."""
+    if not answer.videos:
+        return sorted({answer.times_s.index(time_s) for time_s in cited_times(answer.text, answer.times_s)})
+    # "Frame 3" is a number among all frames; a time belongs to the video named last before it.
+    cited = {int(k) - 1 for k in FRAME_NUMBER.findall(answer.text) if 1 <= int(k) <= len(answer.times_s)}
+    names = sorted(set(answer.videos), key=len, reverse=True)
+    parts = re.split(f"({'|'.join(map(re.escape, names))})", FRAME_NUMBER.sub(" ", answer.text))
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        own = [k for k, video in enumerate(answer.videos) if video == name]
+        times = cited_times(text, [answer.video_times_s[k] for k in own])
+        cited |= {k for k in own if answer.video_times_s[k] in times}
+    return sorted(cited)
 
 
 def _cost_line(answer: Answer) -> str:

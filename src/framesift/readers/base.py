@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
@@ -85,7 +86,7 @@ def stream_answer(
         return
     with closing(stream(exhibit, asked, text_mode)) as pieces, _explained(model):
         for piece in pieces:
-            yield piece if isinstance(piece, str) else _checked(model, piece)
+            yield piece if isinstance(piece, str) else _checked(model, exhibit, piece)
 
 
 def ask_many(
@@ -203,7 +204,7 @@ def _answer(model: Reader, exhibit: "Exhibit", question: Question, text_mode: st
     """The model's answer; an error of code that is not ours becomes a ReaderError."""
     with _explained(model):
         answer = model.answer(exhibit, question, text_mode)
-    return _checked(model, answer)
+    return _checked(model, exhibit, answer)
 
 
 @contextmanager
@@ -216,10 +217,18 @@ def _explained(model: Reader) -> Iterator[None]:
         raise ReaderError(f"the reader {_name(model)} failed ({reason(error)})") from error
 
 
-def _checked(model: Reader, answer: object) -> Answer:
+def _checked(model: Reader, exhibit: "Exhibit", answer: object) -> Answer:
+    """The answer of a reader; frames of several videos are named in it."""
     if not isinstance(answer, Answer):
         raise ReaderError(f"the reader {_name(model)} returned a {type(answer).__name__}; expected an Answer")
-    return answer
+    if not exhibit.several:
+        return answer
+    places = [exhibit.place(time_s) for time_s in answer.times_s]
+    return replace(
+        answer,
+        videos=tuple(video.name for video, _ in places),
+        video_times_s=tuple(own_s for _, own_s in places),
+    )
 
 
 def _name(model: Reader) -> str:

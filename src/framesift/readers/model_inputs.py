@@ -29,8 +29,8 @@ class FamilyInputs:
         self.ends = [int(tokenizer.convert_tokens_to_ids(chat.end))]
 
     def frames_as(self, prompt: Prompt, wanted: FramesAs) -> FramesAs:
-        """How a prompt's frames are passed: grids of frames are no video."""
-        return "pictures" if prompt.frames_per_image > 1 else wanted
+        """How a prompt's frames are passed: grids of frames, and frames of several videos, are no video."""
+        return wanted if prompt.can_be_video else "pictures"
 
     def build(self, prompt: Prompt, frames_as: FramesAs, *, gap_s: float, device: Any) -> dict[str, Any]:
         """The inputs by name; the tensors of frames are on the device."""

@@ -190,7 +190,9 @@ class OpenAIReader:
 
     def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_Video | None":
         """How the frames are sent as one video; None for pictures."""
-        if self.frames_as == "pictures" or "video" in self._rejected or len(prompt.images) < 2:
+        if self.frames_as == "pictures" or "video" in self._rejected:
+            return None
+        if len(prompt.images) < 2 or not prompt.can_be_video:
             return None
         why_not = self._connection.program(self.model).why_no_video
         native = native_time_format(self.model)
@@ -200,8 +202,8 @@ class OpenAIReader:
             why_not = "they are from several videos"
         if not why_not and len({image.size for image in prompt.images}) > 1:
             why_not = "they have several sizes"
-        if why_not or len(prompt.images) != len(exhibit.selection):  # several frames on an image
-            self._log_once(f"frames are sent as pictures to {self._server}: {why_not}" if why_not else "")
+        if why_not:
+            self._log_once(f"frames are sent as pictures to {self._server}: {why_not}")
             return None
         # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
         options = video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)

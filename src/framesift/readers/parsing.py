@@ -20,7 +20,7 @@ _LEADING_LABEL = re.compile(r"\W*([a-z])\s*[).:\]](?!\w)", re.IGNORECASE)
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’&-])(?<![A-Z]\.)([A-Z])(?![A-Za-z0-9+#&]|['’]\w|-\w|\.[a-z]|\.[A-Z]\.)")
 _CLOCK = re.compile(r"(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:[.,]\d{1,3})?)(?![\d:])")
 _SECONDS = re.compile(r"(?<![\d:.])(\d{1,6}(?:\.\d{1,3})?)\s?(?:s|sec|seconds?)\b")
-_FRAME = re.compile(r"\bframes?\s*#?(\d{1,4})\b", re.IGNORECASE)
+FRAME_NUMBER = re.compile(r"\bframes?\s*#?(\d{1,4})\b", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 CITATION_TOLERANCE_S = 1.0  # between a cited time and the frame's: replies round to seconds
@@ -47,7 +47,7 @@ def cited_times(text: str, times_s: Sequence[float]) -> list[float]:
     for hours, minutes, seconds in _CLOCK.findall(text):
         named.append(3600 * int(hours or 0) + 60 * int(minutes) + float(seconds.replace(",", ".")))
     named += [float(seconds) for seconds in _SECONDS.findall(_CLOCK.sub(" ", text))]
-    cited = {times_s[int(k) - 1] for k in _FRAME.findall(text) if 1 <= int(k) <= len(times_s)}
+    cited = {times_s[int(k) - 1] for k in FRAME_NUMBER.findall(text) if 1 <= int(k) <= len(times_s)}
     for time_s in named:
         away_s, nearest = min(((abs(own - time_s), own) for own in times_s), default=(math.inf, 0.0))
         if away_s <= CITATION_TOLERANCE_S:

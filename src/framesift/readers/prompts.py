@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from framesift._utils.records import shown
+from framesift._utils.text import clock
 from framesift.errors import InputError, OptionError, UnknownName
-from framesift.readers.time_formats import TimeFormat, mark_times
+from framesift.readers.time_formats import TimeFormat, TimeMarks, mark_times, mark_videos
 from framesift.types import Question
 from framesift.types.question import option_letter
 
@@ -35,6 +36,7 @@ OVERLAY_OF: "dict[TextMode, Overlay]" = {
 }
 GRID_COLUMNS: "dict[TextMode, int]" = {"sheet4": 2, "sheet9": 3}  # several frames on each image
 SUBTITLES = "This video's subtitles are listed below:"
+SUBTITLES_OF_SEVERAL = "The subtitles of these videos are listed below:"
 FREE = (
     "Answer in a few sentences. Where a frame shows what you say, give its time in square brackets, as it stands with "
     "the frame."
@@ -75,6 +77,12 @@ class Prompt:
     text: str
     times_line: str  # all times in one line, for a model that gets the frames as one video; "" for none
     frames_per_image: int = 1  # more than one in grids of frames
+    of_several_videos: bool = False  # such frames are no video
+
+    @property
+    def can_be_video(self) -> bool:
+        """Whether the images can be passed as one video."""
+        return self.frames_per_image == 1 and not self.of_several_videos
 
     def interleaved(self) -> Iterator["str | Image"]:
         """Yield each frame after its caption, then the text; times that are in no caption come before the text."""
@@ -100,7 +108,7 @@ def compose(
     time_format: TimeFormat = "clock",
 ) -> Prompt:
     """Compose the prompt for one question. time_format: how the frames' times are written; see `time_formats`."""
-    marks = mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s)
+    marks = _marks(exhibit, time_format)
     instructions = format_question(question, preset, has_times=marks.has_times)
     frames = compose_frames(exhibit, text_mode, time_format=time_format)
     return replace(frames, text="\n".join(filter(None, [frames.text, instructions])))
@@ -109,7 +117,7 @@ def compose(
 def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeFormat = "clock") -> Prompt:
     """Compose the frames and the events' text without a question, for callers that add their own."""
     mode = check_text_mode(text_mode)
-    marks = mark_times(time_format, exhibit.selection.times_s, exhibit.info.duration_s)
+    marks = _marks(exhibit, time_format)
     texts = event_texts(exhibit)
     blocks = {
         "prompt": [text for text in texts if text],
@@ -119,14 +127,25 @@ def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeForma
     prompt = Prompt(
         images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).pictures()),
         captions=marks.captions,
-        text="\n".join([SUBTITLES, *lines]) if lines else "",
+        text="\n".join([SUBTITLES_OF_SEVERAL if exhibit.several else SUBTITLES, *lines]) if lines else "",
         times_line=marks.line,
+        of_several_videos=bool(exhibit.several),
     )
     if mode not in GRID_COLUMNS:
         return prompt
     # Times are drawn with every format but "none": some formats only number the frames.
-    drawn = marks if time_format == "none" else mark_times("clock", exhibit.selection.times_s, 0.0)
+    drawn = marks if time_format == "none" else _marks(exhibit, "clock")
     return _on_grids(prompt, marks.labels, drawn.labels, GRID_COLUMNS[mode])
+
+
+def _marks(exhibit: "Exhibit", time_format: TimeFormat) -> TimeMarks:
+    times_s = exhibit.selection.times_s
+    if not exhibit.several:
+        return mark_times(time_format, times_s, exhibit.info.duration_s)
+    has_times = time_format != "none"
+    places = [exhibit.place(time_s) for time_s in times_s]
+    labels = [f"{video.name} {clock(own_s)}" if has_times else video.name for video, own_s in places]
+    return mark_videos(labels, has_times=has_times)
 
 
 def grid_captions(labels: Sequence[str], columns: int) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from framesift._utils.text import clock
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import OptionError
@@ -83,7 +82,8 @@ class SimilarityReader:
 
     def _frames(self, exhibit: "Exhibit", model: Encoder) -> Array:
         """(n, D) vectors of the frames without overlay, cached for other selections of the same video."""
-        keys = {time_s: (model.name, str(exhibit.video), exhibit.size, time_s) for time_s in exhibit.selection.times_s}
+        places = {time_s: exhibit.place(time_s) for time_s in exhibit.selection.times_s}
+        keys = {time_s: (model.name, str(video.path), exhibit.size, own_s) for time_s, (video, own_s) in places.items()}
         vectors = {time_s: self._vectors[key] for time_s, key in keys.items() if key in self._vectors}
         new = [time_s for time_s in keys if time_s not in vectors]
         if new:
@@ -115,4 +115,4 @@ def _nearest(exhibit: "Exhibit", cosines: Array) -> str:
     index = int(np.argmax(cosines))
     text = event_texts(exhibit)[index]
     quotation = f": “{text}”" if text else ""
-    return f"The frame nearest to the question is at [{clock(exhibit.selection.times_s[index])}]{quotation}."
+    return f"The frame nearest to the question is at [{exhibit.label(exhibit.selection.times_s[index])}]{quotation}."

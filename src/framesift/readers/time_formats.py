@@ -84,6 +84,16 @@ def mark_times(time_format: TimeFormat, times_s: Sequence[float], duration_s: fl
     return TimeMarks(tuple(captions), labels, line)
 
 
+def mark_videos(labels: Sequence[str], *, has_times: bool) -> TimeMarks:
+    """Mark the frames of several videos by these labels: no model was trained on such a format.
+
+    has_times: whether the labels have times, or name the videos only.
+    """
+    named = tuple(f"Frame {k} [{label}]" for k, label in enumerate(labels, start=1))
+    line = f"The {len(labels)} frames are from several videos: {', '.join(f'[{label}]' for label in labels)}."
+    return TimeMarks(tuple(f"{name}:" for name in named), named, line, has_times)
+
+
 def resolve_time_format(time_format: str, *names: str, times: bool = True) -> TimeFormat:
     """The format that "auto" stands for with a model of these names; any other is returned. times: False for none."""
     checked = check_time_format(time_format)

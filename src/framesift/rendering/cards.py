@@ -15,6 +15,7 @@ from framesift._utils.text import printable
 from framesift.errors import InputError
 from framesift.rendering.typesetting.layout import TextBlock, lay_out
 from framesift.types import Event, Selection
+from framesift.types.video import time_label
 
 METHOD = "memorycard"  # the selector whose trace has the sessions
 
@@ -57,15 +58,17 @@ def memory_cards(selection: Selection) -> list[MemoryCard]:
     selected frames. What is said in a session are the events whose middle lies in it, so that each is said once.
     """
     basis = selection.basis
-    events = () if basis is None else basis.events
+    events, videos = ((), ()) if basis is None else (basis.events, basis.videos)
     start_s, end_s = (0.0, 0.0) if basis is None else basis.considered_s
     spans = _sessions(selection) or _spans_around(selection.times_s, start_s, max([end_s, *selection.times_s]))
     heard = _assign(events, spans)
     cards = []
     for slot in selection.slots:
         k = max((k for k, span in enumerate(spans) if span.start_s <= slot.time_s), default=0)
-        times = f"{_minutes(spans[k].start_s)}–{_minutes(spans[k].end_s)}"
-        heading = f"Card {k + 1} of {len(spans)} · {times} · frame at {_minutes(slot.time_s)}"
+        # A session may reach from one video into the next, so that only the frame's own time is stated.
+        times = "" if videos else f"{_minutes(spans[k].start_s)}–{_minutes(spans[k].end_s)} · "
+        at = time_label(videos, slot.time_s, _minutes)
+        heading = f"Card {k + 1} of {len(spans)} · {times}frame at {at}"
         cards.append(MemoryCard(heading, spans[k].topic, heard[k]))
     return cards
 

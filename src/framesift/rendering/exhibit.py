@@ -9,7 +9,7 @@ from typing import Any
 
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
-from framesift.rendering.rendered_selection import Overlay, RenderedSelection, Scales, check_overlay
+from framesift.rendering.rendered_selection import Overlay, RenderedSelection, Scales, ShownVideo, check_overlay
 from framesift.types import Event, Selection
 from framesift.video.frames import frame_numbers, probe
 
@@ -56,7 +56,7 @@ class Exhibit(RenderedSelection):
 
 
 def exhibit(
-    video: str | os.PathLike[str],
+    video: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     selection: Selection,
     size: int | None = None,
     *,
@@ -64,17 +64,45 @@ def exhibit(
     seed: int = 0,
     scales: Scales = (),
 ) -> Exhibit:
-    """Prepare a selection's frames for rendering from the video it was made on.
+    """Prepare a selection's frames for rendering from the video, or the videos in order, that it was made on.
 
     size: the shorter side in pixels, by default the video's own. overlay, seed and scales as in `Exhibit`. Text is
     drawn only on slots with an event; `events_for` assigns events to the slots of a selector that uses none.
     """
     check_exhibit_options(overlay, size, scales)
-    path = Path(video)
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
-    numbers = frame_numbers(path, selection.times_s)
-    shown = Exhibit(path, probe(path), selection, tuple(numbers), overlay, seed, size, scales)
+    paths = [Path(video)] if isinstance(video, str | os.PathLike) else [Path(one) for one in video]
+    spans = () if selection.basis is None else selection.basis.videos
+    if len(paths) != max(1, len(spans)):
+        raise InputError(f"{len(paths)} videos were given; expected the {max(1, len(spans))} of the selection")
+    videos = [ShownVideo(s.name, path, probe(path), s.start_s) for path, s in zip(paths, spans, strict=False)]
+    videos = videos or [ShownVideo.alone(paths[0], probe(paths[0]))]
+    return make_exhibit(selection, videos, overlay=overlay, seed=seed, size=size, scales=scales)
+
+
+def make_exhibit(
+    selection: Selection,
+    videos: Sequence[ShownVideo],
+    *,
+    overlay: Overlay,
+    seed: int,
+    size: int | None,
+    scales: Scales,
+) -> Exhibit:
+    """The frames of a selection, with their numbers in these videos; those that can't be decoded are left out."""
+    numbers: list[int] = []
+    starts_s = [video.start_s for video in videos]
+    owners = [bisect_right(starts_s, time_s) - 1 for time_s in selection.times_s]
+    for k, video in enumerate(videos):
+        own_s = [t - video.start_s for t, owner in zip(selection.times_s, owners, strict=True) if owner == k]
+        numbers += frame_numbers(video.path, own_s) if own_s else []
+    first = videos[0]
+    info = first.info
+    if len(videos) > 1:
+        info = replace(info, duration_s=videos[-1].start_s + videos[-1].info.duration_s)
+    several = tuple(videos) if len(videos) > 1 else ()
+    shown = Exhibit(first.path, info, selection, tuple(numbers), overlay, seed, size, scales, several)
     return shown.without_undecodable()
 
 

@@ -75,7 +75,7 @@ def save(
             file, text_of = FORMATS[name]
             (directory / file).write_text(text_of(exhibit, row), encoding="utf-8")
         if with_video:
-            link_or_copy(exhibit.video.resolve(), directory / exhibit.video.name)
+            _add_videos(exhibit, directory)
     return _target(folder, as_zip=as_zip)
 
 
@@ -105,7 +105,7 @@ def save_comparison(
         view = view_of(exhibits, images, json_text=dump_json(selections))
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         if with_video:
-            link_or_copy(exhibits[0].video.resolve(), directory / exhibits[0].video.name)
+            _add_videos(exhibits[0], directory)
     return _target(folder, as_zip=as_zip)
 
 
@@ -139,6 +139,11 @@ def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = Fa
         raise InputError(f"{target} is a {actual}; expected a {expected} to replace, choose another name")
     if not (_is_own_zip(target) if as_zip else has_output(target, marker)):
         raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
+
+
+def _add_videos(exhibit: RenderedSelection, directory: Path) -> None:
+    for video in exhibit.videos:
+        link_or_copy(video.path.resolve(), directory / video.name)
 
 
 def _selection_name(method: str, number: int) -> str:
@@ -185,7 +190,7 @@ def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Im
     cards = [
         Card(
             thumbnail,
-            short_clock(frame.slot.time_s),
+            exhibit.label(frame.slot.time_s, short_clock),
             frame.slot.role,
             frame.slot.relevance,
             frame.text,
@@ -193,4 +198,4 @@ def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Im
         )
         for thumbnail, frame in zip(images.thumbnails, exhibit.frames, strict=True)
     ]
-    return sheet(cards, title=exhibit.video.name if question is None else question.text)
+    return sheet(cards, title=", ".join(exhibit.names) if question is None else question.text)

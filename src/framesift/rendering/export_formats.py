@@ -4,7 +4,9 @@ A format is a function of an exhibit and the question's row in its dataset that 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import dump_json
@@ -15,12 +17,17 @@ from framesift.rendering.thumbnails import data_url
 from framesift.types.question import option_letter
 
 OPENAI_QUALITY = 90
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")  # in the name of a file
 
 
 def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The question's row with the frame numbers added under `name`, with the times and warnings beside them."""
     question = exhibit.question
     fields = dict(row) if row else {"video": exhibit.video.name}
+    if exhibit.several:
+        fields |= {"videos": [exhibit.place(time_s)[0].name for time_s in exhibit.selection.times_s]}
+        fields |= {"video_times_s": [exhibit.place(time_s)[1] for time_s in exhibit.selection.times_s]}
+        fields.pop("video", None)
     if not row and question is not None:
         fields |= {"question": question.text, "options": list(question.options)}
     selection = exhibit.selection
@@ -31,7 +38,7 @@ def openai_messages(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     """One user message: the time and image of each frame, then the question."""
     content: list[dict[str, Any]] = []
     for number, (frame, image) in enumerate(zip(exhibit.frames, exhibit.pictures(), strict=True), 1):
-        content.append({"type": "text", "text": f"Frame {number} [{clock(frame.slot.time_s)}]:"})
+        content.append({"type": "text", "text": f"Frame {number} [{exhibit.label(frame.slot.time_s)}]:"})
         url = data_url(image, quality=OPENAI_QUALITY)
         content.append({"type": "image_url", "image_url": {"url": url}})
     if exhibit.question is not None:
@@ -45,11 +52,12 @@ def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
     question = exhibit.question
     lines = []
     for position, frame in enumerate(exhibit.frames):
+        video, own_s = exhibit.place(frame.slot.time_s)
         line = {
-            "video": exhibit.video.name,
+            "video": video.name,
             "question": "" if question is None else question.text,
             "file": f"frames/{file_name(exhibit, position)}",
-            "time_s": frame.slot.time_s,
+            "time_s": own_s,
             "frame": frame.number,
             "role": frame.slot.role,
             "relevance": frame.slot.relevance,
@@ -63,10 +71,12 @@ def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
 
 
 def file_name(exhibit: RenderedSelection, position: int) -> str:
-    """0001_00-03-21.480_ground.jpg: position, time and role; sorts by time."""
+    """0001_00-03-21.480_ground.jpg: position, time and role, after the name of the video where there are several."""
     slot = exhibit.selection.slots[position]
-    hours, rest = clock(slot.time_s).split(":", 1)
-    return f"{position + 1:04d}_{hours:0>2}-{rest.replace(':', '-')}_{slot.role}.jpg"
+    video, own_s = exhibit.place(slot.time_s)
+    hours, rest = clock(own_s).split(":", 1)
+    name = f"{_NOT_PLAIN.sub('-', Path(video.name).stem)[:40].strip('-')}_" if exhibit.several else ""
+    return f"{position + 1:04d}_{name}{hours:0>2}-{rest.replace(':', '-')}_{slot.role}.jpg"
 
 
 # Format name → file name and the function that returns its text.

@@ -12,6 +12,7 @@ from framesift._utils.text import clock, ordinal, quoted
 from framesift.errors import FramesiftError, InputError
 from framesift.selection.result_builders import text_without_frame
 from framesift.types import Basis, Selection, Slot
+from framesift.types.video import time_label
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def explain(selection: Selection) -> list[Reason]:
 def _with_remarks(reason: Reason, slot: Slot, basis: Basis) -> Reason:
     """The reason, with what is unusual about the frame."""
     remarks = []
-    if distant := text_without_frame(slot):
+    if distant := text_without_frame(slot, basis.videos):
         remarks.append(_sentence(distant))
     if slot.index in basis.damaged:
         remarks.append("The frame is damaged: it was decoded with errors, and no other frame covers its minute.")
@@ -121,7 +122,14 @@ class _Explainer:
         return float(self.basis.times_s[index])
 
     def clock_at(self, index: int) -> str:
-        return short_clock(self.time_s(index))
+        return self.label(self.time_s(index))
+
+    def label(self, time_s: float) -> str:
+        return time_label(self.basis.videos, time_s, short_clock)
+
+    def _span(self, row: Mapping[str, Any]) -> str:
+        first, last = self.label(row["start_s"]), self.label(row["end_s"])
+        return first if first == last else f"{first} – {last}"
 
 
 class _GcrExplainer(_Explainer):
@@ -151,7 +159,7 @@ class _GcrExplainer(_Explainer):
         rank, row = next((k, row) for k, row in enumerate(self.events, 1) if row["index"] == slot.index)
         cues = f", because the question contains {', '.join(quoted(cue) for cue in self.cues)}" if self.cues else ""
         why = [
-            f"Its event ({_span(row)}) ranks {ordinal(rank)} of {len(self.events)} for the question.",
+            f"Its event ({self._span(row)}) ranks {ordinal(rank)} of {len(self.events)} for the question.",
             f"The event {quoted(row['text'])} scores {row['score']:.2f}: relevance of its text "
             f"{row['text_relevance']:.3f}, of its frames {row['visual_relevance']:.3f}, each normalised over all "
             f"events and weighted {1 - self.demand:.1f} to {self.demand:.1f}{cues}.",
@@ -207,12 +215,12 @@ class _GcrExplainer(_Explainer):
         if not omitted:
             return f"{kept}."
         best = max(omitted, key=lambda row: row["value"])
-        return f"{kept}; the best omitted segment ({_span(best)}) has {best['value']:.2f}: {best['outcome']}."
+        return f"{kept}; the best omitted segment ({self._span(best)}) has {best['value']:.2f}: {best['outcome']}."
 
     def _refined(self, slot: Slot) -> Reason:
         region, swap = self.regions[slot.index], self.swaps.get(slot.index)
         parts = ", ".join(f"{name} {region['normalised'][name]:.2f}" for name in region["normalised"])
-        why = f"It represents the omitted segment {_span(region)}, evidence value {region['value']:.2f} ({parts})."
+        why = f"It represents the omitted segment {self._span(region)}, evidence value {region['value']:.2f} ({parts})."
         if swap is None:  # without Cover nothing is replaced
             return Reason((why, self._rank_sentence(slot)), self._best_omitted_nearby(slot))
         more = f"That is {swap['margin']:.2f} more than the context frame it replaced, at {self.clock_at(swap['out'])}."
@@ -230,11 +238,6 @@ class _GcrExplainer(_Explainer):
 def short_clock(time_s: float) -> str:
     """The time as h:mm:ss, with milliseconds only where they are not zero."""
     return clock(time_s).removesuffix(".000")
-
-
-def _span(row: Mapping[str, Any]) -> str:
-    first, last = short_clock(row["start_s"]), short_clock(row["end_s"])
-    return first if first == last else f"{first} – {last}"
 
 
 def _sentence(text: str) -> str:

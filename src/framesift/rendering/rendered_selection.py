@@ -1,7 +1,7 @@
 """The frames of a selection, decoded from the video, with the text of their events drawn on them."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from PIL import Image
 
-from framesift._utils.text import clock, counted, rounded_clock
+from framesift._utils.text import clock, counted, readable, rounded_clock
 from framesift._utils.version import __version__
 from framesift.errors import InputError, OptionError
 from framesift.store.fingerprint import fingerprint
 from framesift.types import Question, Selection, Slot, VideoInfo
+from framesift.types.vectors import Array
 from framesift.video.frames import fetch_available
 
 if TYPE_CHECKING:
@@ -39,6 +40,25 @@ class Frame:
     is_damaged: bool = False
 
 
+@dataclass(frozen=True)
+class ShownVideo:
+    """A video of an exhibit: its name among several, its file, and where it starts on their joint timeline."""
+
+    name: str
+    path: Path
+    info: VideoInfo
+    start_s: float = 0.0
+
+    @classmethod
+    def alone(cls, path: Path, info: VideoInfo) -> "ShownVideo":
+        return cls(path.name, path, info)
+
+    def to_dict(self) -> dict[str, Any]:
+        info = self.info
+        video = {"name": self.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
+        return video | {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.path)}
+
+
 @dataclass(frozen=True, eq=False)
 class RenderedSelection:
     """A selection with the images of its frames; `Exhibit` is one that can be saved.
@@ -48,6 +68,7 @@ class RenderedSelection:
     puts each frame under a header with what is said around it, on a canvas of the frame's size.
     size: the shorter side in pixels, None for the video's own. scales: (count, scale) pairs that shrink frames by their
     rank of relevance: with `Q_FRAME_SCALES`, the 4 most relevant to 1/2, the next 8 to 1/4, the others to 1/8.
+    several: the videos, where there are several; `video` is then the first, and `info` has the joint duration.
     """
 
     video: Path
@@ -58,11 +79,32 @@ class RenderedSelection:
     seed: int = 0
     size: int | None = None
     scales: Scales = ()
+    several: tuple[ShownVideo, ...] = ()
     _decoded: dict[float, Image.Image] = field(default_factory=dict, repr=False)
 
     @property
     def question(self) -> Question | None:
         return None if self.selection.basis is None else self.selection.basis.question
+
+    @cached_property
+    def videos(self) -> tuple[ShownVideo, ...]:
+        """The videos in the order of the joint timeline: one or several."""
+        return self.several or (ShownVideo.alone(self.video, self.info),)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the videos, writable anywhere."""
+        return [readable(video.name) for video in self.videos]
+
+    def place(self, time_s: float) -> tuple[ShownVideo, float]:
+        """The video at a time of the joint timeline, and the time in it."""
+        video = next(video for video in reversed(self.videos) if time_s >= video.start_s or video is self.videos[0])
+        return video, round(time_s - video.start_s, 6) if self.several else time_s
+
+    def label(self, time_s: float, text: Callable[[float], str] = clock) -> str:
+        """A time as people read it, after the name of its video where there are several."""
+        video, own_s = self.place(time_s)
+        return f"{readable(video.name)} {text(own_s)}" if self.several else text(own_s)
 
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
@@ -80,7 +122,8 @@ class RenderedSelection:
         return len(self.selection)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.video.name!r}, {counted(len(self), 'frame')}, overlay {self.overlay!r})"
+        names, frames = ", ".join(self.names), counted(len(self), "frame")
+        return f"{type(self).__name__}({names!r}, {frames}, overlay {self.overlay!r})"
 
     def pictures(self) -> Iterator[Image.Image]:
         """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""
@@ -112,7 +155,8 @@ class RenderedSelection:
             if image is not None:
                 yield time_s, image
             elif time_s in self.selection.times_s:
-                raise InputError(f"{self.video} can't be decoded at {rounded_clock(time_s)}; the file is damaged there")
+                video, own_s = self.place(time_s)
+                raise InputError(f"{video.path} can't be decoded at {rounded_clock(own_s)}; the file is damaged there")
 
     def without_undecodable(self) -> Self:
         """The same without the frames that can't be decoded, and with a warning about them.
@@ -128,11 +172,12 @@ class RenderedSelection:
             return self
         kept = [k for k, slot in enumerate(selection.slots) if slot.time_s not in missing]
         if not kept:
+            files = ", ".join(str(video.path) for video in self.videos)
             raise InputError(
-                f"{self.video}: none of the selected frames can be decoded; the file is damaged: download it again"
+                f"{files}: none of the selected frames can be decoded; the file is damaged: download it again"
             )
         frames = "1 selected frame is" if len(missing) == 1 else f"{len(missing)} selected frames are"
-        times = ", ".join(rounded_clock(time_s) for time_s in sorted(missing))
+        times = ", ".join(self.label(time_s, rounded_clock) for time_s in sorted(missing))
         warning = f"{frames} left out, because the video can't be decoded there: {times}"
         slots = tuple(selection.slots[k] for k in kept)
         left = replace(selection, slots=slots, warnings=(*selection.warnings, warning))
@@ -143,19 +188,26 @@ class RenderedSelection:
         times_s = sorted(set(times_s))
         cached_bytes = sum(3 * image.width * image.height for image in self._decoded.values())
         new_s = [time_s for time_s in times_s if time_s not in self._decoded]
-        fetched = fetch_available(self.video, new_s, short_side=self.size) if new_s else iter(())
+        fetched = self._fetch(new_s)
         is_new = set(new_s)
         for time_s in times_s:
             if time_s not in is_new:
                 yield time_s, self._decoded[time_s]
                 continue
-            _, array = next(fetched)
+            array = next(fetched)
             image = None if array is None else Image.fromarray(array)
             if array is not None and image is not None:
                 cached_bytes += array.nbytes
                 if cached_bytes <= CACHE_BYTES:
                     self._decoded[time_s] = image
             yield time_s, image
+
+    def _fetch(self, times_s: Sequence[float]) -> "Iterator[Array | None]":
+        """Decode the frames at these ascending times, video by video."""
+        for video in self.videos:
+            own_s = [self.place(time_s)[1] for time_s in times_s if self.place(time_s)[0] is video]
+            if own_s:
+                yield from (image for _, image in fetch_available(video.path, own_s, short_side=self.size))
 
     def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:
         """The same frames with another overlay; cached images are not decoded again."""
@@ -165,15 +217,15 @@ class RenderedSelection:
         """The contents of `selection.json`: the selection, the video, and each slot's frame number, text and damage."""
         data = self.selection.to_dict()
         for slot, frame in zip(data["slots"], self.frames, strict=True):
-            slot |= {"clock": clock(frame.slot.time_s), "frame": frame.number, "text": frame.text}
+            video, own_s = self.place(frame.slot.time_s)
+            slot |= {"clock": clock(own_s), "frame": frame.number, "text": frame.text}
             slot["damaged"] = frame.is_damaged
-        info = self.info
-        video = {"name": self.video.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
-        video |= {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.video)}
+            slot |= {"video": video.name, "video_time_s": own_s} if self.several else {}
+        several = {"videos": [video.to_dict() | {"start_s": video.start_s} for video in self.several]}
         return {
             "schema": data["schema"],
             "framesift": __version__,
-            "video": video,
+            **(several if self.several else {"video": self.videos[0].to_dict()}),
             "overlay": {"mode": self.overlay, "seed": self.seed},
             "size": {"shorter_side": self.size, "scales": [list(pair) for pair in self.scales]},
             **data,

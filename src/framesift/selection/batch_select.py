@@ -80,15 +80,16 @@ def select_from_vectors(
             duration_s=part.end_s,
             frames=part.index.frames,
             query=texts[k],
-            events=events,
+            events=part.events,
             visual_demand=resolve_demand(visual_demand, question.text),
             scores=relevance[k][part.candidates.start : part.candidates.stop],
-            event_scores=None if event_relevance is None else event_relevance[k],
+            event_scores=None if event_relevance is None else event_relevance[k][part.inside],
             prepared=part.index.vectors,
             source=source if source is None or window is None else ReducedSource(source, part.candidates),
             objects=None if objects is None else objects[k],
-            lexical_scores=part.shared_words(question.query_text) if "words" in needs else None,
+            lexical_scores=part.words.scores(question.query_text) if "words" in needs else None,
             start_s=part.start_s,
+            positions=part.inside,
         )
         given = options if contexts is None else {"context": contexts[k], **options}
         run = partial(_select, budget=budget, method=method, options=given)
@@ -98,7 +99,7 @@ def select_from_vectors(
             selection, skipped = run(evidence), np.zeros(0, dtype=int)
         if window is not None:
             selection, skipped = map_back(selection, part.candidates), skipped + part.candidates.start
-        distant_texts = filter(None, map(text_without_frame, selection.slots))
+        distant_texts = filter(None, (text_without_frame(slot, index.videos) for slot in selection.slots))
         basis = Basis(
             index.times_s,
             relevance[k],
@@ -109,6 +110,7 @@ def select_from_vectors(
             skipped=tuple(skipped.tolist()),
             damaged=damaged,
             window=None if window is None else (part.start_s, part.end_s),
+            videos=index.videos,
         )
         selections.append(replace(selection, basis=basis, warnings=(*index.warnings, *distant_texts)))
     return selections
@@ -121,23 +123,25 @@ class _VideoPart:
         self.start_s, self.end_s = 0.0, index.info.duration_s
         self.candidates = range(len(index))
         self.index = index
-        self._events, self._inside = events, list(range(len(events)))
+        self.inside = list(range(len(events)))  # positions of the events
         if window is not None:
             self.start_s, self.end_s = window.within(index.info.duration_s)
             self.candidates = candidates_in(index.times_s, (self.start_s, self.end_s))
             self.index = _restricted(index, self.candidates, self.start_s, self.end_s)
-            self._inside = [k for k, e in enumerate(events) if e.end_s >= self.start_s and e.start_s <= self.end_s]
+            self.inside = [k for k, event in enumerate(events) if _reaches(event, self.start_s, self.end_s)]
+        self.events = [events[k] for k in self.inside]
         self.skipper = BlankSkipper(self.index)
 
     @cached_property
-    def _words(self) -> EventWords:
-        return EventWords([self._events[k].text for k in self._inside])
+    def words(self) -> EventWords:
+        return EventWords([event.text for event in self.events])
 
-    def shared_words(self, text: str) -> Array:
-        """(E,) the words that each event inside shares with a text; 0 for those outside."""
-        scores = np.zeros(len(self._events))
-        scores[self._inside] = self._words.scores(text)
-        return scores
+
+def _reaches(event: Event, start_s: float, end_s: float) -> bool:
+    """Whether an event has some time inside a window; one that only meets an end of it has not."""
+    if event.start_s == event.end_s:
+        return start_s <= event.start_s <= end_s
+    return event.end_s > start_s and event.start_s < end_s
 
 
 def _restricted(index: VideoIndex, candidates: range, start_s: float, end_s: float) -> VideoIndex:

@@ -1,12 +1,13 @@
 """Building the Selection of a selector that gives all its frames one role, and adding to it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from framesift._utils.text import clock
 from framesift.selection.frame_access import FrameAccess
-from framesift.types import Event, Evidence, Role, Selection, Slot
+from framesift.types import Event, Evidence, Role, Selection, Slot, VideoSpan
+from framesift.types.video import time_label
 
 # A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
 TEXT_REACH_S = 2.0
@@ -62,11 +63,15 @@ def attach_events(selection: Selection, events: Mapping[int, Event]) -> Selectio
     return replace(selection, slots=slots)
 
 
-def text_without_frame(slot: Slot) -> str:
-    """The warning about a text that is shown on a frame far from its own time; empty if it is not."""
+def text_without_frame(slot: Slot, videos: Sequence[VideoSpan] = ()) -> str:
+    """The warning about a text that is shown on a frame far from its own time; empty if it is not.
+
+    videos: where there are several, those of the joint timeline.
+    """
     if slot.event is None or slot.text_distance_s <= TEXT_REACH_S:
         return ""
-    start, end, at = (_to_the_second(time_s) for time_s in (slot.event.start_s, slot.event.end_s, slot.time_s))
+    times_s = slot.event.start_s, slot.event.end_s, slot.time_s
+    start, end, at = (time_label(videos, time_s, _to_the_second) for time_s in times_s)
     return (
         f"the text at {start if start == end else f'{start}–{end}'} has no frame; it is shown on the frame at {at}, "
         f"{slot.text_distance_s:.0f} s away"

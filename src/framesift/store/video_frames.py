@@ -1,7 +1,7 @@
 """The frames of a video for selectors: decoded, and scored if needed, on demand."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,33 @@ from framesift.video.frames import fetch
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
+
+
+class JointFrames:
+    """A `FrameSource` over several videos: their sources in order, and how many candidates each has."""
+
+    def __init__(self, sources: "Sequence[VideoFrames]", counts: Sequence[int]) -> None:
+        self._owners = [(source, k) for source, count in zip(sources, counts, strict=True) for k in range(count)]
+        self.size = sources[0].size
+
+    def scores(self, indices: Sequence[int]) -> Array:
+        return np.array(self._ask(indices, lambda source, own: source.scores(own)))
+
+    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
+        return self._ask(indices, lambda source, own: source.pictures(own, size=size))
+
+    def _ask(self, indices: Sequence[int], ask: "Callable[[VideoFrames, list[int]], Iterable[Array]]") -> list[Array]:
+        """The values of these candidates in their order; each video is asked once."""
+        own: dict[VideoFrames, list[int]] = {}
+        for index in indices:
+            source, number = self._owners[index]
+            own.setdefault(source, []).append(number)
+        values = {
+            (source, number): value
+            for source, numbers in own.items()
+            for number, value in zip(numbers, ask(source, numbers), strict=True)
+        }
+        return [values[self._owners[index]] for index in indices]
 
 
 class VideoFrames:

@@ -4,7 +4,7 @@ from framesift.types.answer import Answer
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question, VisualDemand
 from framesift.types.selection import ROLES, SELECTION_SCHEMA, Basis, Role, Selection, Slot
-from framesift.types.video import Event, SubtitleTrack, VideoIndex, VideoInfo
+from framesift.types.video import Event, SubtitleTrack, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.window import Window
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "SubtitleTrack",
     "VideoIndex",
     "VideoInfo",
+    "VideoSpan",
     "VisualDemand",
     "Window",
 ]

@@ -27,6 +27,8 @@ class Answer:
     note: str = ""  # one sentence for the user: a problem with the reply, or a limit of the reader
     time_format: str = ""  # how the frames' times were written; empty for a reader that does not say
     frames_as: str = ""  # "video" or "pictures"; empty for a reader that does not say
+    videos: tuple[str, ...] = ()  # of several videos, the name of each frame's; times_s are on their joint timeline
+    video_times_s: tuple[float, ...] = ()  # of several videos, each frame's time in its own
 
     @property
     def letter(self) -> str | None:

@@ -28,7 +28,8 @@ class Evidence:
 
     times_s (N,) seconds, ascending in [start_s, duration_s]; frames (N, D) image vectors; query (D,) the question's
     text vector; events with event_features (E, D), their text vectors; visual_demand d_q in [0, 1]. Vectors are
-    normalised here. start_s and duration_s: the video's start and end, or those of the window that is considered.
+    normalised here. start_s and duration_s: the video's start and end, or those of the window that is considered; then
+    positions are those of the events in the list of all.
 
     Derived from these: relevance (N,), the cosine of each frame with the query, and event_relevance (E,). `scores` and
     `event_scores` replace them by other numbers. lexical_scores (E,): the words each event shares with the question,
@@ -54,13 +55,14 @@ class Evidence:
     objects: Objects | None = None
     lexical_scores: InitVar[ArrayLike | None] = None
     start_s: float = 0.0
+    positions: InitVar[Sequence[int] | None] = None
     vectors: UnitRows = field(init=False)
     relevance: Array = field(init=False)
     event_relevance: Array = field(init=False)
     event_lexical: Array = field(init=False)
     event_times_s: Array = field(init=False)  # (E, 2) start and end
-    event_positions: tuple[int, ...] = field(init=False)  # of each remaining event in the list given
-    events_outside: int = field(init=False)  # number of events dropped because they lie outside the video or window
+    event_positions: tuple[int, ...] = field(init=False)  # of each remaining event, in the list given or `positions`
+    events_outside: int = field(init=False)  # number of events dropped because they lie outside the video
 
     def __post_init__(
         self,
@@ -69,6 +71,7 @@ class Evidence:
         prepared: UnitRows | None,
         prepared_events: UnitRows | None,
         lexical_scores: ArrayLike | None,
+        positions: Sequence[int] | None,
     ) -> None:
         set_field = partial(object.__setattr__, self)
         vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
@@ -86,6 +89,8 @@ class Evidence:
         else:
             set_field("relevance", validate_scores(scores, len(vectors), "scores"))
         self._clip_events(event_scores, lexical_scores, prepared_events)
+        if positions is not None:
+            set_field("event_positions", tuple(positions[k] for k in self.event_positions))
 
     @classmethod
     def from_source(

@@ -10,12 +10,12 @@ import numpy as np
 
 from framesift._utils.json import load_json
 from framesift._utils.records import read_field, read_record, read_value
-from framesift._utils.text import clock, counted, printable, readable
+from framesift._utils.text import counted, printable, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question
 from framesift.types.vectors import Array, validate_times
-from framesift.types.video import Event
+from framesift.types.video import Event, VideoSpan, time_label
 from framesift.types.window import Window, candidates_in
 
 Role = Literal["ground", "visual", "context", "refined"]
@@ -52,7 +52,7 @@ class Basis:
     times_s (N,) and relevance (N,) of the candidates, the events inside the video, and, where known, the question and
     the encoder's name. skipped: indices of candidates that were not available, because they show nothing; damaged:
     indices of candidates decoded with errors. window: (from_s, to_s), the part of the video that was considered; then
-    the events are those in it.
+    the events are those in it. videos: where there are several, their places on the joint timeline of all times here.
     """
 
     times_s: Array
@@ -64,6 +64,7 @@ class Basis:
     skipped: tuple[int, ...] = ()
     damaged: tuple[int, ...] = ()
     window: tuple[float, float] | None = None
+    videos: tuple[VideoSpan, ...] = ()
 
     @property
     def considered_s(self) -> tuple[float, float]:
@@ -92,6 +93,7 @@ class Basis:
             "skipped": list(self.skipped),
             "damaged": list(self.damaged),
             "window": None if self.window is None else dict(zip(("from_s", "to_s"), self.window, strict=True)),
+            "videos": [{"name": v.name, "start_s": v.start_s, "duration_s": v.duration_s} for v in self.videos],
         }
 
     @classmethod
@@ -111,6 +113,7 @@ class Basis:
             skipped=read_field(row, "skipped", tuple[int, ...], location, ()),
             damaged=read_field(row, "damaged", tuple[int, ...], location, ()),
             window=_read_basis_window(row, duration_s, location),
+            videos=read_field(row, "videos", tuple[VideoSpan, ...], location, ()),
         )
 
 
@@ -157,10 +160,13 @@ class Selection:
 
     def __str__(self) -> str:
         lines = [repr(self)]
-        for slot in self.slots:
+        videos = () if self.basis is None else self.basis.videos
+        times = [printable(time_label(videos, time_s)) for time_s in self.times_s]
+        width = max([12, *map(len, times)])
+        for slot, time in zip(self.slots, times, strict=True):
             text = printable(slot.event.text) if slot.event else ""
             text = text if len(text) <= 60 else text[:59] + "…"
-            lines.append(f"{clock(slot.time_s):>12}  {slot.role:<8} {slot.relevance:>7.3f}  {text}".rstrip())
+            lines.append(f"{time:>{width}}  {slot.role:<8} {slot.relevance:>7.3f}  {text}".rstrip())
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

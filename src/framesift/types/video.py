@@ -1,14 +1,14 @@
 """Records of a video: its metadata, its timestamped text, and its candidate frames as vectors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from framesift._utils.records import read_value, shown
-from framesift._utils.text import duration_text
+from framesift._utils.text import clock, duration_text
 from framesift.errors import InputError
 from framesift.types.vectors import Array, UnitRows, validate_times
 
@@ -37,6 +37,34 @@ class VideoInfo:
     start_s: float = 0.0  # the container's start time, which counts as 0 here
     has_audio: bool = False
     subtitle_tracks: tuple[SubtitleTrack, ...] = ()
+
+
+@dataclass(frozen=True)
+class VideoSpan:
+    """One of several videos that are asked about together: its place on their joint timeline.
+
+    name: unique among them. The videos follow each other in the order given, with a short gap between them. path: of
+    the file, where it is known.
+    """
+
+    name: str
+    start_s: float
+    duration_s: float
+    path: str = ""
+
+
+def locate(videos: Sequence[VideoSpan], time_s: float) -> tuple[str, float]:
+    """The name of the video at a time of the joint timeline, and the time in that video; "" where there is only one."""
+    for video in reversed(videos):
+        if time_s >= video.start_s:
+            return video.name, round(time_s - video.start_s, 6)
+    return "", time_s
+
+
+def time_label(videos: Sequence[VideoSpan], time_s: float, text: Callable[[float], str] = clock) -> str:
+    """A time as people read it: 0:01:02.000, after the name of its video where there are several."""
+    name, own_s = locate(videos, time_s)
+    return f"{name} {text(own_s)}".strip()
 
 
 @dataclass(frozen=True)
@@ -78,7 +106,7 @@ class VideoIndex:
     is_blank (N,) bool: frames that show nothing (black, white, a fade); is_damaged (N,) bool: frames decoded with
     errors that are candidates because no other frame covers their minute. warnings: what was uncertain or damaged in
     the video. build_seconds: time spent building the index, None where several runs built it. `vectors` holds the same
-    rows with what is derived from them and shared by all questions.
+    rows with what is derived from them and shared by all questions. videos: those of a joint index, in order.
     """
 
     info: VideoInfo
@@ -89,6 +117,7 @@ class VideoIndex:
     build_seconds: float | None = None
     is_blank: Array = field(default_factory=lambda: np.zeros(0, dtype=bool))
     is_damaged: Array = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    videos: tuple[VideoSpan, ...] = ()
     vectors: UnitRows = field(init=False)
 
     def __post_init__(self) -> None:

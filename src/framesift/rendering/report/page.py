@@ -51,7 +51,11 @@ def render_report(view: Mapping[str, Any]) -> str:
         title=_shorten(heading, 120),
         heading=heading,
         is_long=len(heading) > LONG_QUESTION,
-        video={"name": video["name"], "short_name": _shorten(video["name"], 90), "facts": _video_facts(video)},
+        video={
+            "name": video["name"],
+            "short_name": _shorten(video["name"], 90),
+            "facts": _video_facts(video) if len(view["videos"]) == 1 else "",
+        },
         options=[(option_letter(position), text) for position, text in view["options"]],
         warnings=view["warnings"],
         summary=page.summary(),
@@ -83,16 +87,19 @@ class _Page:
         self.lanes: Sequence[Mapping[str, Any]] = view["lanes"]
         self.names = [_shorten(lane["method"], 60) for lane in self.lanes]
         self.image_ids: dict[str, int] = {}
-        self.lanes_of_frame: dict[int, list[int]] = {}
+        self.lanes_of_frame: dict[tuple[str, int], list[int]] = {}
         for k, lane in enumerate(self.lanes):
             for frame in lane["frames"]:
-                self.lanes_of_frame.setdefault(int(frame["frame"]), []).append(k)
+                self.lanes_of_frame.setdefault(self._frame_key(frame), []).append(k)
 
     def summary(self) -> str:
         times_s, window = self.view["curve"]["times_s"], self.view["window"]
         candidates = len(times_s) if window is None else sum(window[0] <= time_s <= window[1] for time_s in times_s)
         out_of = f" out of {candidates:,} candidate frame{'' if candidates == 1 else 's'}" if candidates else ""
+        durations_s = [video["duration_s"] for video in self.view["videos"]]
         video = f"from a video of {_length(self.view['video']['duration_s'])}"
+        if len(durations_s) > 1:
+            video = f"from {len(durations_s)} videos of {_length(sum(durations_s))} in all"
         if window is not None:
             video += f", of which only {_clock(window[0])} to {_clock(window[1])} was considered"
         if len(self.lanes) == 1:
@@ -101,6 +108,22 @@ class _Page:
             largest = max((len(lane["frames"]) for lane in self.lanes), default=0)
             selected = f"{len(self.lanes)} methods, each selecting up to {counted(largest, 'frame')}"
         return f"{selected}{out_of}, {video}. Each frame has a role, which says why it was selected:"
+
+    def label(self, time_s: float) -> str:
+        """A time as h:mm:ss, after the name of its video where there are several."""
+        if len(self.view["videos"]) == 1:
+            return _clock(time_s)
+        video = self._video_at(time_s)
+        return f"{_shorten(video['name'], 40)} {_clock(time_s - video['start_s'])}"
+
+    def _video_at(self, time_s: float) -> Mapping[str, Any]:
+        videos: Sequence[Mapping[str, Any]] = self.view["videos"]
+        return next((video for video in reversed(videos) if time_s >= video["start_s"]), videos[0])
+
+    def _frame_key(self, frame: Mapping[str, Any]) -> tuple[str, int]:
+        """The same for frames of several lanes that are one frame of one video."""
+        several = len(self.view["videos"]) > 1
+        return self._video_at(frame["time_s"])["name"] if several else "", int(frame["frame"])
 
     def legend(self) -> list[dict[str, Any]]:
         counts = Counter(frame["role"] for lane in self.lanes for frame in lane["frames"])
@@ -134,10 +157,10 @@ class _Page:
         }
 
     def _frame(self, position: int, k: int, frame: Mapping[str, Any]) -> dict[str, Any]:
-        number, time = int(frame["number"]), _clock(frame["time_s"])
+        number, time = int(frame["number"]), self.label(frame["time_s"])
         is_lazy = len(self.lanes[position]["frames"]) > MANY_FRAMES
         size = (int(frame["width"]), int(frame["height"]))
-        others = (self.names[other] for other in self.lanes_of_frame[int(frame["frame"])] if other != position)
+        others = (self.names[other] for other in self.lanes_of_frame[self._frame_key(frame)] if other != position)
         return {
             "id": f"{position}-{k}",
             # The first lane's frames have addresses: report.html#frame-3.
@@ -153,7 +176,7 @@ class _Page:
             "why": frame["why"],
             "alternatives": [
                 {
-                    "image": self._image(row["picture"], f"The video at {_clock(row['time_s'])}"),
+                    "image": self._image(row["picture"], f"The video at {self.label(row['time_s'])}"),
                     "time": _shorten(row["clock"], 40),
                     "sentence": row["sentence"],
                 }
@@ -183,7 +206,8 @@ class _Page:
         }
 
     def timeline_note(self) -> str:
-        parts = ["The whole video from left to right. Point at an item, or use Tab and the arrow keys, for details."]
+        whole = "The whole video" if len(self.view["videos"]) == 1 else "All videos, one after the other,"
+        parts = [f"{whole} from left to right. Point at an item, or use Tab and the arrow keys, for details."]
         if self.view["window"] is not None:
             parts.append("Shaded parts were not considered.")
         if any(lane["omitted"] for lane in self.lanes):
@@ -196,8 +220,10 @@ class _Page:
         """Swaps and omitted segments as text: what the timeline shows, for screen readers and print."""
         listings = []
         for lane, name in zip(self.lanes, self.names, strict=True):
-            swaps = [(f"{_clock(row['out_s'])} → {_clock(row['in_s'])}", row["note"]) for row in lane["swaps"]]
-            omitted = [(f"{_clock(row['start_s'])} – {_clock(row['end_s'])}", row["note"]) for row in lane["omitted"]]
+            swaps = [(f"{self.label(row['out_s'])} → {self.label(row['in_s'])}", row["note"]) for row in lane["swaps"]]
+            omitted = [
+                (f"{self.label(row['start_s'])} – {self.label(row['end_s'])}", row["note"]) for row in lane["omitted"]
+            ]
             for title, rows in (("Swaps", swaps), ("Omitted segments", omitted)):
                 if rows:
                     method = name if len(self.lanes) > 1 else ""
@@ -221,7 +247,7 @@ class _Page:
             for position, (lane, name) in enumerate(zip(self.lanes, self.names, strict=True))
         ]
         return {
-            "video": {"name": view["video"]["name"], "beside": list(view["video"]["beside"])},
+            "videos": [dict(video) for video in view["videos"]],
             "duration_s": view["video"]["duration_s"],
             "window": view["window"],
             "curve": {

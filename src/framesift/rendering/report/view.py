@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from framesift._utils.text import clock, counted, readable
+from framesift._utils.text import counted, readable
 from framesift._utils.version import __version__
 from framesift.rendering.reasons import short_clock, trace_errors
-from framesift.rendering.rendered_selection import RenderedSelection
+from framesift.rendering.rendered_selection import RenderedSelection, ShownVideo
 from framesift.rendering.thumbnails import ReportImages
 from framesift.types import Basis
 
@@ -20,7 +20,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
     """Build the view of exhibits of one video and question, one per method. json_text: what the page offers to copy."""
     first = exhibits[0]
     info, basis, question = first.info, first.selection.basis, first.question
-    name = readable(first.video.name)
+    name = ", ".join(first.names)
     lanes = []
     for exhibit, own in zip(exhibits, images, strict=True):
         with trace_errors(exhibit.selection):
@@ -32,8 +32,8 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
             "width": info.width,
             "height": info.height,
             "fps": info.fps,
-            "beside": [name, f"../{name}"],
         },
+        "videos": [_video_row(video) for video in first.videos],
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
         "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
@@ -44,6 +44,13 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "settings": _settings(exhibits),
         "json": json_text,
     }
+
+
+def _video_row(video: ShownVideo) -> dict[str, Any]:
+    """A video's place on the joint timeline, and where a report looks for its file."""
+    name = readable(video.name)
+    row = {"name": name, "start_s": video.start_s, "duration_s": video.info.duration_s}
+    return row | {"beside": [name, f"../{name}"]}
 
 
 def _curve(basis: Basis | None) -> dict[str, list[float]]:
@@ -83,13 +90,14 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
     frame, reason = exhibit.frames[position], images.reasons[position]
     slot = frame.slot
     width, height = images.sizes[position]
-    alt = f"{'Damaged frame' if frame.is_damaged else 'Frame'} at {clock(slot.time_s)}, {slot.role}"
+    label = exhibit.label(slot.time_s)
+    alt = f"{'Damaged frame' if frame.is_damaged else 'Frame'} at {label}, {slot.role}"
     alt += f", with the text: {frame.text[:200]}" if frame.text else ""
     return {
         "id": f"{exhibit.selection.method}-{position + 1}",
         "number": position + 1,
         "time_s": slot.time_s,
-        "clock": clock(slot.time_s),
+        "clock": label,
         "role": slot.role,
         "relevance": slot.relevance,
         "frame": frame.number,
@@ -103,7 +111,7 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
         "nearly": [
             {
                 "time_s": other.time_s,
-                "clock": clock(other.time_s),
+                "clock": exhibit.label(other.time_s),
                 "sentence": other.sentence,
                 "picture": images.alternatives.get(other.time_s, ""),
             }
@@ -159,12 +167,16 @@ def _refine_note(refine: Mapping[str, Any]) -> str:
 
 def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
     first = exhibits[0]
-    basis, info = first.selection.basis, first.info
+    basis = first.selection.basis
     rows = [
         [
             "video",
-            f"{readable(first.video.name)}, {info.width}×{info.height}, {info.fps:.3g} frames per second, {info.codec}",
-        ],
+            f"{readable(video.name)}, {info.width}×{info.height}, {info.fps:.3g} frames per second, {info.codec}",
+        ]
+        for video in first.videos
+        for info in [video.info]
+    ]
+    rows += [
         ["encoder", basis.encoder if basis is not None and basis.encoder else "not recorded"],
         ["candidates", str(len(basis.considered)) if basis is not None else "not recorded"],
         ["events", str(len(basis.events)) if basis is not None else "not recorded"],

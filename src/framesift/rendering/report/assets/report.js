@@ -1,8 +1,10 @@
 // The report: the timeline, the dialog that shows a frame, playing the video, copying the JSON.
-const { clock, drawTimeline, markerPath, svgElement } = globalThis.framesift;
+const { clock, drawTimeline, markerPath, setVideos, svgElement } = globalThis.framesift;
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
+setVideos(data.videos);
+const videoOf = (frame) => data.videos.findLast(({ start_s }) => frame.time_s >= start_s) ?? data.videos[0];
 
 // An image used several times is embedded once; the other elements refer to it.
 const images = new Map();
@@ -145,7 +147,7 @@ function play(frame, paths) {
   if (frame !== shown) return;
   if (!paths.length) {
     // Isolated, so that a right-to-left name does not reorder the sentence.
-    const name = `\u2068${data.video.name.slice(0, 120)}\u2069`;
+    const name = `\u2068${videoOf(frame).name.slice(0, 120)}\u2069`;
     const remedy = `The video was not found. Put ${name} into the folder of this report and try again`;
     byId("play-status").textContent = `${remedy}; if it is already there, this browser can't play its format.`;
     return;
@@ -166,7 +168,7 @@ function play(frame, paths) {
     if (!video.videoWidth) return next(); // audio only: the browser does not support the video codec
     byId("play-status").textContent = "";
     byId("play").textContent = "Back to the frame";
-    video.currentTime = frame.time_s;
+    video.currentTime = frame.time_s - videoOf(frame).start_s;
     return video.play().catch(() => {}); // if autoplay is blocked, the user has the controls
   });
   video.src = urlOf(paths[0]);
@@ -180,7 +182,7 @@ byId("play").addEventListener("click", () => {
   showImage(shown.id);
   if (wasPlaying) return;
   byId("play-status").textContent = "Loading the video …";
-  play(shown, data.video.beside);
+  play(shown, videoOf(shown).beside);
 });
 
 // ---- copying the JSON

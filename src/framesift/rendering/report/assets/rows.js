@@ -42,6 +42,18 @@ function bars(plot, items, y, height, minWidth = 1) {
     .join("");
 }
 
+/** The points of each video of a joint timeline, those of a single video in one list. */
+function partsByVideo(plot, points) {
+  const starts = (plot.data.videos ?? []).map(({ start_s }) => start_s);
+  const parts = new Map();
+  for (const point of points) {
+    const video = starts.findLastIndex((start_s) => point.time_s >= start_s);
+    if (!parts.has(video)) parts.set(video, []);
+    parts.get(video).push(point);
+  }
+  return parts.values();
+}
+
 function drawCurve(plot, top) {
   const { curve, duration_s } = plot.data;
   const points = thin(curve.times_s, curve.relevance, duration_s, plot.width);
@@ -54,12 +66,14 @@ function drawCurve(plot, top) {
   const spread = peak.value - low || 1;
   const bottom = top + CURVE_HEIGHT;
   const y = (value) => round(bottom - 2 - ((value - low) / spread) * (CURVE_HEIGHT - 8));
-  const line = points.map((point) => `${round(plot.x(point.time_s))} ${y(point.value)}`).join("L");
   const group = svgElement("g", { role: "img", class: "tl-curve" }, plot.svg);
   group.setAttribute("aria-label", `Relevance over time, highest at ${clock(peak.time_s)}`);
-  const [first, last] = [plot.x(points[0].time_s), plot.x(points.at(-1).time_s)].map(round);
-  svgElement("path", { class: "tl-area", d: `M${first} ${bottom}L${line}L${last} ${bottom}z` }, group);
-  svgElement("path", { class: "tl-line", d: `M${line}` }, group);
+  for (const part of partsByVideo(plot, points)) {
+    const line = part.map((point) => `${round(plot.x(point.time_s))} ${y(point.value)}`).join("L");
+    const [first, last] = [plot.x(part[0].time_s), plot.x(part.at(-1).time_s)].map(round);
+    svgElement("path", { class: "tl-area", d: `M${first} ${bottom}L${line}L${last} ${bottom}z` }, group);
+    svgElement("path", { class: "tl-line", d: `M${line}` }, group);
+  }
   return {
     bottom,
     tipAt(time_s) {
@@ -262,10 +276,26 @@ function drawOutside(plot, group, height) {
   }
 }
 
+/** On a joint timeline, the name of each video where it starts, as far as there is room before the next. */
+function drawNames(plot, group, top) {
+  const { duration_s, videos } = plot.data;
+  videos.forEach(({ name, start_s }, k) => {
+    const x = round(plot.x(start_s));
+    const room = Math.floor((plot.x(videos[k + 1]?.start_s ?? duration_s) - x) / 7.5); // characters
+    svgElement("path", { class: "tl-edge", d: `M${x} 0V${top + 5}` }, group);
+    const text = name.length > room ? `${name.slice(0, Math.max(0, room - 1))}…` : name;
+    if (room > 3) svgElement("text", { x, y: top + 19 }, group).textContent = text;
+  });
+}
+
 function drawAxis(plot, top) {
   const group = svgElement("g", { class: "tl-axis", "aria-hidden": "true" }, plot.svg);
   const { duration_s } = plot.data;
   svgElement("path", { d: `M${round(plot.x(0))} ${top}H${round(plot.x(duration_s))}` }, group);
+  if (plot.data.videos?.length > 1) {
+    drawNames(plot, group, top);
+    return { bottom: top + 24 };
+  }
   for (const time_s of ticks(duration_s, plot.width)) {
     const x = round(plot.x(time_s));
     svgElement("path", { d: `M${x} ${top}v5` }, group);

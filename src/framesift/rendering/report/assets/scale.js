@@ -2,8 +2,20 @@
 //
 // The scripts of the report share functions through the global object `framesift`: a page opened from disk can't import.
 
+let videos = []; // of a joint timeline: {name, start_s}; times on it are shown as those in a video, after its name
+
+/** Set the videos of the page, in order: all times are on their joint timeline. */
+function setVideos(list) {
+  videos = list.length > 1 ? list : [];
+}
+
 /** 201.48 -> "0:03:21"; always h:mm:ss, so that the times of one page align. */
 function clock(time_s) {
+  const video = videos.findLast(({ start_s }) => time_s >= start_s);
+  return video ? `${video.name} ${hms(time_s - video.start_s)}` : hms(time_s);
+}
+
+function hms(time_s) {
   const seconds = Math.max(0, Math.floor(time_s + 1e-6));
   const pad = (n) => String(n).padStart(2, "0");
   return `${Math.floor(seconds / 3600)}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`;
@@ -73,4 +85,4 @@ function nearest(items, value, key = (item) => item) {
   return value - key(items[from - 1]) <= key(items[from]) - value ? from - 1 : from;
 }
 
-globalThis.framesift = { clock, lengthText, ticks, thin, nearest };
+globalThis.framesift = { clock, setVideos, lengthText, ticks, thin, nearest };
