@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LMMS := .venv-lmms
+VLLM_SOURCE ?= .vllm
 BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @biomejs/biome@2.6.6
 # Ignore packages from outside the virtual environment.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test test-lmms test-ray lint lint-js format docs bench selftest clean
+.PHONY: demo test test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -23,6 +24,11 @@ test-lmms: $(LMMS)/installed
 test-ray: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,ray]'
 	$(BIN)/pytest tests/batch/test_ray.py
+
+# Not part of `make test`: vLLM's wheel is large. VLLM_SOURCE=DIR takes a checkout of vLLM in its place.
+test-vllm: $(VENV)/installed-dev
+	test -d $(VLLM_SOURCE)/vllm || $(BIN)/python -m pip install --quiet --no-deps --target $(VLLM_SOURCE) vllm
+	PYTHONPATH=tests $(BIN)/python tests/vllm/check.py $(VLLM_SOURCE)
 
 lint: $(VENV)/installed-dev lint-js
 	$(BIN)/ruff check .
@@ -71,4 +77,4 @@ $(LMMS)/installed: pyproject.toml constraints.txt tests/lmms/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(LMMS) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LMMS) .vllm site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -205,6 +205,19 @@ def test_rows_of_both_kinds_of_uniform_frames_stay_apart(run):
     assert tally.before == 0 and len(results.rows) == 8
 
 
+def test_row_has_the_time_format_that_was_set_and_the_one_that_was_written(run):
+    class Trained(FirstOption):
+        time_format = "clock"
+
+        def answer(self, *args):
+            return replace(super().answer(*args), time_format="clock", frames_as="pictures")
+
+    _, results = run(small_plan(Trained(), methods="uniform"))
+    row = results.rows[0]
+    assert (row.time_format, row.times_written, row.frames_as) == ("clock", "clock", "pictures")
+    assert row.key != replace(row, time_format="auto").key
+
+
 def test_row_says_whether_the_prompt_has_the_frames_times(run):
     class WithoutTimes(FirstOption):
         times = False

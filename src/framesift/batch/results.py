@@ -99,6 +99,7 @@ class Result:
     blank_frames: str = "keep"  # or "skip"
     prompt_times: bool = True  # the prompt has the frames' times
     uniform_frames: str = CANDIDATES  # of `uniform`: of the candidates, or of the whole "video"
+    time_format: str = "auto"  # the reader's setting; `times_written` is what it chose
     from_s: float | None = None  # the part of the video that was considered; None for its start and end
     to_s: float | None = None
 
@@ -122,6 +123,8 @@ class Result:
     peak_memory_bytes: int | None = None
     peak_gpu_memory_bytes: int | None = None
     tokens: int | None = None
+    times_written: str = ""  # the format in which the reader got the frames' times
+    frames_as: str = ""  # "video" or "pictures", as the reader got them
     annotation: str = ""
     run: str = ""
     finished_s: float = 0.0
@@ -168,6 +171,7 @@ _OPTIONAL: dict[str, Any] = {
     "blank_frames": "keep",
     "prompt_times": True,
     "uniform_frames": CANDIDATES,
+    "time_format": "auto",
     "from_s": None,
     "to_s": None,
 }

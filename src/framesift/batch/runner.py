@@ -256,6 +256,7 @@ def _describe_reader(spec: ReaderSpec, model: Reader) -> RunReader:
         options=dict(spec.options),
         prompt=str(getattr(model, "preset", "")),
         times=bool(getattr(model, "times", True)),
+        time_format=str(getattr(model, "time_format", "auto")),
         width=width,
         aliases=aliases,
     )

@@ -66,7 +66,7 @@ class RunReader:
     """A reader of a run. name: in rows; aliases: names under which earlier rows count as well; empty: no reader.
 
     address: as given, with its credentials; it is sent to workers, never written. prompt: its preset. times: whether
-    its prompt has the frames' times. width: requests in flight at a time.
+    its prompt has the frames' times, time_format: how they are written. width: requests in flight at a time.
     """
 
     name: str = ""
@@ -74,6 +74,7 @@ class RunReader:
     options: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""
     times: bool = True
+    time_format: str = "auto"
     width: int = 1
     aliases: tuple[str, ...] = ()
 
@@ -123,6 +124,7 @@ class QuestionSettings:
                     reader=reader.name,
                     prompt=reader.prompt,
                     prompt_times=reader.times,
+                    time_format=reader.time_format,
                     uniform_frames=WHOLE_VIDEO if choice.whole_video else CANDIDATES,
                     from_s=None if item.window is None else item.window.from_s,
                     to_s=None if item.window is None else item.window.to_s,

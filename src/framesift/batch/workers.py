@@ -304,6 +304,8 @@ class QuestionWorker:
             parsed=answer.parsed and answer.choice is not None,
             reply=answer.raw,
             tokens=answer.tokens,
+            times_written=answer.time_format,
+            frames_as=answer.frames_as,
             seconds={
                 **row.seconds,
                 "read": time.perf_counter() - started if answer.seconds is None else answer.seconds,

@@ -57,7 +57,7 @@ PAIRED = (
     "95 % intervals from a bootstrap over videos; p by McNemar's exact test, Holm-adjusted over the table's lines. "
     "Distinguishable: the interval excludes 0 and the adjusted p is below 0.05."
 )
-_CONDITIONS = ("encoder", "events", "fps", "seed", "prompt", "prompt_times", "uniform_frames")
+_CONDITIONS = ("encoder", "events", "fps", "seed", "prompt", "prompt_times", "time_format", "uniform_frames")
 
 
 def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:

@@ -39,6 +39,7 @@ class ResultSetting:
     blank_frames: str = "keep"
     prompt_times: bool = True
     uniform_frames: str = "candidates"
+    time_format: str = "auto"
 
     @classmethod
     def of(cls, row: Result) -> "ResultSetting":
@@ -60,6 +61,7 @@ class ResultSetting:
             blank_frames=row.blank_frames,
             prompt_times=row.prompt_times,
             uniform_frames=row.uniform_frames,
+            time_format=row.time_format,
         )
 
 

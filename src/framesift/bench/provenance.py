@@ -22,6 +22,8 @@ def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
     if any(row.reader and not row.prompt_times for row in rows):
         lines.append("prompt: without the frames' times")
+    lines += [f"times written as: {name}" for name in _once(row.times_written for row in rows) if name != "none"]
+    lines += [f"frames sent as: {name}" for name in _once(row.frames_as for row in rows)]
     lines += [f"versions: {_listed(run)}" for run in _distinct(used)]
     lines += [f"missing: {text}" for text in _once(text for run in used for text in run.missing)]
     lines += [f"note: {text}" for text in _once(text for run in used for text in run.notes)]

@@ -28,7 +28,7 @@ FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # Fields that determine the selected frames, besides method, budget and where `uniform` takes its frames from.
 _SETTINGS = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
 # Fields that must be equal for two rows to be compared, besides those of the comparison.
-_CONDITIONS = ("dataset", "reader", "prompt", *_SETTINGS, "prompt_times")
+_CONDITIONS = ("dataset", "reader", "prompt", *_SETTINGS, "prompt_times", "time_format")
 _SELECTION = (*_SETTINGS, "uniform_frames")
 
 
