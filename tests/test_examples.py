@@ -26,8 +26,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_there_are_five_scripts_and_a_notebook():
-    assert len(SCRIPTS) == 5
+def test_there_are_seven_scripts_and_a_notebook():
+    assert len(SCRIPTS) == 7
     assert len(list(EXAMPLES.glob("*.ipynb"))) == 1
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"({path.name})" in listed for path in EXAMPLES.iterdir() if path.suffix in (".py", ".ipynb"))

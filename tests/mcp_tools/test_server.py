@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from PIL import Image
 
+import framesift as fs
 from framesift.cli import main
 from framesift.mcp.replies import NOTICE
 from helpers.agents import (
@@ -23,7 +24,7 @@ from helpers.agents import (
     server_environment,
     text_of,
 )
-from helpers.running_server import make_video, until
+from helpers.running_server import make_video
 
 QUESTION = "When is the launch put off?"
 
@@ -110,12 +111,11 @@ def test_look_returns_the_frame_on_screen(client):
     assert result.content[3].text == "0:07 (7 s)"
 
 
-def test_search_finds_words_of_the_library_only(client, environment, folder, tmp_path):
+def test_search_finds_places_in_the_library_only(client, environment, site, tmp_path, monkeypatch):
     client.call("watch", video="boat.mp4", question=QUESTION)
-    other = make_video(tmp_path / "other" / "elsewhere.mp4", 6, subtitles=False)
-    with connect_stdio(environment, other.parent) as stranger:
-        stranger.call("watch", video="elsewhere.mp4", question="What is red?")
-        assert "elsewhere.mp4" in stranger.text("search_library", text="red", by="frames")
+    monkeypatch.syspath_prepend(site)
+    other = make_video(tmp_path / "elsewhere.mp4", 6, subtitles=False)
+    fs.index(other, "colours", store=environment["FRAMESIFT_STORE"])
     found = client.text("search_library", text="red", by="frames", limit=50)
     assert "boat.mp4" in found and "elsewhere" not in found
 
@@ -187,24 +187,6 @@ def test_prompt_asks_for_cited_times(client):
     assert "[m:ss]" in prompt.messages[0].content.text and QUESTION in prompt.messages[0].content.text
 
 
-def test_long_index_returns_a_job_that_watch_resumes(site, tmp_path):
-    environment = server_environment(site, tmp_path / "store")
-    make_video(tmp_path / "long.mp4", 6)
-    hold = site / "hold"
-    hold.touch()
-    try:
-        with connect_stdio(environment, tmp_path, "--wait", "0.2") as client:
-            first = client.text("watch", video="long.mp4", question=QUESTION)
-            second = client.text("watch", video="long.mp4", question=QUESTION)
-            assert "Not ready yet" in first and "Call watch again" in first
-            job = first.partition("Job ")[2].split()[0]
-            assert f"Job {job} continues" in second
-            hold.unlink()
-            until(lambda: "Total:" in client.text("watch", video="long.mp4", question=QUESTION))
-    finally:
-        hold.unlink(missing_ok=True)
-
-
 def test_cancelled_watch_stops_and_the_next_one_resumes(site, tmp_path):
     environment = server_environment(site, tmp_path / "store")
     make_video(tmp_path / "cancelled.mp4", 6)
@@ -220,7 +202,7 @@ def test_cancelled_watch_stops_and_the_next_one_resumes(site, tmp_path):
         async def note(*_):
             started.set()
 
-        with anyio.fail_after(60):
+        with anyio.fail_after(600):
             async with Client(server) as client:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(partial(client.call_tool, "watch", arguments, progress_callback=note))
@@ -279,7 +261,9 @@ def test_killed_server_resumes_after_a_restart(site, tmp_path):
     try:
         served = serve_http(environment, tmp_path / "videos", "--wait", "0.2")
         with served as (process, url), connect(http_transport(url)) as client:
-            assert "Not ready yet" in client.text("watch", video="boat.mp4", question=QUESTION)
+            replies = [client.text("watch", video="boat.mp4", question=QUESTION) for _ in range(2)]
+            assert all("Not ready yet" in reply and "Call watch again" in reply for reply in replies)
+            assert len({reply.partition("Job ")[2].split()[0] for reply in replies}) == 1
             process.kill()
             process.wait()
     finally:

@@ -13,9 +13,12 @@ from PIL import Image
 import framesift as fs
 from framesift.cli import main
 from framesift.errors import InputError, OptionError
+from framesift.mcp.config import AgentConfig
+from framesift.mcp.jobs import Call
 from framesift.mcp.library import AgentLibrary
 from framesift.mcp.replies import cited, data, encode_images, times
-from framesift.mcp.tools import TOOL_NAMES, definitions
+from framesift.mcp.session import AgentSession
+from framesift.mcp.tools import TOOL_NAMES, call_tool, definitions
 from helpers.running_server import make_video
 
 
@@ -31,8 +34,6 @@ def test_definitions_are_printed_in_three_formats(capsys):
 
 
 def test_schema_has_the_limits_of_the_server():
-    from framesift.mcp.config import AgentConfig
-
     watch = definitions(AgentConfig(max_budget=4, max_side=512))[1].parameters["properties"]
     assert watch["budget"]["default"] == watch["budget"]["maximum"] == 4
     assert watch["max_side"]["default"] == 512
@@ -70,6 +71,20 @@ def test_functions_without_images(folder):
     assert "boat.mp4" in listing(contains="boat", limit=1)
     with pytest.raises(OptionError, match="expected blocks or text"):
         fs.agent_tools(folder, output="html")
+
+
+def test_long_index_becomes_a_job_that_the_next_call_resumes(site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("HOLD", str(tmp_path / "hold"))
+    make_video(tmp_path / "videos" / "long.mp4", 6)
+    pipeline = fs.PipelineConfig(encoder="colours", speech="none", store=tmp_path / "store")
+    session = AgentSession(AgentConfig((tmp_path / "videos",), pipeline))
+    arguments = {"video": "long.mp4", "question": "What is red?", "budget": 2}
+    (tmp_path / "hold").touch()
+    first, second = (call_tool(session, "watch", arguments, Call(deadline_s=0)).text for _ in range(2))
+    assert "Not ready yet" in first and first.partition("Job ")[2][:8] == second.partition("Job ")[2][:8]
+    (tmp_path / "hold").unlink()
+    assert "Total: 2 images" in call_tool(session, "watch", arguments, Call()).text
 
 
 def test_names_of_several_folders_are_unique(tmp_path):

@@ -9,7 +9,7 @@ from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
 from framesift.cli.serve import AUTO, checked_token, listen
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.cli.signals import exit_without_threads
+from framesift.cli.signals import Terminated, exit_without_threads, raise_on_signals
 from framesift.errors import MissingExtra, OptionError
 
 TOKEN_VARIABLE = "FRAMESIFT_MCP_TOKEN"  # noqa: S105 (the name of a variable)
@@ -35,7 +35,7 @@ def add_commands(add: AddCommand) -> None:
     side = "longest side of the images, unless a call names another (default: 768)"
     mcp.add_argument("--max-side", type=int, default=768, metavar="PIXELS", help=side)
     mcp.add_argument(
-        "--wait", type=float, default=45.0, metavar="SECONDS", help="how long a call waits for an index (default: 45)"
+        "--wait", type=float, default=30.0, metavar="SECONDS", help="how long a call waits for an index (default: 30)"
     )
     urls = "none; files: videos at http(s) addresses (default); sites: also pages of video sites, by yt-dlp"
     mcp.add_argument("--urls", default="files", choices=("none", "files", "sites"), help=urls)
@@ -85,7 +85,8 @@ def _mcp(args: argparse.Namespace) -> int:
         run_stdio(config)
         exit_without_threads(0)
     token = checked_token(args.token or os.environ.get(TOKEN_VARIABLE) or AUTO)
-    access = ServerConfig(host=args.host, port=args.port, token=token, allowed_hosts=tuple(args.allow_host))
+    hosts = tuple(args.allow_host)
+    access = ServerConfig(host=args.host, port=args.port, token=token, allowed_hosts=hosts, pipeline=config.pipeline)
     listener = listen(args.host, args.port)
     host = f"[{args.host}]" if ":" in args.host else args.host
     url = f"http://{host}:{listener.getsockname()[1]}/mcp"
@@ -94,7 +95,13 @@ def _mcp(args: argparse.Namespace) -> int:
     else:
         print(f"framesift is running at {url}  (Ctrl+C stops it)\nAuthorization: Bearer {token}")
     sys.stdout.flush()
-    run_http(config, access, listener)
+    raise_on_signals()
+    try:
+        run_http(config, access, listener)
+    except Terminated:
+        raise
+    except KeyboardInterrupt:  # the way to stop it, so not a failure
+        pass
     exit_without_threads(0)
 
 

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from framesift.config import PipelineConfig
 from framesift.errors import FramesiftError, OptionError
@@ -43,7 +43,10 @@ def agent_tools(
 def _function(session: AgentSession, name: str, output: ToolOutput) -> Callable[..., Any]:
     method = getattr(VideoTools, name)
     signature = inspect.signature(method)
-    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    hints = get_type_hints(method)  # without the bounds, which `call_tool` checks
+    parameters = [
+        each.replace(annotation=hints[each.name]) for each in signature.parameters.values() if each.name != "self"
+    ]
     returned = str if output == "text" else list[dict[str, Any]]
 
     def function(*positional: Any, **named: Any) -> Any:
@@ -57,6 +60,7 @@ def _function(session: AgentSession, name: str, output: ToolOutput) -> Callable[
     functools.update_wrapper(function, method)
     del function.__wrapped__  # type: ignore[attr-defined]  # it has the parameter `self`
     function.__qualname__ = name
+    function.__doc__ = inspect.cleandoc(method.__doc__)
     function.__signature__ = signature.replace(parameters=parameters, return_annotation=returned)  # type: ignore[attr-defined]
     function.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": returned}
     return function

@@ -17,7 +17,7 @@ SIDES = (64, 4096)
 # Base64 adds a third: with the text, a reply stays below the 1 MiB that Claude Desktop accepts.
 REPLY_BYTES = 700_000
 # The TypeScript SDK, which many clients use, gives up on a request after 60 seconds.
-WAIT_S = 45.0
+WAIT_S = 30.0
 DOWNLOAD_BYTES = 2_000_000_000
 
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from framesift._utils.text import readable
@@ -74,19 +75,22 @@ class AgentSession:
             self.library.check_sidecars(video)
             return video
         self.downloads.check_allowed(name)
-        path = self.downloads.find(name)
+        path = self.downloads.find(name) or self._listed_download(name)
         if path is None:
             path = self.jobs.run(name, lambda progress: self.downloads.fetch(name, progress), call)
         return AgentVideo(public_url(name), path, url=name)
+
+    def downloaded(self) -> list[AgentVideo]:
+        """The videos downloaded before."""
+        return [AgentVideo(public_url(url), path, url=url) for url, path in self.downloads.items()]
 
     def is_indexed(self, video: AgentVideo) -> bool:
         return self._is_stored(self.library.fingerprint(video))
 
     def indexed_videos(self) -> dict[str, AgentVideo]:
         """The indexed videos of the folders and the downloaded ones, by fingerprint."""
-        downloaded = [AgentVideo(public_url(url), path, url=url) for url, path in self.downloads.items()]
         found = {}
-        for video in [*downloaded, *self.library.videos()]:
+        for video in [*self.downloaded(), *self.library.videos()]:
             try:
                 digest = self.library.fingerprint(video)
             except InputError:  # deleted or not readable
@@ -159,6 +163,10 @@ class AgentSession:
             message = message.replace(repr(path), repr(video.name)).replace(path, video.name)
             message = message.replace(f"{video.path.parent}{os.sep}", "")
         return readable(message)
+
+    def _listed_download(self, name: str) -> Path | None:
+        """The copy of a URL by its name in a list, which has no credentials."""
+        return next((video.path for video in self.downloaded() if video.name == name), None)
 
     def _made(
         self,

@@ -55,8 +55,8 @@ class VideoTools:
             One line per video.
         """
         wanted = contains.casefold()
-        videos = [video for video in self.session.library.videos() if wanted in video.name.casefold()]
-        videos += [AgentVideo(url, path, url=url) for url, path in self.session.downloads.items() if wanted in url]
+        known = [*self.session.library.videos(), *self.session.downloaded()]
+        videos = [video for video in known if wanted in video.name.casefold()]
         if not videos:
             return Reply((self._describe_none(contains),))
         lines = [f"{counted(len(videos), 'video')}. {NOTICE}"]

@@ -103,7 +103,7 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         lines.append(f"  {name:<11} {state}")
     lines += ["", "encoders:"]
     lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available]
-    lines += [f"  auto means {why}", ""]
+    lines += [f"  auto means {why}", "", f"agents: {_agents()}"]
     size = f"{sum(e.bytes for e in entries) / 1e6:.1f} MB"
     lines.append(f"library: {counted(indexes, 'index', 'indexes')}, {size} in {root}")
     return {
@@ -116,6 +116,22 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         "indexes": indexes,
         "lines": lines,
     }
+
+
+def _agents() -> str:
+    """Whether `framesift mcp` can run, and fetch videos from the pages of video sites."""
+    sdk, sites = _version("mcp"), _version("yt-dlp")
+    if not sdk:
+        return "framesift mcp needs the MCP SDK: pip install 'framesift[mcp]'"
+    fetched = f"yt-dlp {sites}, used with --urls sites" if sites else "no yt-dlp, so no videos of video sites"
+    return f"framesift mcp FOLDER is ready (MCP SDK {sdk}; {fetched})"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _extras() -> list[str]:
@@ -135,9 +151,7 @@ def _extra(name: str) -> list[str]:
             continue
         if requirement.marker.evaluate({"extra": ""}):
             continue
-        try:
-            version(requirement.name)
-        except PackageNotFoundError:
+        if not _version(requirement.name):
             missing.append(requirement.name)
     return missing
 
