@@ -28,7 +28,7 @@ from framesift.selection.registry import Selector, check_options, get_selector, 
 from framesift.server.catalog import Catalog, public_message
 from framesift.server.files import LibraryVideo, safe_name
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
-from framesift.server.models import ExportFormat, QuestionRequest
+from framesift.server.models import AskRequest, ExportFormat, QuestionRequest, ViewRequest
 from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection, VideoIndex
 from framesift.types.vectors import Array
@@ -39,7 +39,12 @@ CACHED_QUERIES = 64
 MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
 MAX_WAITING = 32
 WAIT_S = 30
+POLL_S = 0.1  # how soon an abandoned request gives up its place
 MAX_READER_REQUESTS = 4  # a reader may take minutes and must not block selections
+
+
+class Abandoned(FramesiftError):
+    """The client does not wait for the response any more."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +76,21 @@ class Answering:
         return list(self._addresses)
 
     def select(
-        self, video: LibraryVideo, request: QuestionRequest, method: str, text_mode: TextMode = "aligned"
+        self,
+        video: LibraryVideo,
+        request: QuestionRequest,
+        method: str,
+        text_mode: TextMode = "aligned",
+        *,
+        abandoned: threading.Event | None = None,
     ) -> TimedExhibit:
-        """Select frames as `framesift select` does, and exhibit them."""
+        """Select frames as `framesift select` does, and exhibit them. abandoned: set when nobody waits any more."""
         pipeline = self._pipeline(request, method, text_mode)
         question = parse_question(request.question, request.options)
         prepared, partial = (
             self.catalog.prepared_so_far(video) if request.partial else (self.catalog.prepared(video), "")
         )
-        with self._slot():
+        with self._slot(abandoned):
             queries = self._encode_question(prepared.index, question)
             started = time.perf_counter()
             selection = pipeline.select(prepared, question, queries=queries)
@@ -108,11 +119,12 @@ class Answering:
             )
         )
 
-    def view(
-        self, video: LibraryVideo, request: QuestionRequest, methods: Sequence[str], text_mode: TextMode
-    ) -> dict[str, Any]:
+    def view(self, video: LibraryVideo, request: ViewRequest, abandoned: threading.Event) -> dict[str, Any]:
         """The data the page draws, one lane per method; the frames are being decoded when this returns."""
-        timed = [self.select(video, request, method, text_mode) for method in dict.fromkeys(methods)]
+        timed = [
+            self.select(video, request, method, request.text_mode, abandoned=abandoned)
+            for method in dict.fromkeys(request.methods)
+        ]
         exhibits = [selected.exhibit for selected in timed]
         facts = self.catalog.facts(video, wait=True)
         assert facts is not None  # noqa: S101 (with wait=True there always are)
@@ -133,21 +145,21 @@ class Answering:
         return view | {"video": video.id, "duration_s": facts.duration_s, "partial": partial}
 
     def ask(
-        self, video: LibraryVideo, request: QuestionRequest, method: str, reader: str, text_mode: TextMode
+        self, video: LibraryVideo, request: AskRequest, abandoned: threading.Event
     ) -> tuple[Answer, list[float], tuple[str, ...]]:
         """A configured reader's answer, the times it cites, and the selection's warnings.
 
         An address from a request is never called.
         """
-        name = public_address(reader)
+        name, text_mode = public_address(request.reader), request.text_mode
         if name not in self._addresses:
             raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.readers)}")
         if not self._reader_requests.acquire(blocking=False):
             raise ServerBusy(f"{MAX_READER_REQUESTS} reader requests are running already; try again when one is done")
         try:
-            exhibit = self.select(video, request, method, text_mode).exhibit
+            exhibit = self.select(video, request, request.method, text_mode, abandoned=abandoned).exhibit
             question = parse_question(request.question, request.options)
-            pipeline = self._pipeline(request, method, text_mode, self._addresses[name])
+            pipeline = self._pipeline(request, request.method, text_mode, self._addresses[name])
             (answer,) = pipeline.read([(exhibit, question)])
         finally:
             self._reader_requests.release()
@@ -167,11 +179,12 @@ class Answering:
         text_mode: TextMode,
         form: ExportFormat,
         folder: Path,
+        abandoned: threading.Event,
     ) -> Path:
         """Write what `framesift select` or `compare` would write into `folder`; the file to send."""
         names = list(dict.fromkeys(methods))
-        exhibits = [self.select(video, request, name, text_mode).exhibit for name in names]
-        with self._slot():
+        exhibits = [self.select(video, request, name, text_mode, abandoned=abandoned).exhibit for name in names]
+        with self._slot(abandoned):
             if form == "json":
                 records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
                 content = records if len(exhibits) > 1 else exhibits[0].to_dict()
@@ -196,20 +209,33 @@ class Answering:
         return vector
 
     @contextmanager
-    def _slot(self) -> Iterator[None]:
-        """One of the slots for concurrent work; ServerBusy where too many requests wait or none becomes free."""
+    def _slot(self, abandoned: threading.Event | None = None) -> Iterator[None]:
+        """One of the slots for concurrent work; ServerBusy where too many requests wait or none becomes free.
+
+        A request whose client has gone gives up its place.
+        """
         busy = ServerBusy("the server is busy with other questions; try again in a moment")
         if not self._admitted.acquire(blocking=False):
             raise busy
         try:
-            if not self._running.acquire(timeout=WAIT_S):
-                raise busy
+            deadline = time.monotonic() + WAIT_S
+            while not self._running.acquire(timeout=POLL_S):
+                check_wanted(abandoned)
+                if time.monotonic() > deadline:
+                    raise busy
             try:
+                check_wanted(abandoned)
                 yield
             finally:
                 self._running.release()
         finally:
             self._admitted.release()
+
+
+def check_wanted(abandoned: threading.Event | None) -> None:
+    """End the work of a request whose client has closed the connection."""
+    if abandoned is not None and abandoned.is_set():
+        raise Abandoned("the client closed the connection")
 
 
 def export_name(video: LibraryVideo) -> str:

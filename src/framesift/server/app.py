@@ -14,6 +14,7 @@ from framesift.readers.address import scrub
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
 from framesift.server.catalog import NotReady
+from framesift.server.compression import CompressionMiddleware
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy
 from framesift.server.jobs import QueueFull
@@ -69,6 +70,7 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.add_exception_handler(FramesiftError, _handle_framesift_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_middleware(CompressionMiddleware)
     app.add_middleware(SecurityMiddleware, config=config)
     return app
 

@@ -9,6 +9,7 @@ import logging
 import math
 import os
 import threading
+from collections import Counter
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,12 +40,12 @@ class ServerBusy(FramesiftError):
 
 @dataclass
 class _PendingFrames:
-    """Frames of one video still to be decoded, by time; `requested`: times that a request waits for."""
+    """Frames of one video still to be decoded, by time; `requested`: how many requests wait for a time."""
 
     video: LibraryVideo
     fingerprint: str
     futures: dict[float, "Future[bytes]"] = field(default_factory=dict)
-    requested: set[float] = field(default_factory=set)
+    requested: Counter[float] = field(default_factory=Counter)
 
 
 class FrameImages:
@@ -75,7 +76,7 @@ class FrameImages:
         """Decode these frames ahead of their requests; earlier ones that no request waits for are dropped."""
         with self._lock:
             pending = self._pending.setdefault(fingerprint, _PendingFrames(video, fingerprint))
-            for time_s in [t for t in pending.futures if t not in pending.requested]:
+            for time_s in [t for t in pending.futures if not pending.requested[t]]:
                 pending.futures.pop(time_s).cancel()
             for time_s in times_s:
                 if not self._path(fingerprint, time_s).exists():
@@ -95,10 +96,17 @@ class FrameImages:
             pending = self._pending.setdefault(fingerprint, _PendingFrames(video, fingerprint))
             if len(pending.futures) >= MAX_PENDING:
                 raise ServerBusy("too many frames are waiting to be decoded; try again in a moment")
-            pending.requested.add(time_s)
+            pending.requested[time_s] += 1
             future = pending.futures.setdefault(time_s, Future())
             self._lock.notify_all()
             return future
+
+    def abandon(self, fingerprint: str, time_s: float) -> None:
+        """Note that a request no longer waits; the next selection drops the frame if none does."""
+        with self._lock:
+            pending = self._pending.get(fingerprint)
+            if pending is not None and pending.requested[time_s] > 0:
+                pending.requested[time_s] -= 1
 
     def thumbnail(self, video: LibraryVideo, fingerprint: str, duration_s: float) -> bytes:
         """A JPEG for the library: a keyframe some way into the video."""
@@ -144,7 +152,7 @@ class FrameImages:
         self, pending: _PendingFrames, time_s: float, batched: "Future[bytes]", result: bytes | Exception
     ) -> None:
         """Complete the batch's future and one that was requested after the batch's had been dropped."""
-        pending.requested.discard(time_s)
+        pending.requested.pop(time_s, None)
         for future in (batched, pending.futures.pop(time_s, None)):
             if future is None or future.done():
                 continue

@@ -4,6 +4,7 @@ Refused are requests with an unknown Host header (DNS rebinding), from another s
 that is too large.
 """
 
+import asyncio
 import hmac
 import ipaddress
 import json
@@ -19,6 +20,7 @@ from framesift.text.subtitles.reading import MAX_BYTES
 
 log = logging.getLogger(__name__)
 
+STALLED_S = 20  # for the next part of a request's body
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -172,11 +174,17 @@ def max_body_bytes(path: str, config: ServerConfig) -> int:
 def _limit_body(receive: Receive, length: str, limit: int) -> Receive:
     if length.isdigit() and int(length) > limit:
         raise RequestRefused(413, _too_large(limit))
-    received = 0
+    received, is_complete = 0, False
 
     async def counted() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, is_complete
+        if is_complete:  # what comes next is the end of the connection, which may take any time
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), STALLED_S)
+        except TimeoutError:
+            raise RequestRefused(408, f"No data arrived for {STALLED_S} seconds; send the request again") from None
+        is_complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:
             raise RequestRefused(413, _too_large(limit))

@@ -12,9 +12,10 @@ import uvicorn
 from framesift.errors import OptionError
 from framesift.server.app import create_app
 from framesift.server.config import LOCK_FILE, ServerConfig
+from framesift.server.connections import guarded_protocol
 from framesift.server.services import Services
 
-MAX_CONNECTIONS = 256
+MAX_CONNECTIONS = 320  # with a request in progress or waiting for one
 SHUTDOWN_GRACE_S = 2  # for responses in progress
 
 
@@ -72,6 +73,7 @@ class Server(uvicorn.Server):
                 log_level="warning",
                 access_log=False,
                 server_header=False,
+                http=guarded_protocol(),
                 limit_concurrency=MAX_CONNECTIONS,
                 timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
             )

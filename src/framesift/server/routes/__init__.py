@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Annotated, TypeVar
 
@@ -28,25 +29,45 @@ async def wait_for(future: "Future[ThreadResult]") -> ThreadResult:
         raise ServerBusy("the server is shutting down; try again when it is running") from None
 
 
-async def run_in_thread(video: LibraryVideo, work: Callable[[], ThreadResult]) -> ThreadResult:
+async def run_in_thread(
+    request: Request, video: LibraryVideo, work: Callable[[threading.Event], ThreadResult]
+) -> ThreadResult:
     """Run slow work in its own daemon thread: it neither uses up the thread pool nor delays the shutdown.
 
-    Errors name the video as the page does.
+    work gets an event that is set when the client closes the connection. Errors name the video as the page does.
     """
     future: Future[ThreadResult] = Future()
+    abandoned = threading.Event()
 
     def run() -> None:
         try:
-            future.set_result(work())
+            future.set_result(work(abandoned))
         except BaseException as error:  # a thread's error belongs to its request, whatever it is
             is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
             future.set_exception(error if is_plain else RuntimeError(repr(error)))
 
     threading.Thread(target=run, name="framesift-question", daemon=True).start()
+    async with when_closed(request, abandoned.set):
+        try:
+            return await wait_for(future)
+        except FramesiftError as error:
+            raise type(error)(public_message(error, video)) from error
+
+
+@asynccontextmanager
+async def when_closed(request: Request, call: Callable[[], None]) -> AsyncIterator[None]:
+    """Call `call` if the client closes the connection inside the block. The request's body has been read."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        call()
+
+    watching = asyncio.create_task(watch())
     try:
-        return await wait_for(future)
-    except FramesiftError as error:
-        raise type(error)(public_message(error, video)) from error
+        yield
+    finally:
+        watching.cancel()
 
 
 async def _get_services(request: Request) -> Services:

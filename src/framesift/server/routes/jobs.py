@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from framesift.errors import InputError
-from framesift.server.frame_images import ServerBusy
 from framesift.server.jobs import IndexJob
 from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep, describe_job
@@ -81,27 +81,40 @@ def _describe_or_404(services: Services, job: IndexJob | None) -> JobRecord:
 
 
 @router.get("/stream", responses=error_responses(503) | STREAM, response_class=StreamingResponse)
-async def watch_jobs(services: ServicesDep) -> StreamingResponse:
+async def watch_jobs(services: ServicesDep) -> Response:
     """The jobs as server-sent events: the current list first, then every change."""
-    if services.open_streams >= MAX_STREAMS:
-        raise ServerBusy(f"{MAX_STREAMS} pages are open already; close one")
-    return StreamingResponse(_job_events(services), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    return _JobStream(services)
+
+
+class _JobStream(StreamingResponse):
+    """A stream that counts itself while it is sent, so that the limit holds for requests that arrive together."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(_job_events(services), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        self._services = services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._services.open_streams >= MAX_STREAMS:
+            message = f"{MAX_STREAMS} pages are open already; close one"
+            await JSONResponse({"detail": message}, 503)(scope, receive, send)
+            return
+        self._services.open_streams += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._services.open_streams -= 1
 
 
 async def _job_events(services: Services) -> AsyncIterator[str]:
-    services.open_streams += 1
     sent, idle_s = -1, 0.0
-    try:
-        while not services.closing:
-            if services.changes.value != sent:
-                sent, idle_s = services.changes.value, 0.0
-                if services.jobs_json[0] != sent:  # shared by all streams
-                    services.jobs_json = sent, json.dumps([job.model_dump() for job in list_jobs(services)])
-                yield f"event: jobs\ndata: {services.jobs_json[1]}\n\n"
-            elif idle_s >= KEEPALIVE_S:
-                idle_s = 0.0
-                yield ": keep-alive\n\n"  # so that a closed connection is noticed
-            await asyncio.sleep(POLL_S)
-            idle_s += POLL_S
-    finally:
-        services.open_streams -= 1
+    while not services.closing:
+        if services.changes.value != sent:
+            sent, idle_s = services.changes.value, 0.0
+            if services.jobs_json[0] != sent:  # shared by all streams
+                services.jobs_json = sent, json.dumps([job.model_dump() for job in list_jobs(services)])
+            yield f"event: jobs\ndata: {services.jobs_json[1]}\n\n"
+        elif idle_s >= KEEPALIVE_S:
+            idle_s = 0.0
+            yield ": keep-alive\n\n"  # so that a closed connection is noticed
+        await asyncio.sleep(POLL_S)
+        idle_s += POLL_S

@@ -23,7 +23,7 @@ from framesift.server.catalog import VideoFacts, public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
-from framesift.server.routes import ServicesDep, VideoDep, describe_job, wait_for
+from framesift.server.routes import ServicesDep, VideoDep, describe_job, wait_for, when_closed
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
@@ -253,6 +253,7 @@ def get_thumbnail(services: ServicesDep, video: VideoDep, v: Version = "") -> Re
 
 @router.get("/videos/{video}/frames/{time_s}.jpg", responses=error_responses(404, 503) | JPEG, response_class=Response)
 async def get_frame(
+    http: Request,
     services: ServicesDep,
     video: VideoDep,
     time_s: Annotated[float, PathParam(ge=0, lt=1e7, description="A frame's own time.")],
@@ -261,10 +262,11 @@ async def get_frame(
     """The frame at one of a selection's times, as a small JPEG. Requests sent together share one decoding pass."""
     facts = await run_in_threadpool(_facts_of_version, services, video, v)
     future = services.images.request(video, facts.fingerprint, time_s)
-    try:
-        data = await wait_for(future)
-    except InputError as error:
-        raise HTTPException(404, public_message(error, video)) from None
+    async with when_closed(http, lambda: services.images.abandon(facts.fingerprint, time_s)):
+        try:
+            data = await wait_for(future)
+        except InputError as error:
+            raise HTTPException(404, public_message(error, video)) from None
     return Response(data, media_type="image/jpeg", headers=_cache_headers(v))
 
 
@@ -272,6 +274,7 @@ async def get_frame(
     "/videos/{video}/near/{time_s}.jpg", responses=error_responses(404, 409, 503) | JPEG, response_class=Response
 )
 async def get_near(
+    http: Request,
     services: ServicesDep,
     video: VideoDep,
     time_s: Annotated[float, PathParam(ge=0, lt=1e7, description="Any time of the video.")],
@@ -282,7 +285,7 @@ async def get_near(
     prepared, _ = await run_in_threadpool(services.catalog.prepared_so_far, video)
     times_s = prepared.index.times_s
     nearest_s = float(times_s[np.abs(times_s - time_s).argmin()])
-    return await get_frame(services, video, nearest_s, v)
+    return await get_frame(http, services, video, nearest_s, v)
 
 
 def _facts_of_version(services: Services, video: LibraryVideo, version: str) -> VideoFacts:

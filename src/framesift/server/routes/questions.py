@@ -1,11 +1,12 @@
 """Questions: selections, views, reader answers and exports."""
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse
 from pydantic import ValidationError
 from starlette.background import BackgroundTask
@@ -65,27 +66,28 @@ def get_choices(services: ServicesDep) -> Choices:
 
 
 @router.post("/videos/{video}/select", responses=error_responses(404, 409, 503), response_model_by_alias=True)
-async def select_frames(services: ServicesDep, video: VideoDep, request: SelectRequest) -> SelectionRecord:
+async def select_frames(
+    http: Request, services: ServicesDep, video: VideoDep, request: SelectRequest
+) -> SelectionRecord:
     """Select frames for a question: the record of `framesift.select`."""
-    timed = await run_in_thread(video, lambda: services.answering.select(video, request, request.method))
+    timed = await run_in_thread(
+        http, video, lambda abandoned: services.answering.select(video, request, request.method, abandoned=abandoned)
+    )
     return SelectionRecord.model_validate(timed.exhibit.selection.to_dict())
 
 
 @router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
-async def view_frames(services: ServicesDep, video: VideoDep, request: ViewRequest) -> ViewRecord:
+async def view_frames(http: Request, services: ServicesDep, video: VideoDep, request: ViewRequest) -> ViewRecord:
     """What the page draws: for each method the frames with their reasons, omitted segments and swaps."""
-    view = await run_in_thread(
-        video, lambda: services.answering.view(video, request, request.methods, request.text_mode)
-    )
+    view = await run_in_thread(http, video, lambda abandoned: services.answering.view(video, request, abandoned))
     return ViewRecord.model_validate(view)
 
 
 @router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))
-async def ask_reader(services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
+async def ask_reader(http: Request, services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
     """Ask one of the readers this server was started with: the record of `framesift.ask`."""
     answer, cited_s, warnings = await run_in_thread(
-        video,
-        lambda: services.answering.ask(video, request, request.method, request.reader, request.text_mode),
+        http, video, lambda abandoned: services.answering.ask(video, request, abandoned)
     )
     return AnswerRecord.model_validate(answer.to_dict() | {"cited_s": cited_s, "warnings": list(warnings)})
 
@@ -94,6 +96,7 @@ async def ask_reader(services: ServicesDep, video: VideoDep, request: AskRequest
     "/videos/{video}/export", responses=error_responses(404, 409, 503) | ATTACHMENT, response_class=FileResponse
 )
 async def export_exhibit(
+    http: Request,
     services: ServicesDep,
     video: VideoDep,
     question: Annotated[BoundedText, Query(min_length=1)],
@@ -118,14 +121,14 @@ async def export_exhibit(
         raise InputError(f"settings can't be read: {error.errors()[0]['msg']}") from None
     folder = services.answering.new_export_folder()
 
-    def write() -> Path:
+    def write(abandoned: threading.Event) -> Path:
         try:
-            return services.answering.export(video, request, method, text_mode, format, folder)
+            return services.answering.export(video, request, method, text_mode, format, folder, abandoned)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    file = await run_in_thread(video, write)
+    file = await run_in_thread(http, video, write)
     name = file.name if format == "zip" else f"{export_name(video)}-{file.name}"
     return FileResponse(
         file,

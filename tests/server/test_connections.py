@@ -1,0 +1,105 @@
+"""Connections that stay open, requests that are abandoned, and responses that are not sent twice."""
+
+import json
+import socket
+from contextlib import ExitStack
+
+import pytest
+
+from framesift.server.routes.jobs import MAX_STREAMS
+from helpers.page_visits import ASKED, QUESTION
+from helpers.running_server import until
+
+
+def connect(server, text):
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    connection.sendall(text.format(port=server.port).encode())
+    return connection
+
+
+def request_line(path):
+    return f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{{port}}\r\n\r\n"
+
+
+def test_half_open_connections_shut_nobody_out(empty_server):
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(connect(empty_server, "" if k % 2 else "GET / HTTP/1.1\r\nhost: ")) for k in range(300)
+        ]
+        assert empty_server.get("/api/videos").status_code == 200
+        assert opened[0].recv(1) == b""  # closed for a newer one
+
+
+def test_connection_without_a_request_is_closed(empty_server, monkeypatch):
+    monkeypatch.setattr("framesift.server.connections.REQUEST_S", 0.05)
+    with (
+        connect(empty_server, "GET / HTTP/1.1\r\n") as silent,
+        connect(empty_server, request_line("/api/jobs")) as kept,
+    ):
+        assert silent.recv(1) == b""
+        assert kept.recv(12) == b"HTTP/1.1 200"
+        until(lambda: kept.recv(4096) == b"")
+
+
+def test_body_that_does_not_arrive_ends_the_request(empty_server, monkeypatch):
+    monkeypatch.setattr("framesift.server.security.STALLED_S", 0.05)
+    head = "POST /api/videos HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+    with connect(empty_server, head + "content-length: 9\r\n\r\n") as stalled:
+        assert stalled.recv(12) == b"HTTP/1.1 408"
+
+
+def test_limit_of_streams_holds_for_requests_that_arrive_together(empty_server):
+    with ExitStack() as stack:
+        streams = [
+            stack.enter_context(connect(empty_server, request_line("/api/stream"))) for _ in range(MAX_STREAMS + 5)
+        ]
+        codes = [stream.recv(12)[-3:] for stream in streams]
+        assert codes.count(b"200") == MAX_STREAMS and codes.count(b"503") == 5
+    until(lambda: empty_server.services.open_streams == 0)
+
+
+def test_abandoned_question_gives_up_its_place(shared_server):
+    answering = shared_server.services.answering
+    admitted = answering._admitted._value
+    body = json.dumps({"question": QUESTION})
+    head = f"POST /api/videos/{shared_server.boat}/view HTTP/1.1\r\nhost: 127.0.0.1:{shared_server.port}\r\n"
+    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(4):
+            answering._running.acquire()
+            stack.callback(answering._running.release)
+        waiting = socket.create_connection(("127.0.0.1", shared_server.port))
+        waiting.sendall((head + body).encode())
+        until(lambda: answering._admitted._value == admitted - 1)
+        waiting.close()
+        until(lambda: answering._admitted._value == admitted)
+
+
+def test_text_is_compressed_and_an_unchanged_response_is_not_sent_again(empty_server):
+    first = empty_server.get("/assets/video.js")
+    assert first.headers["content-encoding"] == "gzip" and "accept-encoding" in first.headers["vary"]
+    again = empty_server.get("/assets/video.js", headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304 and again.content == b""
+    assert "content-encoding" not in empty_server.get("/assets/video.js", headers={"accept-encoding": "br"}).headers
+
+
+def test_eight_tabs_share_one_stream(shared_server, browser):
+    context = browser.new_context()
+    try:
+        pages = [context.new_page() for _ in range(8)]
+        for page in pages:
+            page.goto(f"{shared_server.url}/video/{shared_server.boat}{ASKED}")
+        for page in pages:
+            page.locator(".card").first.wait_for(timeout=20_000)
+        until(lambda: shared_server.services.open_streams == 1)
+        pages[0].close()
+        pages[1].close()
+        until(lambda: shared_server.services.open_streams == 1)
+    finally:
+        context.close()
+    until(lambda: shared_server.services.open_streams == 0)
+
+
+@pytest.fixture(autouse=True)
+def _needs_no_other_stream(shared_server):
+    until(lambda: shared_server.services.open_streams == 0)
