@@ -30,6 +30,16 @@ OPERATIONS = [
     "POST /api/videos/{video}/view",
     "POST /api/videos/{video}/ask",
     "GET /api/videos/{video}/export",
+    "GET /api/videos/{video}/history",
+    "POST /api/videos/{video}/history",
+    "PATCH /api/videos/{video}/history/{kept}",
+    "DELETE /api/videos/{video}/history/{kept}",
+    "POST /api/videos/{video}/history/{kept}/answers",
+    "GET /api/videos/{video}/history/{kept}/answers/{answer}",
+    "DELETE /api/videos/{video}/history/{kept}/answers/{answer}",
+    "POST /api/readers",
+    "POST /api/readers/test",
+    "DELETE /api/readers",
 ]
 
 

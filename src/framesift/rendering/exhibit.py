@@ -10,7 +10,7 @@ from typing import Any
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
 from framesift.rendering.rendered_selection import Overlay, RenderedSelection, Scales, ShownVideo, check_overlay
-from framesift.types import Event, Selection
+from framesift.types import Answer, Event, Selection
 from framesift.video.frames import frame_numbers, probe
 
 # Zhang et al., "Q-Frame", ICCV 2025: fewer tokens for less relevant frames.
@@ -33,13 +33,15 @@ class Exhibit(RenderedSelection):
         with_video: bool = False,
         formats: Sequence[str] = (),
         row: Mapping[str, Any] | None = None,
+        answers: Sequence[Answer] = (),
         progress: Callable[..., Any] | None = None,
     ) -> Path:
         """Write frames/, selection.json, sheet.jpg and report.html, and return the directory or the zip file.
 
         force: replace the files of an existing exhibit; others in its directory stay. with_video: put the video beside
         the report, which then plays it. formats: further files, of `export_formats.FORMATS`; row: the question's own
-        row in its dataset, whose fields those files keep. All files appear when complete, or none.
+        row in its dataset, whose fields those files keep. answers: of readers, shown in the report and written to
+        answers.json. All files appear when complete, or none.
         """
         from framesift.rendering.export import save
 
@@ -51,6 +53,7 @@ class Exhibit(RenderedSelection):
             with_video=with_video,
             formats=formats,
             row=row or {},
+            answers=answers,
             progress=as_progress(progress),
         )
 

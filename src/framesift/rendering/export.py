@@ -35,10 +35,12 @@ from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages, collect_images, jpeg
+from framesift.types import Answer
 
 FRAME_QUALITY = 92
 SHEET_QUALITY = 88
 REPORT, SELECTION, SHEET, ANSWER = "report.html", "selection.json", "sheet.jpg", "answer.json"
+ANSWERS = "answers.json"
 COMPARED = "selection-*.json"
 _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)  # of a method, as part of a file name
 # Files of versions that did not list them: see `file_name` for those of the frames.
@@ -55,6 +57,7 @@ def save(
     with_video: bool = False,
     formats: Sequence[str] = (),
     row: Mapping[str, Any],
+    answers: Sequence[Answer] = (),
     progress: Progress = ignore_progress,
 ) -> Path:
     """Write one exhibit; see `Exhibit.save`."""
@@ -69,7 +72,8 @@ def save(
         text = dump_json(exhibit.to_dict())
         (directory / SELECTION).write_text(text, encoding="utf-8")
         (directory / SHEET).write_bytes(jpeg(_contact_sheet(exhibit, images), quality=SHEET_QUALITY))
-        view = view_of([exhibit], [images], json_text=text)
+        _write_answers(directory, answers)
+        view = view_of([exhibit], [images], json_text=text) | {"answers": [answer_row(answer) for answer in answers]}
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         for name in names:
             file, text_of = FORMATS[name]
@@ -86,9 +90,13 @@ def save_comparison(
     force: bool = False,
     as_zip: bool = False,
     with_video: bool = False,
+    answers: Sequence[tuple[str, Answer]] = (),
     progress: Progress = ignore_progress,
 ) -> Path:
-    """Write one report with a lane for each exhibit, and the selection of each as a JSON file."""
+    """Write one report with a lane for each exhibit, and the frames and the selection of each.
+
+    answers: of readers, each with the method whose frames it is about.
+    """
     count = sum(len(exhibit) for exhibit in exhibits)
     with new_directory(folder, force=force, as_zip=as_zip) as directory:
         images, selections = [], {}
@@ -98,11 +106,21 @@ def save_comparison(
             def report_overall(stage: str, done: float, _: float, before: int = before) -> None:
                 progress(stage, min(before + done, count), count)
 
-            images.append(collect_images(exhibit, count=count, progress=report_overall))
+            folder_of_lane = directory / "frames" / _lane_name(exhibit.selection.method, k + 1)
+            folder_of_lane.mkdir(parents=True, exist_ok=True)
+
+            def write_frame(
+                position: int, image: Image.Image, own: RenderedSelection = exhibit, target: Path = folder_of_lane
+            ) -> None:
+                (target / file_name(own, position)).write_bytes(jpeg(image, quality=FRAME_QUALITY))
+
+            images.append(collect_images(exhibit, on_frame=write_frame, count=count, progress=report_overall))
             selections[exhibit.selection.method] = exhibit.to_dict()
         for number, (method, data) in enumerate(selections.items(), 1):
-            (directory / _selection_name(method, number)).write_text(dump_json(data), encoding="utf-8")
+            (directory / f"selection-{_lane_name(method, number)}.json").write_text(dump_json(data), encoding="utf-8")
+        _write_answers(directory, [answer for _, answer in answers])
         view = view_of(exhibits, images, json_text=dump_json(selections))
+        view |= {"answers": [answer_row(answer, method) for method, answer in answers]}
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         if with_video:
             _add_videos(exhibits[0], directory)
@@ -146,9 +164,22 @@ def _add_videos(exhibit: RenderedSelection, directory: Path) -> None:
         link_or_copy(video.path.resolve(), directory / video.name)
 
 
-def _selection_name(method: str, number: int) -> str:
-    """The file of one selection of a comparison. A method restored from a file may be any text."""
-    return f"selection-{method if _NAME.fullmatch(method) else number}.json"
+def _lane_name(method: str, number: int) -> str:
+    """A method as part of the names of its files. One restored from a file may be any text."""
+    return method if _NAME.fullmatch(method) and method.strip(".") else str(number)
+
+
+def _write_answers(directory: Path, answers: Sequence[Answer]) -> None:
+    if answers:
+        rows = [answer.to_dict() for answer in answers]
+        (directory / ANSWERS).write_text(dump_json(rows), encoding="utf-8")
+
+
+def answer_row(answer: Answer, method: str = "") -> dict[str, str]:
+    """A reader's answer as the report shows it. method: whose frames it is about, in a comparison."""
+    letter = f"{answer.letter}: " if answer.letter else ""
+    text = f"{letter}{answer.text}" if answer.parsed else answer.raw or answer.text
+    return {"reader": answer.reader, "method": method, "text": text, "note": answer.note}
 
 
 def known_files(names: Set[str]) -> list[str]:

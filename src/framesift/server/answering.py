@@ -5,17 +5,17 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
-from framesift.errors import FramesiftError, OptionError, PluginError, UnknownName
+from framesift.errors import FramesiftError, OptionError, PluginError
 from framesift.pipeline import Pipeline
-from framesift.readers.address import SIMILARITY, public_address
+from framesift.readers.base import get_reader
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.rendering.exhibit import Exhibit
@@ -29,6 +29,7 @@ from framesift.server.catalog import Catalog, public_message
 from framesift.server.files import LibraryVideo, safe_name
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import AskRequest, ExportFormat, QuestionRequest, ViewRequest
+from framesift.server.page_readers import PageReaders
 from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection, VideoIndex
 from framesift.types.vectors import Array
@@ -59,9 +60,8 @@ class TimedExhibit:
 class Answering:
     """Answers requests about ready videos, within the server's limits of concurrent work."""
 
-    def __init__(self, catalog: Catalog, images: FrameImages, readers: Sequence[str]) -> None:
-        self.catalog, self.images = catalog, images
-        self._addresses = {public_address(reader): reader for reader in [*readers, SIMILARITY]}
+    def __init__(self, catalog: Catalog, images: FrameImages, readers: PageReaders) -> None:
+        self.catalog, self.images, self.readers = catalog, images, readers
         self._queries: dict[tuple[str, str], Array] = {}
         self._running = threading.BoundedSemaphore(MAX_CONCURRENT)
         self._admitted = threading.BoundedSemaphore(MAX_CONCURRENT + MAX_WAITING)
@@ -69,11 +69,6 @@ class Answering:
         # Exports until they are sent; a server that was killed leaves some behind.
         self._exports = catalog.config.state / "exports"
         shutil.rmtree(self._exports, ignore_errors=True)
-
-    @property
-    def readers(self) -> list[str]:
-        """The readers of this server, without the credentials of their addresses."""
-        return list(self._addresses)
 
     def select(
         self,
@@ -100,7 +95,12 @@ class Answering:
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)
 
     def _pipeline(
-        self, request: QuestionRequest, method: str, text_mode: TextMode, reader: str | None = None
+        self,
+        request: QuestionRequest,
+        method: str,
+        text_mode: TextMode,
+        reader: str | None = None,
+        reader_options: Mapping[str, Any] | None = None,
     ) -> Pipeline:
         """The server's pipeline with the settings of one request."""
         check_method(get_selector(method))
@@ -116,6 +116,7 @@ class Answering:
                 overlay=OVERLAY_OF[text_mode],
                 text_mode=text_mode,
                 reader=reader,
+                reader_options=reader_options or {},
             )
         )
 
@@ -144,27 +145,35 @@ class Answering:
         view["warnings"] = [warning for warning in view["warnings"] if warning != partial]
         return view | {"video": video.id, "duration_s": facts.duration_s, "partial": partial}
 
-    def ask(
-        self, video: LibraryVideo, request: AskRequest, abandoned: threading.Event
-    ) -> tuple[Answer, list[float], tuple[str, ...]]:
-        """A configured reader's answer, the times it cites, and the selection's warnings.
+    def ask(self, video: LibraryVideo, request: AskRequest, abandoned: threading.Event) -> dict[str, Any]:
+        """A reader's answer as a record: with the times it cites and the selection's warnings."""
+        pieces = self.answer_in_pieces(video, request, abandoned, is_streamed=False)
+        return next(piece for piece in pieces if isinstance(piece, dict))
 
-        An address from a request is never called.
+    def answer_in_pieces(
+        self, video: LibraryVideo, request: AskRequest, stopped: threading.Event, *, is_streamed: bool = True
+    ) -> Iterator[str | dict[str, Any]]:
+        """A reader's reply as it arrives, if the reader can stream, then the record of its answer.
+
+        An address from a request is never called: the reader is one of this server's.
         """
-        name, text_mode = public_address(request.reader), request.text_mode
-        if name not in self._addresses:
-            raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.readers)}")
+        address, options = self.readers.resolve(request.reader)
         if not self._reader_requests.acquire(blocking=False):
             raise ServerBusy(f"{MAX_READER_REQUESTS} reader requests are running already; try again when one is done")
         try:
-            exhibit = self.select(video, request, request.method, text_mode, abandoned=abandoned).exhibit
+            exhibit = self.select(video, request, request.method, request.text_mode, abandoned=stopped).exhibit
             question = parse_question(request.question, request.options)
-            pipeline = self._pipeline(request, request.method, text_mode, self._addresses[name])
-            (answer,) = pipeline.read([(exhibit, question)])
+            pipeline = self._pipeline(request, request.method, request.text_mode, address, options)
+            stream = getattr(get_reader(address, **options), "stream", None) if is_streamed else None
+            pieces: Iterator[str | Answer] = (
+                pipeline.read([(exhibit, question)]) if stream is None else stream(exhibit, question, request.text_mode)
+            )
+            with closing(cast(Generator[str | Answer], pieces)):  # which closes the connection to a model's server
+                for piece in pieces:
+                    check_wanted(stopped)
+                    yield _answer_record(piece, question, exhibit) if isinstance(piece, Answer) else piece
         finally:
             self._reader_requests.release()
-        cited_s = cited_times(answer.raw if question.choices else answer.text, answer.times_s)
-        return answer, cited_s, exhibit.selection.warnings
 
     def new_export_folder(self) -> Path:
         """A temporary directory for one export."""
@@ -180,8 +189,12 @@ class Answering:
         form: ExportFormat,
         folder: Path,
         abandoned: threading.Event,
+        answers: Sequence[tuple[str, Answer]] = (),
     ) -> Path:
-        """Write what `framesift select` or `compare` would write into `folder`; the file to send."""
+        """Write what `framesift select` or `compare` would write into `folder`; the file to send.
+
+        answers: those kept with the question, each with the method whose frames it is about.
+        """
         names = list(dict.fromkeys(methods))
         exhibits = [self.select(video, request, name, text_mode, abandoned=abandoned).exhibit for name in names]
         with self._slot(abandoned):
@@ -192,9 +205,9 @@ class Answering:
             as_zip = form == "zip"
             target = folder / f"{export_name(video)}-evidence"
             if len(exhibits) > 1:
-                saved = save_comparison(exhibits, target, as_zip=as_zip)
+                saved = save_comparison(exhibits, target, as_zip=as_zip, answers=answers)
             else:
-                saved = exhibits[0].save(target, as_zip=as_zip)
+                saved = exhibits[0].save(target, as_zip=as_zip, answers=[answer for _, answer in answers])
             return saved if as_zip else saved / "report.html"
 
     def _encode_question(self, index: VideoIndex, question: Question) -> Array:
@@ -236,6 +249,11 @@ def check_wanted(abandoned: threading.Event | None) -> None:
     """End the work of a request whose client has closed the connection."""
     if abandoned is not None and abandoned.is_set():
         raise Abandoned("the client closed the connection")
+
+
+def _answer_record(answer: Answer, question: Question, exhibit: Exhibit) -> dict[str, Any]:
+    cited_s = cited_times(answer.raw if question.choices else answer.text, answer.times_s)
+    return answer.to_dict() | {"cited_s": cited_s, "warnings": list(exhibit.selection.warnings)}
 
 
 def export_name(video: LibraryVideo) -> str:

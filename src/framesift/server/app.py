@@ -17,9 +17,10 @@ from framesift.server.catalog import NotReady
 from framesift.server.compression import CompressionMiddleware
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy
+from framesift.server.history import NothingKept
 from framesift.server.jobs import QueueFull
 from framesift.server.models import error_responses
-from framesift.server.routes import jobs, library, pages, questions
+from framesift.server.routes import history, jobs, library, pages, questions
 from framesift.server.security import SecurityMiddleware, expects_html
 from framesift.server.services import Services
 
@@ -34,6 +35,7 @@ DEFAULT_MESSAGES = {
 }
 STATUS_CODES: dict[type[FramesiftError], int] = {
     NotReady: 409,
+    NothingKept: 404,
     QueueFull: 503,
     ServerBusy: 503,
     ReaderError: 502,
@@ -64,7 +66,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         responses=error_responses(400, 401, 403, 422),
     )
     app.state.services = services
-    for module in (library, jobs, questions):
+    for module in (library, jobs, questions, history):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
     app.add_exception_handler(FramesiftError, _handle_framesift_error)

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from framesift.readers.prompts import TextMode
 from framesift.selection.selector import DEFAULT_METHOD
+from framesift.server.history import AnswerState
 from framesift.server.jobs import JobKind, JobState
 from framesift.types import Role
 
@@ -117,6 +118,7 @@ class Choices(BaseModel):
     methods: list[MethodRecord]
     text_modes: list[str]
     readers: list[str]
+    added_readers: list[str] = Field(description="The readers among them that were added on the page.")
     roles: dict[str, str]
     encoder: str
     subtitle_endings: list[str] = Field(description="The suffixes of subtitle files.")
@@ -282,6 +284,47 @@ class AnswerRecord(BaseModel):
     note: str
     cited_s: list[float]
     warnings: list[str]
+
+
+class KeptAnswerRecord(BaseModel):
+    """An answer that is kept with its question. `text`: the reply so far; `answer`: once it is complete."""
+
+    id: str
+    method: str
+    reader: str
+    asked_s: float
+    state: AnswerState
+    text: str
+    error: str
+    answer: AnswerRecord | None
+
+
+class KeptQuestionRecord(BaseModel):
+    """A question asked before, with the settings it was last asked with and its answers."""
+
+    id: str
+    request: ViewRequest
+    asked_s: float
+    title: str
+    answers: list[KeptAnswerRecord]
+
+
+class RenameRequest(RequestModel):
+    title: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
+
+
+class AddReaderRequest(RequestModel):
+    """An OpenAI-type server. The key is kept on the server and never sent back."""
+
+    address: Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00]*$")] = Field(
+        examples=["http://localhost:8001/v1#model"]
+    )
+    key: Annotated[str, StringConstraints(max_length=500, pattern=r"^[\x21-\x7e]*$")] = ""
+
+
+class ReadersRecord(BaseModel):
+    readers: list[str]
+    added: list[str]
 
 
 ExportFormat = Literal["zip", "json", "report"]

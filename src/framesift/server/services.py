@@ -3,12 +3,15 @@
 import threading
 from dataclasses import dataclass
 
+from framesift.server.answer_tasks import AnswerTasks
 from framesift.server.answering import Answering
 from framesift.server.catalog import Catalog
 from framesift.server.config import ServerConfig
 from framesift.server.files import VideoFiles
 from framesift.server.frame_images import FrameImages
+from framesift.server.history import History
 from framesift.server.jobs import JobQueue
+from framesift.server.page_readers import PageReaders
 
 
 class ChangeCounter:
@@ -33,6 +36,8 @@ class Services:
     images: FrameImages
     queue: JobQueue
     answering: Answering
+    history: History
+    tasks: AnswerTasks
     changes: ChangeCounter
     open_streams: int = 0
     jobs_json: tuple[int, str] = (-1, "")  # the jobs as JSON, and the value of `changes` it was made at
@@ -48,7 +53,10 @@ class Services:
         queue = JobQueue(
             config.state / "jobs.json", (catalog.index_frames, catalog.find_text), changes, files.folder_id
         )
-        return cls(config, files, catalog, images, queue, Answering(catalog, images, config.readers), changes)
+        answering = Answering(catalog, images, PageReaders(config.state / "readers.json", config.readers))
+        history = History(config.state / "history")
+        tasks = AnswerTasks(answering, history)
+        return cls(config, files, catalog, images, queue, answering, history, tasks, changes)
 
     def start(self) -> None:
         self.catalog.start()

@@ -58,6 +58,7 @@ def render_report(view: Mapping[str, Any]) -> str:
         },
         options=[(option_letter(position), text) for position, text in view["options"]],
         warnings=view["warnings"],
+        answers=view.get("answers", ()),
         summary=page.summary(),
         legend=page.legend(),
         lanes=[page.lane(k) for k in range(len(page.lanes))],

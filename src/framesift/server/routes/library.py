@@ -116,6 +116,7 @@ def remove_video(services: ServicesDep, video: VideoDep) -> None:
     """Delete an uploaded video and its subtitles. Files in the directory are never deleted."""
     services.files.remove(video)
     services.queue.remove(video.id)
+    services.history.delete_all(video)
     services.changes()
 
 

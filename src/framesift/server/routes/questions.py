@@ -58,7 +58,8 @@ def get_choices(services: ServicesDep) -> Choices:
         version=__version__,
         methods=[MethodRecord.model_validate(row) for row in list_methods()],
         text_modes=list(TEXT_MODES),
-        readers=services.answering.readers,
+        readers=services.answering.readers.names,
+        added_readers=services.answering.readers.added,
         roles=ROLE_SENTENCES,
         encoder=choose_encoder()[1] if encoder == "auto" else encoder if isinstance(encoder, str) else encoder.name,
         subtitle_endings=list(ENDINGS),
@@ -85,11 +86,9 @@ async def view_frames(http: Request, services: ServicesDep, video: VideoDep, req
 
 @router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))
 async def ask_reader(http: Request, services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
-    """Ask one of the readers this server was started with: the record of `framesift.ask`."""
-    answer, cited_s, warnings = await run_in_thread(
-        http, video, lambda abandoned: services.answering.ask(video, request, abandoned)
-    )
-    return AnswerRecord.model_validate(answer.to_dict() | {"cited_s": cited_s, "warnings": list(warnings)})
+    """Ask one of this server's readers: the record of `framesift.ask`."""
+    record = await run_in_thread(http, video, lambda abandoned: services.answering.ask(video, request, abandoned))
+    return AnswerRecord.model_validate(record)
 
 
 @router.get(
@@ -110,6 +109,9 @@ async def export_exhibit(
     to_s: Annotated[float | None, Query(ge=0)] = None,
     settings: Annotated[str, Query(max_length=4000, description="The `settings` of a request's body, as JSON.")] = "{}",
     partial: Annotated[bool, Query(description="Export what is indexed so far of a video being indexed.")] = False,
+    kept: Annotated[
+        str | None, Query(pattern=r"^[0-9a-f]{16}$", description="A kept question, whose answers are exported too.")
+    ] = None,
 ) -> FileResponse:
     """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
     try:
@@ -119,11 +121,12 @@ async def export_exhibit(
         request = QuestionRequest.model_validate(fields | {"settings": parsed})
     except ValidationError as error:
         raise InputError(f"settings can't be read: {error.errors()[0]['msg']}") from None
+    answers = services.history.question(video, kept).answers_by(method) if kept else []
     folder = services.answering.new_export_folder()
 
     def write(abandoned: threading.Event) -> Path:
         try:
-            return services.answering.export(video, request, method, text_mode, format, folder, abandoned)
+            return services.answering.export(video, request, method, text_mode, format, folder, abandoned, answers)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

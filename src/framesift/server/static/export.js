@@ -3,13 +3,14 @@ import { el, find, request, showMessage } from "./common.js";
 
 /** Download the format of a button for the question shown. */
 export async function download(button, id, shownRequest) {
-  const { question, options, budget, methods, text_mode, settings } = shownRequest;
+  const { question, options, budget, methods, text_mode, settings, kept } = shownRequest;
   if (button.getAttribute("aria-disabled") === "true") return;
   const query = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode, partial: true });
   for (const option of options) query.append("option", option);
   for (const method of methods) query.append("method", method);
   for (const name of ["visual_demand", "from_s", "to_s"])
     if (shownRequest[name] !== null) query.set(name, shownRequest[name]);
+  if (kept) query.set("kept", kept);
   if (Object.keys(settings).length) query.set("settings", JSON.stringify(settings));
   const label = button.textContent;
   button.setAttribute("aria-disabled", "true"); // `disabled` would drop the focus

@@ -42,11 +42,6 @@ export class Settings {
     find("method").replaceChildren(...methods);
     find("compare").replaceChildren(option("", "none"), ...methods.map((one) => one.cloneNode(true)));
     find("text-mode").replaceChildren(...choices.text_modes.map((mode) => option(mode, TEXT_MODES[mode] ?? mode)));
-    find("reader").replaceChildren(
-      ...choices.readers.map((reader) =>
-        option(reader, reader === "similarity" ? "similarity (no model, weak)" : reader),
-      ),
-    );
     this.read();
     find("budget").addEventListener("input", () => {
       find("budget-number").value = find("budget").value;
@@ -244,25 +239,35 @@ export class Settings {
     return valid;
   }
 
-  /** Write the settings to the address, as a new history entry if asked to. */
-  write(isStep = false) {
-    const { question, options, budget, visual_demand, from_s, to_s } = this.request;
+  /** The address of the page with a request's question and settings. */
+  addressOf({ question, options, budget, methods, text_mode, visual_demand, from_s, to_s, settings }) {
     const query = new URLSearchParams();
     if (question) query.set("q", question);
     for (const option of options) query.append("o", option);
     if (budget !== DEFAULTS.budget) query.set("n", budget);
-    if (find("method").value !== DEFAULTS.method) query.set("m", find("method").value);
-    if (find("compare").value) query.set("and", find("compare").value);
-    if (find("text-mode").value !== DEFAULTS.textMode) query.set("t", find("text-mode").value);
+    if (methods[0] !== DEFAULTS.method) query.set("m", methods[0]);
+    if (methods[1]) query.set("and", methods[1]);
+    if (text_mode !== DEFAULTS.textMode) query.set("t", text_mode);
     if (visual_demand !== null) query.set("d", visual_demand);
     if (from_s !== null) query.set("from", from_s);
     if (to_s !== null) query.set("to", to_s);
-    if (Object.keys(this.methodOptions).length) query.set("s", JSON.stringify(this.methodOptions));
+    if (Object.keys(settings).length) query.set("s", JSON.stringify(settings));
     if (find("order").value === "time") query.set("by", "time");
-    const url = `${location.pathname}${query.size ? `?${query}` : ""}`;
+    return `${location.pathname}${query.size ? `?${query}` : ""}`;
+  }
+
+  /** Write the settings to the address, as a new history entry if asked to. */
+  write(isStep = false) {
+    const url = this.addressOf({ ...this.request, settings: this.methodOptions });
     if (isStep) history.pushState(null, "", url);
     else history.replaceState(null, "", url);
     this.search = location.search;
+  }
+
+  /** Take over the question and settings of a kept request. */
+  open(request) {
+    history.pushState(null, "", this.addressOf(request));
+    this.reread();
   }
 
   // ---- method options

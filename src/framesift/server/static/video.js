@@ -1,10 +1,12 @@
 // The page of one video: player, question, and the selected frames, redrawn whenever a setting changes.
-import { askReader } from "./answer.js";
+import { Answers, keepQuestion } from "./answer.js";
 import { drawLanes, highlightCard, rolePill } from "./cards.js";
 import { counted, el, find, get, post, showMessage, UNREACHABLE, warningBox } from "./common.js";
 import { download } from "./export.js";
+import { QuestionHistory } from "./history.js";
 import { isOpen, updateJobRows } from "./jobs.js";
 import { Player } from "./player.js";
+import { setUpReaders } from "./readers.js";
 import { Settings } from "./settings.js";
 import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
 import { drawState } from "./state.js";
@@ -19,7 +21,6 @@ let shownRequest = null; // the request of the view
 let isStale = false; // the last request failed
 let timeline = null;
 let viewRequest = null; // AbortController of the running view request
-let readerRequest = null; // AbortController of the running reader request
 let choices = null;
 let isWaiting = false; // a question waits for the video's first frames
 let askedCandidates = 0; // how many the last request could use
@@ -114,7 +115,6 @@ async function ask(pressed = false) {
   askedCandidates = video.job?.candidates ?? 0;
   askedAt = performance.now();
   viewRequest?.abort();
-  readerRequest?.abort();
   viewRequest = new AbortController();
   const { signal } = viewRequest;
   document.body.classList.add("selecting");
@@ -178,9 +178,10 @@ async function indexAgain() {
 /** Hide the result, as before the first question. */
 function clear() {
   viewRequest?.abort();
-  readerRequest?.abort();
   view = null;
   shownRequest = null;
+  answers.show(null, null);
+  keptRequest = "";
   for (const part of ["result", "timeline", "hint"]) find(part).hidden = true;
   drawText();
 }
@@ -209,7 +210,7 @@ function draw() {
   timeline.mark(null);
   player.reportPosition();
   find("result").hidden = false;
-  find("answers").replaceChildren();
+  keep();
   showMessage(find("export-error"), "");
   if (!view.window && view.events.length !== video.words?.events) refresh().catch(showError); // subtitles were added or changed
   const counts = view.lanes.map((lane) => lane.frames.length);
@@ -320,15 +321,37 @@ find("question").addEventListener("keydown", (event) => {
 
 // ---- reader and downloads
 
-find("reader-form").addEventListener("submit", async (event) => {
+const answers = new Answers(find("answers"), id, play);
+const questions = new QuestionHistory(id, (request) => {
+  settings.open(request);
+  ask(true);
+});
+let keptRequest = ""; // the request kept last, as JSON
+
+/** Keep the question shown, with its settings, and show its answers. */
+async function keep() {
+  const text = JSON.stringify(shownRequest);
+  if (text === keptRequest) return answers.show(answers.kept, view);
+  const shown = view;
+  try {
+    const kept = await keepQuestion(id, shownRequest);
+    keptRequest = text;
+    if (shown !== view) return undefined;
+    questions.add(kept);
+    answers.show(kept, view);
+  } catch (error) {
+    showError(error);
+  }
+  return undefined;
+}
+
+find("reader-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  readerRequest?.abort();
-  readerRequest = new AbortController();
-  await askReader(find("answers"), id, view, shownRequest, find("reader").value, play, readerRequest.signal);
+  if (answers.kept) answers.ask(find("reader").value, shownRequest);
 });
 
 for (const button of find("exports").querySelectorAll("button"))
-  button.addEventListener("click", () => download(button, id, shownRequest));
+  button.addEventListener("click", () => download(button, id, { ...shownRequest, kept: answers.kept?.id }));
 
 // ---- start
 
@@ -362,6 +385,8 @@ try {
   settings = new Settings(choices, onSettingChanged);
   watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack);
   moveFirst();
+  setUpReaders(choices);
+  questions.load();
   if (isWaiting) submit();
   else if (settings.question) ask();
   else if (!video.problem) find("question").focus({ preventScroll: true });

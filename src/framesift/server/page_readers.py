@@ -1,0 +1,110 @@
+"""The readers of a server: those of the command line, and those added on the page, whose keys stay on this machine."""
+
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from framesift._utils.json import dump_json, load_json
+from framesift._utils.records import read_value
+from framesift.errors import InputError, OptionError, UnknownName
+from framesift.readers.address import SIMILARITY, parse_address, public_address, register_secrets
+from framesift.readers.base import check_reader
+
+MAX_ADDED = 20
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AddedReader:
+    """An OpenAI-type server by address, "http://host:8000/v1#model", and its key."""
+
+    address: str
+    key: str = ""
+
+
+class PageReaders:
+    """The readers a request may choose from, by their public names. An address from a question is never called."""
+
+    def __init__(self, path: Path, configured: Sequence[str]) -> None:
+        self._path = path
+        self._configured = {public_address(reader): reader for reader in [*configured, SIMILARITY]}
+        self._lock = threading.Lock()
+        self._added = {public_address(reader.address): reader for reader in self._read()}
+
+    @property
+    def names(self) -> list[str]:
+        """All readers, without the credentials of their addresses; similarity, the weakest, last."""
+        own = [name for name in self._configured if name != SIMILARITY]
+        return [*own, *(name for name in self._added if name not in own), SIMILARITY]
+
+    @property
+    def added(self) -> list[str]:
+        return list(self._added)
+
+    def resolve(self, reader: str) -> tuple[str, dict[str, Any]]:
+        """The address of a reader of this server and the options to open it with."""
+        name = public_address(reader)
+        if name in self._configured:
+            return self._configured[name], {}
+        if name in self._added:
+            return self._added[name].address, _options(self._added[name])
+        raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.names)}")
+
+    def add(self, reader: AddedReader) -> str:
+        """Keep a reader, after its test; its public name."""
+        self.test(reader)
+        name = public_address(reader.address)
+        with self._lock:
+            if len(self._added) >= MAX_ADDED and name not in self._added:
+                raise OptionError(f"{MAX_ADDED} readers were added already; remove one first")
+            self._added[name] = reader
+            self._write()
+        return name
+
+    def remove(self, name: str) -> None:
+        with self._lock:
+            if name not in self._added:
+                raise UnknownName(
+                    f"{name!r} was not added on the page; expected one of {', '.join(self._added) or 'none'}"
+                )
+            del self._added[name]
+            self._write()
+
+    def test(self, reader: AddedReader) -> None:
+        """Raise what an answer would meet for sure: a bad address, no server, a rejected key, no model."""
+        if parse_address(reader.address) is None:
+            raise InputError(
+                f"the reader is {public_address(reader.address)!r}; expected an address like http://host:8000/v1"
+            )
+        check_reader(reader.address, **_options(reader))
+
+    def _read(self) -> list[AddedReader]:
+        try:
+            content = load_json(self._path.read_bytes(), self._path.name, "a list of readers")
+            return list(read_value(tuple[AddedReader, ...], content, self._path.name))
+        except FileNotFoundError:
+            return []
+        except (OSError, InputError) as error:
+            log.warning("the readers %s can't be read (%s)", self._path, error)
+            return []
+
+    def _write(self) -> None:
+        temporary = self._path.with_suffix(".tmp")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(dump_json([asdict(reader) for reader in self._added.values()]))
+        temporary.replace(self._path)
+
+
+def _options(reader: AddedReader) -> dict[str, Any]:
+    """The reader's key under the name of a variable of this process, which is where readers take keys from."""
+    if not reader.key:
+        return {}
+    register_secrets(reader.key)
+    name = "FRAMESIFT_PAGE_KEY_" + public_address(reader.address).encode().hex().upper()[-40:]
+    os.environ[name] = reader.key
+    return {"key_variable": name}

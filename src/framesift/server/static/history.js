@@ -1,0 +1,89 @@
+// The questions asked about a video before: reopened, renamed and deleted.
+import { keptQuestions } from "./answer.js";
+import { counted, el, find, request, showMessage } from "./common.js";
+
+const JSON_HEADERS = { "content-type": "application/json" };
+
+export class QuestionHistory {
+  /** onOpen(request) asks a kept question again, with its settings. */
+  constructor(video, onOpen) {
+    this.video = video;
+    this.onOpen = onOpen;
+    this.kept = [];
+  }
+
+  async load() {
+    try {
+      this.kept = await keptQuestions(this.video);
+      this.draw();
+    } catch (error) {
+      showMessage(find("history-error"), error.message);
+    }
+  }
+
+  /** Put a question that was just asked at the top. */
+  add(question) {
+    this.kept = [question, ...this.kept.filter((one) => one.id !== question.id)];
+    this.draw();
+  }
+
+  draw() {
+    find("history").hidden = !this.kept.length;
+    find("history-count").textContent = counted(this.kept.length, "question");
+    find("history-list").replaceChildren(...this.kept.map((question) => this.row(question)));
+  }
+
+  row(question) {
+    const name = question.title || question.request.question;
+    const answers = question.answers.length ? ` · ${counted(question.answers.length, "answer")}` : "";
+    const date = new Date(question.asked_s * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    const button = (label, onclick) =>
+      el("button", { type: "button", className: "link", "aria-label": `${label}: ${name}`, onclick }, label);
+    return el(
+      "li",
+      { "data-kept": question.id },
+      el(
+        "button",
+        { type: "button", className: "link open-question", dir: "auto", onclick: () => this.onOpen(question.request) },
+        name,
+      ),
+      el(
+        "p",
+        { className: "fine" },
+        `${date}${answers} `,
+        button("Rename", () => this.rename(question)),
+        " ",
+        button("Delete", () => this.remove(question)),
+      ),
+    );
+  }
+
+  async act(work) {
+    try {
+      await work();
+      showMessage(find("history-error"), "");
+      this.draw();
+    } catch (error) {
+      showMessage(find("history-error"), error.message);
+    }
+  }
+
+  rename(question) {
+    const title = prompt("Name of this question", question.title || question.request.question);
+    if (title === null) return;
+    this.act(async () => {
+      const options = { method: "PATCH", headers: JSON_HEADERS, body: JSON.stringify({ title }) };
+      const renamed = await (await request(`/api/videos/${this.video}/history/${question.id}`, options)).json();
+      question.title = renamed.title;
+    });
+  }
+
+  remove(question) {
+    const answers = question.answers.length ? ` and ${counted(question.answers.length, "answer")}` : "";
+    if (!confirm(`Delete this question${answers}?`)) return;
+    this.act(async () => {
+      await request(`/api/videos/${this.video}/history/${question.id}`, { method: "DELETE" });
+      this.kept = this.kept.filter((one) => one.id !== question.id);
+    });
+  }
+}

@@ -1,0 +1,67 @@
+// The readers of the server: choosing one, adding an OpenAI-type server with its key, testing and removing it.
+import { el, find, post, request, showMessage } from "./common.js";
+
+const WEAKEST = "similarity";
+
+/** Fill the list of readers and connect the form that adds one. */
+export function setUpReaders(choices) {
+  draw(choices.readers, choices.added_readers);
+  find("add-reader").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const body = entered();
+    await run("Adding …", async () => {
+      const { readers, added } = await post("/api/readers", body);
+      draw(readers, added);
+      find("reader").value =
+        readers.find((name) => added.includes(name) && body.address.startsWith(name)) ?? readers[0];
+      find("reader-key").value = "";
+      return "Added. Its key stays on the server.";
+    });
+  });
+  find("test-reader").addEventListener("click", () => {
+    if (!find("add-reader").reportValidity()) return;
+    run("Testing …", async () => {
+      const options = { method: "POST", headers: { "content-type": "application/json" } };
+      await request("/api/readers/test", { ...options, body: JSON.stringify(entered()) });
+      return "It responds and has a model.";
+    });
+  });
+}
+
+const entered = () => ({ address: find("reader-address").value.trim(), key: find("reader-key").value.trim() });
+
+async function run(label, work) {
+  showMessage(find("reader-error"), "");
+  showMessage(find("reader-status"), label);
+  try {
+    showMessage(find("reader-status"), await work());
+  } catch (error) {
+    showMessage(find("reader-status"), "");
+    showMessage(find("reader-error"), error.message);
+  }
+}
+
+function draw(readers, added) {
+  const chosen = find("reader").value;
+  const label = (name) => (name === WEAKEST ? "similarity (no model, weak)" : name);
+  find("reader").replaceChildren(...readers.map((name) => el("option", { value: name }, label(name))));
+  if (readers.includes(chosen)) find("reader").value = chosen;
+  find("no-reader").hidden = readers.some((name) => name !== WEAKEST);
+  find("added-readers").replaceChildren(
+    ...added.map((name) => {
+      const remove = () =>
+        run("Removing …", async () => {
+          const reply = await request(`/api/readers?address=${encodeURIComponent(name)}`, { method: "DELETE" });
+          const now = await reply.json();
+          draw(now.readers, now.added);
+          return "Removed.";
+        });
+      const button = el(
+        "button",
+        { type: "button", className: "link", "aria-label": `Remove ${name}`, onclick: remove },
+        "Remove",
+      );
+      return el("li", { className: "fine" }, el("bdi", {}, name), " ", button);
+    }),
+  );
+}
