@@ -240,8 +240,9 @@ def test_comparison_of_restored_selections_stays_inside_its_folder(video, tmp_pa
     methods = ("../../out", "/x/y", "a/b", "a\\b", "\0", "", "x" * 300, "gcr")
     exhibits = [fs.exhibit(video, replace(selection, method=method)) for method in methods]
     folder = export.save_comparison(exhibits, tmp_path / "both")
-    names = {path.name for path in folder.iterdir()} - {LIST, "report.html"}
+    names = {path.name for path in folder.iterdir()} - {LIST, "report.html", "frames"}
     assert names == {*(f"selection-{number}.json" for number in range(1, 8)), "selection-gcr.json"}
+    assert {path.name for path in (folder / "frames").iterdir()} == {*map(str, range(1, 8)), "gcr"}
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -249,7 +250,8 @@ def test_comparison_has_one_report_and_every_selection(video, tmp_path):
     exhibits = [fs.exhibit(video, make_selection(video, method=name)) for name in ("gcr", "uniform")]
     folder = export.save_comparison(exhibits, tmp_path / "both")
     names = {path.name for path in folder.iterdir()}
-    assert names == {LIST, "report.html", "selection-gcr.json", "selection-uniform.json"}
+    assert names == {LIST, "frames", "report.html", "selection-gcr.json", "selection-uniform.json"}
+    assert len(list((folder / "frames" / "uniform").iterdir())) == len(exhibits[1])
     assert fs.Selection.from_json((folder / "selection-uniform.json").read_text()) == exhibits[1].selection
 
 
