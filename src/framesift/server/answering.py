@@ -15,7 +15,7 @@ from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift.errors import FramesiftError, OptionError, PluginError
 from framesift.pipeline import Pipeline
-from framesift.readers.base import get_reader
+from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.rendering.exhibit import Exhibit
@@ -163,12 +163,13 @@ class Answering:
         try:
             exhibit = self.select(video, request, request.method, request.text_mode, abandoned=stopped).exhibit
             question = parse_question(request.question, request.options)
-            pipeline = self._pipeline(request, request.method, request.text_mode, address, options)
-            stream = getattr(get_reader(address, **options), "stream", None) if is_streamed else None
-            pieces: Iterator[str | Answer] = (
-                pipeline.read([(exhibit, question)]) if stream is None else stream(exhibit, question, request.text_mode)
-            )
-            with closing(cast(Generator[str | Answer], pieces)):  # which closes the connection to a model's server
+            pieces: Iterator[str | Answer]
+            if is_streamed:
+                pieces = stream_answer(exhibit, question, reader=address, text_mode=request.text_mode, **options)
+            else:
+                pipeline = self._pipeline(request, request.method, request.text_mode, address, options)
+                pieces = pipeline.read([(exhibit, question)])
+            with closing(cast(Generator[str | Answer], pieces)):  # which ends the request to a model's server
                 for piece in pieces:
                     check_wanted(stopped)
                     yield _answer_record(piece, question, exhibit) if isinstance(piece, Answer) else piece
