@@ -20,7 +20,7 @@ MAX_TASKS = 8
 
 
 @dataclass
-class _Task:
+class _RunningAnswer:
     """A running answer."""
 
     video: LibraryVideo
@@ -35,14 +35,14 @@ class AnswerTasks:
 
     def __init__(self, answering: Answering, history: History) -> None:
         self._answering, self._history = answering, history
-        self._tasks: dict[str, _Task] = {}
+        self._tasks: dict[str, _RunningAnswer] = {}
         self._lock = threading.Lock()
 
     def start(self, video: LibraryVideo, question: KeptQuestion, request: AskRequest) -> KeptAnswer:
         """Ask a reader in the background; the answer that is kept meanwhile."""
         self._answering.readers.resolve(request.reader)
         answer = KeptAnswer(secrets.token_hex(8), request.method, request.reader, time.time())
-        task = _Task(video, question.id, answer)
+        task = _RunningAnswer(video, question.id, answer)
         with self._lock:
             if len(self._tasks) >= MAX_TASKS:
                 raise ServerBusy(f"{MAX_TASKS} answers are being written already; try again when one is done")
@@ -73,7 +73,7 @@ class AnswerTasks:
             task = self._tasks.get(answer_id)
         return None if task is None else task.answer
 
-    def _run(self, task: _Task, request: AskRequest) -> None:
+    def _run(self, task: _RunningAnswer, request: AskRequest) -> None:
         video = task.video
         saved_s, text = time.monotonic(), ""
         try:
@@ -97,7 +97,7 @@ class AnswerTasks:
         finally:
             self._finish(task)
 
-    def _finish(self, task: _Task) -> None:
+    def _finish(self, task: _RunningAnswer) -> None:
         """Keep the answer as it ended; once, because a cancelled one may have been deleted since."""
         with self._lock:
             is_first = self._tasks.pop(task.answer.id, None) is not None
@@ -105,7 +105,7 @@ class AnswerTasks:
             with suppress(FramesiftError):  # the question was deleted meanwhile
                 self._history.put_answer(task.video, task.question_id, task.answer)
 
-    def _set(self, task: _Task, **changes: object) -> None:
+    def _set(self, task: _RunningAnswer, **changes: object) -> None:
         with task.lock:
             if task.answer.state == "running":
                 task.answer = replace(task.answer, **changes)  # type: ignore[arg-type]  # its own fields
