@@ -1,42 +1,84 @@
-"""The three 7B models of the paper at full size with random weights: tokens, memory and seconds for 8, 32, 64 frames.
+"""Local readers at full size with random weights: tokens, memory and seconds for 8, 32 and 64 frames of 1280 × 720.
 
-Nothing is downloaded: models are created from their configs, with a byte-level tokenizer. Needs a GPU with 40 GiB.
+Nothing is downloaded: models are created from their published configs, with a byte-level tokenizer, so that prompts are
+longer than real ones by the text around the frames. Needs a GPU with 60 GiB.
 
-    python benchmarks/readers.py             measure tokens, memory and latency
+    python benchmarks/readers.py [NAME …]    measure tokens, memory and latency
     python benchmarks/readers.py --check     compare with transformers' video processors (needs torchvision)
 """
 
 import argparse
 import time
+import traceback
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 import transformers
 from PIL import Image
 
+from framesift.readers.families import FAMILIES, FrameLimits, layout_by_name
 from framesift.readers.llava_next_layout import with_pooling
 from framesift.readers.local import LocalReader
-from framesift.readers.pixel_values import LlavaFrames, QwenFrames
+from framesift.readers.marked_frames import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    GemmaFrames,
+    InternFrames,
+    Qwen3Frames,
+    SmolFrames,
+)
+from framesift.readers.model_inputs import FamilyInputs
+from framesift.readers.pixel_values import LlavaFrames, PreparedFrames, QwenFrames
 from framesift.readers.prompts import Prompt
+from framesift.readers.time_formats import mark_times, native_time_format
 
 BUDGETS = (8, 32, 64)
 SIZE = (1280, 720)
-RUNS = 3
+RUNS = 2
 WORDS = (
     "What stands on the launch pad?\nA. A rocket\nB. A crane\nC. A plane\nD. A tree\nAnswer with the option's letter."
 )
 SPECIALS = [
     "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>",
-    "<|video_pad|>", "<image>", "<video>",
+    "<|video_pad|>", "<image>", "<video>", "<img>", "</img>", "<IMG_CONTEXT>", "<fake_token_around_image>",
+    "<global-img>", "<end_of_utterance>", "<bos>", "<|turn>", "<turn|>", "<|image>", "<image|>", "<|image|>",
 ]  # fmt: skip
 QWEN2_7B = {
     "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
     "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768, "rms_norm_eps": 1e-6,
 }  # fmt: skip
+QWEN3_8B = {
+    "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 262144,
+}  # fmt: skip
+QWEN3_2B = QWEN3_8B | {
+    "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28, "num_attention_heads": 16,
+}  # fmt: skip
 QWEN_VISION = {
     "depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584,
     "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2, "window_size": 112,
     "fullatt_block_indexes": [7, 15, 23, 31], "tokens_per_second": 2,
+}  # fmt: skip
+QWEN3_VISION = {
+    "depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16, "patch_size": 16,
+    "out_hidden_size": 4096, "num_position_embeddings": 2304, "deepstack_visual_indexes": [8, 16, 24],
+}  # fmt: skip
+QWEN3_2B_VISION = QWEN3_VISION | {
+    "depth": 24, "hidden_size": 1024, "intermediate_size": 4096, "out_hidden_size": 2048,
+    "deepstack_visual_indexes": [5, 11, 17],
+}  # fmt: skip
+GEMMA_E4B = {
+    "hidden_size": 2560, "hidden_size_per_layer_input": 256, "intermediate_size": 10240, "num_hidden_layers": 42,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "num_kv_shared_layers": 18, "final_logit_softcapping": 30.0,
+}  # fmt: skip
+SMOLLM2 = {
+    "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 24, "num_attention_heads": 32,
+    "num_key_value_heads": 32, "vocab_size": 49280, "max_position_embeddings": 8192, "pad_token_id": 2,
+}  # fmt: skip
+SO400M = {
+    "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+    "image_size": 384, "patch_size": 14,
 }  # fmt: skip
 
 
@@ -44,36 +86,44 @@ class RandomReader(LocalReader):
     """A LocalReader with random weights."""
 
     def __post_init__(self) -> None:
-        self.name, self._torch, self._transformers = self.source, torch, transformers
-        self._tokenizer = tokenizer()
-        ids = {token: self._tokenizer.convert_tokens_to_ids(token) for token in SPECIALS}
+        family, make = MODELS[self.source]
+        self.name, self._torch, self._transformers, self._follows_checkpoint = self.source, torch, transformers, False
+        words = tokenizer()
+        layout = layout_by_name(self.source, FrameLimits(self.frame_max_pixels))
+        self._inputs = FamilyInputs(words, FAMILIES[family], FAMILIES[family].chat, layout)
         torch.manual_seed(0)
         torch.set_default_dtype(torch.bfloat16)
         with torch.device("cuda"):
-            self._model = MAKE[self.source](ids).eval()
+            self._model = make({token: words.convert_tokens_to_ids(token) for token in SPECIALS}).eval()
         torch.set_default_dtype(torch.float32)
-        if self.source == "qwen2.5-vl-7b":
-            self._frames = QwenFrames(self.frame_max_pixels)
-        else:
-            self._frames = LlavaFrames(newline="grid" if self.source == "llava-video-7b" else "one_token")
-            self._model = with_pooling(self._model, self._frames)
+        if isinstance(layout, LlavaFrames):
+            self._model = with_pooling(self._model, layout)
 
 
 def qwen(ids):
-    text = QWEN2_7B | {
-        "rope_theta": 1e6,
-        "rope_scaling": {"type": "mrope", "rope_type": "default", "mrope_section": [16, 24, 24]},
-        "max_position_embeddings": 128000,
-    }
-    config = transformers.Qwen2_5_VLConfig(
-        text_config=text,
-        vision_config=QWEN_VISION,
-        image_token_id=ids["<|image_pad|>"],
-        video_token_id=ids["<|video_pad|>"],
-        vision_start_token_id=ids["<|vision_start|>"],
-        vision_end_token_id=ids["<|vision_end|>"],
-    )
+    rope = {"rope_type": "default", "mrope_section": [16, 24, 24], "rope_theta": 1e6}
+    text = QWEN2_7B | {"rope_parameters": rope, "max_position_embeddings": 128000}
+    config = transformers.Qwen2_5_VLConfig(text_config=text, vision_config=QWEN_VISION, **qwen_ids(ids))
     return transformers.Qwen2_5_VLForConditionalGeneration(config)
+
+
+def qwen3(text, vision):
+    rope = {"rope_type": "default", "mrope_section": [24, 20, 20], "mrope_interleaved": True, "rope_theta": 5e6}
+
+    def make(ids):
+        config = transformers.Qwen3VLConfig(
+            text_config=text | {"rope_parameters": rope}, vision_config=vision, **qwen_ids(ids)
+        )
+        return transformers.Qwen3VLForConditionalGeneration(config)
+
+    return make
+
+
+def qwen_ids(ids):
+    return {
+        "image_token_id": ids["<|image_pad|>"], "video_token_id": ids["<|video_pad|>"],
+        "vision_start_token_id": ids["<|vision_start|>"], "vision_end_token_id": ids["<|vision_end|>"],
+    }  # fmt: skip
 
 
 def llava(ids):
@@ -85,7 +135,56 @@ def llava(ids):
     return transformers.LlavaOnevisionForConditionalGeneration(config)
 
 
-MAKE = {"qwen2.5-vl-7b": qwen, "llava-onevision-7b": llava, "llava-video-7b": llava}
+def internvl(text):
+    def make(ids):
+        config = transformers.InternVLConfig(
+            text_config=text, image_token_id=ids["<IMG_CONTEXT>"], tie_word_embeddings=False
+        )
+        return transformers.InternVLForConditionalGeneration(config)
+
+    return make
+
+
+def gemma(ids):
+    vision = {"use_clipped_linears": True}  # the rest are the defaults
+    config = transformers.Gemma4Config(
+        text_config=GEMMA_E4B, vision_config=vision, image_token_id=ids["<|image|>"], boi_token_id=ids["<|image>"],
+        eoi_token_id=ids["<image|>"],
+    )  # fmt: skip
+    return transformers.Gemma4ForConditionalGeneration(config)
+
+
+def smolvlm(ids):
+    config = transformers.SmolVLMConfig(
+        text_config=SMOLLM2 | {"model_type": "llama"}, vision_config=SO400M, scale_factor=3,
+        image_token_id=ids["<image>"],
+    )  # fmt: skip
+    return transformers.SmolVLMForConditionalGeneration(config)
+
+
+MODELS = {
+    "qwen3-vl-8b": ("qwen3_vl", qwen3(QWEN3_8B, QWEN3_VISION)),
+    "qwen3-vl-2b": ("qwen3_vl", qwen3(QWEN3_2B, QWEN3_2B_VISION)),
+    "internvl3-8b": ("internvl", internvl(QWEN2_7B | {"model_type": "qwen2", "rope_theta": 1e6})),
+    "internvl3.5-8b": ("internvl", internvl(QWEN3_8B | {"model_type": "qwen3", "max_position_embeddings": 40960})),
+    "gemma4-e4b": ("gemma4", gemma),
+    "smolvlm2-2.2b": ("smolvlm", smolvlm),
+    "qwen2.5-vl-7b": ("qwen2_5_vl", qwen),
+    "llava-onevision-7b": ("llava_onevision", llava),
+    "llava-video-7b": ("llava_onevision", llava),
+}
+
+
+@dataclass(frozen=True)
+class PairedFrames(Qwen3Frames):
+    """Qwen3-VL's frames as its own processor lays them out, two neighbours in one patch: for the comparison only."""
+
+    def video(self, images, *, gap_s, device="cpu"):
+        prepared = QwenFrames.video(self, images, gap_s=gap_s, device=device)
+        pads = (len(prepared.placeholders[0]) - 2) // (len(images) // 2)
+        pair = ["<|vision_start|>", *["<|video_pad|>"] * pads, "<|vision_end|>"]
+        tensors = {name: tensor for name, tensor in prepared.tensors.items() if name != "second_per_grid_ts"}
+        return PreparedFrames([pair, []] * (len(images) // 2), tensors)
 
 
 def tokenizer():
@@ -98,16 +197,43 @@ def tokenizer():
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words, additional_special_tokens=SPECIALS)
 
 
-def prompt(count):
+def pictures(count):
     rng = np.random.default_rng(0)
     small = rng.integers(0, 256, (count, 9, 16, 3), dtype=np.uint8)
-    images = tuple(Image.fromarray(image).resize(SIZE, Image.Resampling.BICUBIC) for image in small)
-    return Prompt(images, ("",) * count, WORDS, "")
+    return [Image.fromarray(image).resize(SIZE, Image.Resampling.BICUBIC) for image in small]
 
 
-def measure(reader, count):
-    """Tokens, peak GiB, and seconds of preprocessing and of one generated token."""
-    request, times = prompt(count), [60.0 * k for k in range(count)]
+def prompt(name, images, step=1):
+    """step: 2 writes the time of every other frame."""
+    times = [60.0 * k for k in range(len(images))]
+    marks = mark_times(native_time_format(name) or "clock", times, 60.0 * len(images))
+    captions = tuple("" if k % step else caption for k, caption in enumerate(marks.captions))
+    return Prompt(tuple(images), captions, WORDS, marks.line), times
+
+
+def processor_of(layout):
+    """transformers' image processor for these frames; it runs on the CPU and needs no torchvision."""
+
+    def made(stem, **settings):
+        return (getattr(transformers, f"{stem}Pil", None) or getattr(transformers, stem))(**settings)
+
+    square = {"height": getattr(layout, "side", 0), "width": getattr(layout, "side", 0)}
+    if isinstance(layout, QwenFrames):
+        size = {"shortest_edge": layout.min_pixels, "longest_edge": layout.max_pixels}
+        return made("Qwen2VLImageProcessor", size=size, patch_size=layout.patch, image_mean=list(layout.mean))
+    if isinstance(layout, InternFrames):
+        return made("GotOcr2ImageProcessor", size=square, image_mean=list(IMAGENET_MEAN), image_std=list(IMAGENET_STD))
+    if isinstance(layout, GemmaFrames):
+        return made("Gemma4ImageProcessor", max_soft_tokens=layout.video_tokens)
+    if isinstance(layout, SmolFrames):
+        edge = {"longest_edge": layout.side}
+        return made("SmolVLMImageProcessor", size=edge, max_image_size=edge, do_image_splitting=False)
+    return made("SiglipImageProcessor", size=square, resample=3)
+
+
+def measure(reader, images, step=1):
+    """Tokens, peak GiB, and seconds of preparing the frames and of one generated token."""
+    request, times = prompt(reader.source, images, step)
     prepare_s, letter_s = [], []
     torch.cuda.reset_peak_memory_stats()
     with torch.inference_mode():
@@ -121,74 +247,108 @@ def measure(reader, count):
             prepare_s.append(middle - start)
             letter_s.append(time.perf_counter() - middle)
     ids = inputs["input_ids"][0]
-    pads = sum(int((ids == reader._tokenizer.convert_tokens_to_ids(token)).sum()) for token in reader._frames.kinds)
+    layout = reader._inputs.layout
+    pads = sum(int((ids == reader._inputs.tokenizer.convert_tokens_to_ids(token)).sum()) for token in layout.kinds)
     return {
-        "frames": count,
-        "frame_tokens": pads,
-        "per_frame": pads / count,
+        "per_frame": pads / len(images),
         "prompt_tokens": len(ids),
         "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
-        "prepare_s": float(np.median(prepare_s[1:])),
-        "letter_s": float(np.median(letter_s[1:])),
+        "prepare_s": min(prepare_s[1:]),
+        "letter_s": min(letter_s[1:]),
     }
 
 
-def table():
-    print("| model | frames as | B | tokens per frame | prompt | GiB at most | frames ready, s | letter, s |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for name in MAKE:
-        reader = RandomReader(name)
-        weights = torch.cuda.memory_allocated() / 2**30
-        for frames_as in ("video", "pictures"):
-            reader.frames_as = frames_as
-            for count in BUDGETS:
-                row = measure(reader, count)
-                print(
-                    f"| {name} | {frames_as} | {count} | {row['per_frame']:.1f} | {row['prompt_tokens']} | "
-                    f"{row['peak_gib']:.1f} | {row['prepare_s']:.2f} | {row['letter_s']:.2f} |",
-                    flush=True,
-                )
-        print(f"<!-- {name}: weights alone {weights:.1f} GiB -->", flush=True)
-        del reader
+def on_cpu(layout, images):
+    """Seconds that transformers' own image processor takes for these frames; those of a second run."""
+    processor = processor_of(layout)
+    for _ in range(2):
+        start = time.perf_counter()
+        processor(images=[images] if isinstance(layout, SmolFrames) else images, return_tensors="pt")
+        seconds = time.perf_counter() - start
+    return seconds
+
+
+def table(names):
+    columns = (
+        "model | frames as | B | tokens per frame | prompt | GiB at most | frames ready, s | on the CPU, s | letter, s"
+    )
+    print(f"| {columns} |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    images = pictures(max(BUDGETS))
+    for name in names:
+        start = time.perf_counter()
+        try:
+            reader = RandomReader(name)
+            weights = torch.cuda.memory_allocated() / 2**30
+            slow = on_cpu(reader._inputs.layout, images)
+            for frames_as in ("video", "pictures"):
+                reader.frames_as = frames_as
+                for count in BUDGETS:
+                    cpu = f"{slow:.2f}" if count == max(BUDGETS) else ""
+                    print_row(name, frames_as, count, measure(reader, images[:count]), cpu)
+            if isinstance(reader._inputs.layout, Qwen3Frames):
+                reader.frames_as = "video"
+                reader._inputs.layout = PairedFrames(reader.frame_max_pixels)
+                print_row(name, "video, in pairs", 64, measure(reader, images, step=2), "")
+            print(f"<!-- {name}: weights {weights:.1f} GiB, {time.perf_counter() - start:.0f} s in all -->", flush=True)
+        except Exception:
+            traceback.print_exc()
+        reader = None
         torch.cuda.empty_cache()
 
 
-def check():
-    """Compare pixels, grids and token counts with transformers' video processors."""
-    video = np.stack([np.asarray(image) for image in prompt(8).images])
-    size = {"shortest_edge": 128 * 28 * 28, "longest_edge": 602_112}
-    qwen_video = transformers.Qwen2VLVideoProcessor(size=size)
-    processor = transformers.Qwen2_5_VLProcessor(transformers.Qwen2VLImageProcessor(), tokenizer(), qwen_video)
-    theirs = processor(text=["<|video_pad|>"], videos=[video], return_tensors="pt", do_sample_frames=False)
-    ours = QwenFrames(602_112).video(prompt(8).images, gap_s=1.0)
-    report("qwen2.5-vl", ours.tensors["pixel_values_videos"], theirs["pixel_values_videos"])
-    tokens = int((theirs["input_ids"] == processor.video_token_id).sum())
-    print("  grid", ours.tensors["video_grid_thw"].tolist(), theirs["video_grid_thw"].tolist())
-    print("  tokens", ours.placeholders[0].count("<|video_pad|>"), tokens)
-    llava_video = transformers.LlavaOnevisionVideoProcessor(image_mean=[0.5] * 3, image_std=[0.5] * 3)
-    processor = transformers.LlavaOnevisionProcessor(
-        transformers.LlavaOnevisionImageProcessor(), tokenizer(), llava_video, num_image_tokens=729,
-        vision_feature_select_strategy="full",
-    )  # fmt: skip
-    theirs = processor(text=["<video>"], videos=[video], return_tensors="pt", do_sample_frames=False)
-    ours = LlavaFrames().video(prompt(8).images, gap_s=1.0)
-    report("llava-onevision", ours.tensors["pixel_values_videos"], theirs["pixel_values_videos"])
+def print_row(name, frames_as, count, row, cpu):
     print(
-        "  tokens", ours.placeholders[0].count("<video>"), int((theirs["input_ids"] == processor.video_token_id).sum())
+        f"| {name} | {frames_as} | {count} | {row['per_frame']:.1f} | {row['prompt_tokens']} | "
+        f"{row['peak_gib']:.1f} | {row['prepare_s']:.3f} | {cpu} | {row['letter_s']:.2f} |",
+        flush=True,
     )
 
 
-def report(name, ours, theirs):
-    difference = (ours.float() - theirs.float()).abs()
-    print(f"{name}: shapes {tuple(ours.shape)} {tuple(theirs.shape)}")
-    print(f"  largest difference {difference.max():.4f}, mean {difference.mean():.5f}")
+def check():
+    """Compare pixels and token counts with transformers' video processors."""
+    images = pictures(8)
+    video = np.stack([np.asarray(image) for image in images])
+    twice = np.repeat(video, 2, axis=0)
+    limit = 602_112
+    tile = {"size": {"height": 448, "width": 448}, "image_mean": list(IMAGENET_MEAN), "image_std": list(IMAGENET_STD)}
+    edge = {"longest_edge": 384}
+    processors = {
+        "qwen2.5-vl-7b": ("Qwen2VL", {"size": {"shortest_edge": 128 * 28 * 28, "longest_edge": limit}}, video),
+        # Every frame twice, so that no two of them share a patch. Its limit is that of all frames.
+        "qwen3-vl-8b": ("Qwen3VL", {"size": {"shortest_edge": 4096, "longest_edge": limit * len(twice)}}, twice),
+        "llava-onevision-7b": ("LlavaOnevision", {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}, video),
+        "internvl3-8b": ("InternVL", tile, video),
+        "gemma4-e4b": ("Gemma4", {}, video),
+        "smolvlm2-2.2b": ("SmolVLM", {"size": edge, "max_image_size": edge}, video),
+    }
+    for name, (stem, settings, frames) in processors.items():
+        processor = getattr(transformers, f"{stem}VideoProcessor")(**settings)
+        theirs = processor(videos=[frames], return_tensors="pt", do_sample_frames=False)
+        layout = layout_by_name(name, FrameLimits(limit))
+        ours = layout.video(images, gap_s=1.0)
+        name_of = next(key for key in ours.tensors if key.startswith("pixel_values"))
+        pixels = theirs["pixel_values_videos"] if "pixel_values_videos" in theirs else theirs["pixel_values"]
+        difference = (ours.tensors[name_of].float().flatten() - pixels.float().flatten()).abs()
+        tokens = sum(map(len, ours.placeholders))
+        print(
+            f"{name}: {tuple(ours.tensors[name_of].shape)} {tuple(pixels.shape)}, largest difference "
+            f"{difference.max():.4f}, mean {difference.mean():.5f}; {tokens} tokens, counted "
+            f"{layout.tokens(8, SIZE[::-1], 'video')}"
+        )
+        if "video_grid_thw" in theirs:
+            print("  grid", ours.tensors["video_grid_thw"].tolist(), theirs["video_grid_thw"].tolist())
+        if "num_soft_tokens_per_video" in theirs:
+            print("  tokens of a frame", len(ours.placeholders[0]) - 2, theirs["num_soft_tokens_per_video"])
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)")
     parser.add_argument("--check", action="store_true")
-    if parser.parse_args().check:
+    args = parser.parse_args()
+    if args.check:
         check()
     else:
         print(torch.cuda.get_device_name(), "torch", torch.__version__, "transformers", transformers.__version__)
-        table()
+        table(args.names or list(MODELS))
