@@ -10,9 +10,10 @@ from framesift._utils.json import dump_json
 from framesift._utils.output_folder import add_file
 from framesift._utils.text import printable
 from framesift.cli.output import print_json
-from framesift.cli.select import SavedExhibit, add_exhibit_options, add_question, make_exhibits
+from framesift.cli.select import SavedExhibit, add_exhibit_options, add_question, make_exhibits, questions_from
 from framesift.cli.settings import AddCommand, add_reader, config_from
 from framesift.cli.streaming import print_stream
+from framesift.cli.tokens import add_token_options, fit_config
 from framesift.errors import OptionError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def add_commands(add: AddCommand) -> None:
     ask = add("ask", _ask, "select frames, send them to a model and print its answer")
     add_question(ask)
     add_reader(ask)
+    add_token_options(ask)
     add_exhibit_options(ask)
 
 
@@ -35,9 +37,10 @@ def _ask(args: argparse.Namespace) -> int:
     config = config_from(args)
     if config.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
-    pipeline = Pipeline(config)
+    fitted = fit_config(args, config, [row.question for row in questions_from(args)])
+    pipeline = Pipeline(fitted)
     exhibits = make_exhibits(args, pipeline)
-    check_reader(config.reader, **config.reader_options)  # before the video is indexed, which may take long
+    check_reader(config.reader, **fitted.reader_options)  # before the video is indexed, which may take long
     if args.questions or args.json:
         return _ask_all(args, pipeline, exhibits)
     for exhibit in exhibits:

@@ -25,10 +25,12 @@ from framesift.cli.settings import (
     AddCommand,
     add_config_file,
     add_method_options,
+    add_reader,
     add_settings,
     config_from,
     method_options,
 )
+from framesift.cli.tokens import add_token_options, fit_config, print_estimate
 from framesift.errors import OptionError
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.text.questions import QuestionRow, parse_question, read_questions
@@ -55,6 +57,8 @@ def add_commands(add: AddCommand) -> None:
     select = add("select", _select, "pick the frames of a video that answer a question, and say why")
     add_question(select)
     add_exhibit_options(select)
+    add_reader(select)
+    add_token_options(select, estimate=True)
 
     compare = add("compare", _compare, "put several methods' frames for a question into one report")
     add_question(compare)
@@ -109,7 +113,11 @@ class SavedExhibit:
 def _select(args: argparse.Namespace) -> int:
     from framesift.pipeline import Pipeline
 
-    exhibits = make_exhibits(args, Pipeline(config_from(args)))
+    config = config_from(args)
+    questions = [row.question for row in questions_from(args)]
+    if args.estimate:
+        return print_estimate(args, config, questions)
+    exhibits = make_exhibits(args, Pipeline(fit_config(args, config, questions)))
     results = [exhibit.to_dict() if args.json else {} for exhibit in exhibits]
     if args.json:
         print_json(results if args.questions else results[0])

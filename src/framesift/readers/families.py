@@ -134,12 +134,21 @@ def family_of(config: Config) -> Family | None:
     return FAMILIES.get(str(config.get("model_type")))
 
 
+def family_by_name(name: str) -> Family | None:
+    """The family of a model of this name; None if the name tells none."""
+    named = next((family for family, pattern in _NAMES.items() if pattern.search(name)), "")
+    return FAMILIES.get(named or _BY_TIME_FORMAT.get(str(native_time_format(name)), ""))
+
+
 def layout_by_name(name: str, limits: FrameLimits) -> FrameLayout:
     """The layout of a model of this name, with its family's published values."""
-    named = next((family for family, pattern in _NAMES.items() if pattern.search(name)), "")
-    family = named or _BY_TIME_FORMAT.get(str(native_time_format(name)), "")
-    if not family:
-        raise InputError(
-            f"how many tokens {name!r} takes for a frame is not known; expected a model of one of {', '.join(FAMILIES)}"
-        )
-    return FAMILIES[family].layout({}, name, limits)
+    family = family_by_name(name)
+    if family is None:
+        raise unknown_tokens(name)
+    return family.layout({}, name, limits)
+
+
+def unknown_tokens(name: str) -> InputError:
+    return InputError(
+        f"how many tokens {name!r} takes for a frame is not known; expected a model of one of {', '.join(FAMILIES)}"
+    )
