@@ -40,3 +40,14 @@ def test_llava_frames_are_those_of_the_processor():
     expected = processor(images=images, return_tensors="pt")["pixel_values"]
     ours = LlavaFrames().video(images, gap_s=1).tensors["pixel_values_videos"][0]
     assert float((ours - expected).abs().max()) < 1.1 / 255 / 0.5
+
+
+def test_llava_images_are_padded_to_squares_before_they_are_resized():
+    images = [photo(640, 360), photo(640, 360), photo(300, 500)]
+    squares = []
+    for image in images:
+        side = max(image.size)
+        squares.append(Image.new("RGB", (side, side), (127, 127, 127)))
+        squares[-1].paste(image, ((side - image.width) // 2, (side - image.height) // 2))
+    expected = LlavaFrames().video(squares, gap_s=1).tensors["pixel_values_videos"][0]
+    assert (LlavaFrames().images(images).tensors["pixel_values"][:, 0] - expected).abs().max() < 1e-6

@@ -11,7 +11,14 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from framesift.encoders.image_tensors import ImageLayout, Size, prepare_images
+from framesift.encoders.image_tensors import (
+    UPLOADED,
+    ImageLayout,
+    Size,
+    prepare_images,
+    resize_images,
+    stack_images,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -178,7 +185,7 @@ class LlavaFrames:
         import torch
 
         tensors = {
-            "pixel_values": self._pixels([_pad_to_square(image) for image in images], device)[:, None],
+            "pixel_values": self._padded(images, device)[:, None],
             "image_sizes": torch.tensor([[image.height, image.width] for image in images]),
             # A single image would be cut into tiles, unlike one of several: so it is counted as one of two.
             "batch_num_images": torch.tensor([max(2, len(images))]),
@@ -193,10 +200,31 @@ class LlavaFrames:
         row = self.tokens_per_side + (self.newline == "grid")
         return frames * self.tokens_per_side * row + (self.newline == "one_token") + 1
 
+    def _padded(self, images: Sequence["Image"], device: Any) -> Any:
+        """(frames, 3, side, side), each padded to a square before it is resized."""
+        import torch
+
+        squares = []
+        for group in runs_of_one_size(images):
+            for k in range(0, len(group), UPLOADED):
+                pixels = pad_to_square(stack_images(group[k : k + UPLOADED], device))
+                squares.append(resize_images(pixels, (self.side, self.side)) / 255)
+        return (torch.cat(squares) - LLAVA_MEAN) / LLAVA_MEAN
+
     def _pixels(self, images: Sequence["Image"], device: Any) -> Any:
         """(frames, 3, side, side)"""
         grey = [LLAVA_MEAN] * 3
         return prepare_images(images, ImageLayout((self.side, self.side), mean=grey, std=grey), device=device)
+
+
+def pad_to_square(pixels: Any) -> Any:
+    """(n, 3, side, side) images in the middle of grey squares, of (n, 3, height, width)."""
+    from torch.nn.functional import pad
+
+    height, width = pixels.shape[-2:]
+    side = max(height, width)
+    top, left = (side - height) // 2, (side - width) // 2
+    return pad(pixels, (left, side - width - left, top, side - height - top), value=int(LLAVA_MEAN * 255))
 
 
 def runs_of_one_size(images: Sequence["Image"]) -> Iterator[list["Image"]]:
@@ -215,13 +243,3 @@ def qwen_size(image: Size, *, unit: int, pixels: tuple[int, int]) -> Size:
         enlarge = math.sqrt(pixels[0] / area)
         height, width = (math.ceil(side * enlarge / unit) * unit for side in image)
     return height, width
-
-
-def _pad_to_square(image: "Image") -> "Image":
-    from PIL import Image as Pillow
-
-    side = max(image.size)
-    grey = int(LLAVA_MEAN * 255)
-    square = Pillow.new("RGB", (side, side), (grey, grey, grey))
-    square.paste(image.convert("RGB"), ((side - image.width) // 2, (side - image.height) // 2))
-    return square
