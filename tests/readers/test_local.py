@@ -273,6 +273,14 @@ def test_old_transformers_is_an_error(folders, monkeypatch):
         LocalReader(str(folders["qwen2.5-vl"]))
 
 
+def test_transformers_without_the_architecture_is_an_error(folders, monkeypatch):
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    monkeypatch.delitem(CONFIG_MAPPING_NAMES, "qwen3_vl")
+    with pytest.raises(MissingExtra, match="which has no qwen3_vl: pip install -U transformers"):
+        LocalReader(str(folders["qwen3-vl"]))
+
+
 def test_missing_packages_name_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[siglip\]'"):

@@ -210,6 +210,8 @@ class LocalReader:
     def _load_inputs(self, folder: Path, config: dict[str, Any]) -> FamilyInputs | ProcessorInputs:
         limits = FrameLimits(min(self.max_pixels, self.frame_max_pixels), self.frame_tokens)
         family = family_of(config)
+        if family and not llava_next_layout.is_original(config):
+            _check_known(self._transformers, str(config["model_type"]))
         self._follows_checkpoint = family is None or family.has_own_chat
         if family is None:
             return ProcessorInputs(load_processor(self._transformers, folder, config))
@@ -259,3 +261,12 @@ def _checked_version(transformers: Any) -> tuple[int, ...]:
         got, oldest = transformers.__version__, ".".join(map(str, OLDEST))
         raise MissingExtra(f"transformers is {got}; local readers need {oldest} or later: pip install -U transformers")
     return version
+
+
+def _check_known(transformers: Any, kind: str) -> None:
+    """Check that this transformers has a family's architecture, some of which are newer than OLDEST."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    if kind not in CONFIG_MAPPING_NAMES:
+        got = transformers.__version__
+        raise MissingExtra(f"transformers is {got}, which has no {kind}: pip install -U transformers")
