@@ -265,8 +265,6 @@ def _checked_version(transformers: Any) -> tuple[int, ...]:
 
 def _check_known(transformers: Any, kind: str) -> None:
     """Check that this transformers has a family's architecture, some of which are newer than OLDEST."""
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-
-    if kind not in CONFIG_MAPPING_NAMES:
+    if kind not in transformers.CONFIG_MAPPING:
         got = transformers.__version__
         raise MissingExtra(f"transformers is {got}, which has no {kind}: pip install -U transformers")
