@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from framesift.video import sample_video
+from helpers.short_story import short_story
 
 pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
-SCENES = (sample_video.SCENES[0], sample_video.SCENES[10], sample_video.SCENES[11])
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
     """A folder to run in, with a sample video of three scenes where the examples expect it."""
     folder = tmp_path_factory.mktemp("examples")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_video, "SCENES", SCENES)
+        patch.setattr(sample_video, "SCENES", short_story())
         sample_video.sample_video(folder / "demo")
     return folder
 

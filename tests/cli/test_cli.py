@@ -12,6 +12,7 @@ from framesift.cli import main
 from framesift.cli.parser import build_parser
 from framesift.video import sample_video as demo
 from helpers.clips import make_clip
+from helpers.short_story import short_story
 
 pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
 
@@ -29,9 +30,7 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def short_demo(monkeypatch):
-    monkeypatch.setattr(demo, "SCENES", (demo.SCENES[0], demo.SCENES[10], demo.SCENES[11]))
-    for scene in demo.SCENES:
-        monkeypatch.setitem(scene.__dict__, "seconds", min(scene.seconds, 20))
+    monkeypatch.setattr(demo, "SCENES", short_story())
 
 
 @pytest.mark.slow

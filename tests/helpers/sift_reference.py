@@ -56,7 +56,8 @@ def sift_reference(case, lexical, options):
         if free := [i for i in frames_of[event] if i not in shown]:
             shown[first_best(free, lambda i: cosines[i])] = event
             taken.append(middles[event])
-    chosen, pictures = list(shown), []
+    chosen = list(shown)
+    pictures: list[int] = []
     mean = sum(dot(a, b) for a in vectors for b in vectors) / len(vectors) ** 2
     limit = mean + o["duplicate"] * (1 - mean) + TIE_TOLERANCE
     hold_back = o["duplicate"] < 1
@@ -64,8 +65,14 @@ def sift_reference(case, lexical, options):
         left = [i for i in range(len(times)) if i not in chosen]
         distinct = [i for i in left if all(dot(vectors[i], vectors[z]) <= limit for z in chosen)]
         hold_back = hold_back and bool(distinct)
-        near = [nearness(time, [times[z] for z in chosen], o["width_s"]) for time in times]
-        values = [r - o["frame_weight"] * n for r, n in zip(relevance, near, strict=True)]
+        penalties = [
+            max(
+                o["frame_weight"] * nearness(time, [times[z] for z in pictures], o["width_s"]),
+                o["words_weight"] * nearness(time, [times[z] for z in shown], o["width_s"]),
+            )
+            for time in times
+        ]
+        values = [r - penalty for r, penalty in zip(relevance, penalties, strict=True)]
         index = first_best(distinct if hold_back else left, values.__getitem__)
         chosen.append(index)
         pictures.append(index)

@@ -5,8 +5,8 @@ One rule chooses both. Greedily, x maximises
     score(x) − weight · exp(−(seconds from x to the nearest one chosen before) / 8)
 
 with scores scaled to [0, 1] per video. Events come first: how far the best of them stands out from the video's text
-decides their share of the budget. Frames fill the rest; near-duplicates of a chosen frame come last. docs/sift.md
-gives the measurement behind every constant.
+decides their share of the budget. Frames fill the rest, where those chosen for their words weigh less; near-duplicates
+of a chosen frame come last. docs/sift.md gives the measurement behind every constant.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,6 +32,7 @@ class SiftConfig:
     """The options of sift.
 
     width_s: of the temporal kernel. frame_weight, event_weight: of nearness in time against the score; 0 for none.
+    words_weight: of a frame's nearness to one chosen for its words, which may show something else.
     duplicate: where near-duplicates begin, as a share of the way from the mean cosine of this video's frames to 1; 1
     for no such rule. lexical: weight of shared words beside the cosine. low, high: how far the best event stands out
     when events get none of the budget, and when they get max_share of it. floor: events that stand out less than this
@@ -42,6 +43,7 @@ class SiftConfig:
     width_s: float = 8.0
     frame_weight: float = 2.0
     event_weight: float = 1.0
+    words_weight: float = 0.5
     duplicate: float = 0.75
     lexical: float = 0.3
     low: float = 0.25
@@ -52,7 +54,7 @@ class SiftConfig:
 
     def __post_init__(self) -> None:
         check_positive("width_s", self.width_s)
-        for name in ("frame_weight", "event_weight", "lexical"):
+        for name in ("frame_weight", "event_weight", "words_weight", "lexical"):
             check_number(name, getattr(self, name), low=0)
         for name in ("duplicate", "max_share", "floor"):
             check_number(name, getattr(self, name), low=0, high=1)
@@ -89,6 +91,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
         list(words),
         size=size,
         weight=config.frame_weight,
+        taken_weight=config.words_weight,
         width_s=config.width_s,
         vectors=evidence.vectors if config.duplicate < 1 else None,
         threshold=mean + config.duplicate * (1.0 - mean),
@@ -168,6 +171,7 @@ def choose_frames(
     *,
     size: int,
     weight: float,
+    taken_weight: float,
     width_s: float,
     vectors: UnitRows | None,
     threshold: float,
@@ -179,7 +183,7 @@ def choose_frames(
     """
     spread = Spread(score, times_s, weight=weight, width_s=width_s)
     for index in taken:
-        spread.choose(index)
+        spread.choose(index, taken_weight)
     duplicates = None if vectors is None else DuplicateFilter(vectors, taken, threshold)
     chosen: dict[int, Choice] = {}
     held_back: set[int] = set()

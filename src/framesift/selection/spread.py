@@ -14,7 +14,7 @@ MAX_BATCH = 256  # candidates compared at once with the chosen frames
 class Choice:
     """One greedy choice and the numbers that decided: value = score − weight · nearness.
 
-    nearest: the item chosen before that is nearest in time, distance_s away; None for the first choice.
+    nearest: the item chosen before that lowers the value most, distance_s away; None for the first choice.
     """
 
     item: int
@@ -26,7 +26,7 @@ class Choice:
 
 
 class Spread:
-    """The value of every item: score − weight · exp(−(seconds to the nearest chosen item) / width_s).
+    """The value of every item: score − the largest weight · exp(−(seconds to a chosen item) / width_s).
 
     value (N,): −inf for items that are not available. Of equal items, the one with the lowest priority (N,) is chosen,
     by default the first.
@@ -37,6 +37,7 @@ class Spread:
     ) -> None:
         self.score, self.times_s, self.weight, self.width_s = score, times_s, weight, width_s
         self.value: Array = np.array(score, dtype=np.float64)
+        self.penalty: Array = np.zeros(len(score))
         self.distance_s: Array = np.full(len(score), np.inf)
         self.nearest: Array = np.full(len(score), -1)
         self.priority: Array = np.arange(len(score)) if priority is None else priority
@@ -58,8 +59,8 @@ class Spread:
         items: Array = np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
         return items
 
-    def choose(self, item: int) -> Choice:
-        """Take this item, and lower the value of those that it is nearer to than any chosen before."""
+    def choose(self, item: int, weight: float | None = None) -> Choice:
+        """Take this item, and lower the value of those near it, by another weight if one is given."""
         distance_s, nearest = float(self.distance_s[item]), int(self.nearest[item])
         choice = Choice(
             item,
@@ -71,9 +72,10 @@ class Spread:
         )
         self.remove(item)
         distances_s = np.abs(self.times_s - self.times_s[item])
-        nearer = np.flatnonzero(distances_s < self.distance_s)
-        self.distance_s[nearer], self.nearest[nearer] = distances_s[nearer], item
-        self._evaluate(nearer[self._available[nearer]])
+        penalty = (self.weight if weight is None else weight) * np.exp(-distances_s / self.width_s)
+        lower = np.flatnonzero((penalty > self.penalty) | (self.nearest < 0))
+        self.penalty[lower], self.distance_s[lower], self.nearest[lower] = penalty[lower], distances_s[lower], item
+        self._evaluate(lower[self._available[lower]])
         return choice
 
     def remove(self, items: Array | int) -> None:
@@ -86,7 +88,7 @@ class Spread:
         self._evaluate(items)
 
     def _evaluate(self, items: Array) -> None:
-        self.value[items] = self.score[items] - self.weight * np.exp(-self.distance_s[items] / self.width_s)
+        self.value[items] = self.score[items] - self.penalty[items]
 
 
 class DuplicateFilter:
