@@ -23,6 +23,7 @@ from framesift._utils.text import clock
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event, Question
+from framesift.types.frame_source import Box
 from framesift.types.vectors import Array
 from framesift.video.sample_story import SCENES, Look, SampleScene
 
@@ -37,8 +38,6 @@ QUESTION = Question(
     "What stands on the launch pad, and why was the start put off?",
     ("A rocket; because of the wind", "A crane; because of the rain", "A plane; because of a strike"),
 )
-
-Box = tuple[float, float, float, float]
 
 # Contrast, saturation, and what is added to the blue and red difference.
 LOOKS: dict[Look, tuple[float, float, float, float]] = {
