@@ -23,7 +23,6 @@ from framesift._utils.text import clock
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event, Question
-from framesift.types.frame_source import Box
 from framesift.types.vectors import Array
 from framesift.video.sample_story import SCENES, Look, SampleScene
 
@@ -33,6 +32,8 @@ FILE_NAME = f"sample-{VERSION}.mp4"
 FADE_FRAMES = 8
 ENCODING = {"preset": "superfast", "crf": "30", "g": "50", "bf": "0", "threads": "1"}
 FRAMES_AHEAD = 32  # rendered before they are encoded; bounds memory
+
+Crop = tuple[float, float, float, float]  # left, top, right, bottom
 
 QUESTION = Question(
     "What stands on the launch pad, and why was the start put off?",
@@ -197,7 +198,7 @@ def _silhouette(name: str) -> Image.Image:
     return mask.resize((200, 200 * mask.height // mask.width))
 
 
-def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[Box]:
+def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[Crop]:
     """Yield crop boxes that move from one random position and size to another."""
     width, height = size
     whole = min(width, height * WIDTH / HEIGHT)
@@ -210,7 +211,7 @@ def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[B
         yield left, top, min(left + w, width), min(top + h, height)
 
 
-def _sway(box: Box, k: int, size: tuple[int, int]) -> Box:
+def _sway(box: Crop, k: int, size: tuple[int, int]) -> Crop:
     """The box moved a little, as a camera in the hand."""
     left, top, right, bottom = box
     x, y = 0.006 * (right - left) * math.sin(0.5 * k), 0.006 * (bottom - top) * math.sin(0.37 * k)
