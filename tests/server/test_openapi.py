@@ -17,6 +17,7 @@ OPERATIONS = [
     "POST /api/uploads",
     "POST /api/videos/{video}/subtitles",
     "GET /api/videos/{video}/file",
+    "GET /api/videos/{video}/events",
     "GET /api/videos/{video}/thumbnail.jpg",
     "GET /api/videos/{video}/frames/{time_s}.jpg",
     "GET /api/videos/{video}/near/{time_s}.jpg",

@@ -20,7 +20,7 @@ from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
 from framesift.server.jobs import QueueFull
 from framesift.server.models import error_responses
-from framesift.server.routes import history, jobs, library, pages, questions
+from framesift.server.routes import history, jobs, library, pages, questions, transcript
 from framesift.server.security import SecurityMiddleware, expects_html
 from framesift.server.services import Services
 
@@ -66,7 +66,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         responses=error_responses(400, 401, 403, 422),
     )
     app.state.services = services
-    for module in (library, jobs, questions, history):
+    for module in (library, jobs, questions, history, transcript):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
     app.add_exception_handler(FramesiftError, _handle_framesift_error)

@@ -27,6 +27,7 @@ SERVER_ASSETS = (
     "state.js",
     "stream.js",
     "subtitles.js",
+    "transcript.js",
     "video.js",
     "page.css",
 )

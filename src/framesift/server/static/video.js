@@ -12,6 +12,7 @@ import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
 import { drawState } from "./state.js";
 import { watchJobs } from "./stream.js";
 import { addSubtitles, drawTextInfo } from "./subtitles.js";
+import { Transcript } from "./transcript.js";
 
 const id = location.pathname.split("/").at(-1);
 let video = null;
@@ -33,7 +34,11 @@ const PAUSE_MS = 180; // a slider is being dragged until it rests for this long
 // ---- player
 
 const showError = (error) => showMessage(find("error"), error.message);
-const player = new Player((time_s) => timeline?.playing(time_s), showError);
+const player = new Player((time_s) => {
+  timeline?.playing(time_s);
+  transcript.playing(time_s);
+}, showError);
+const transcript = new Transcript(id, (time_s) => play(time_s));
 let pickedFrame = null; // id of the frame clicked last
 
 function play(time_s, imageUrl, frame) {
@@ -85,6 +90,7 @@ async function refresh() {
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${lengthText(video.duration_s)} · ${video.width} × ${video.height}`;
   player.load(video);
+  transcript.load(video).catch(showError);
   showState();
   drawText();
   if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
@@ -270,7 +276,7 @@ function drawLegend() {
 
 /** The image of the indexed frame nearest to a time. */
 function imageNear(time_s) {
-  const times_s = view.curve.times_s;
+  const times_s = view?.curve.times_s ?? [];
   const near_s = times_s[nearest(times_s, time_s)] ?? time_s;
   return {
     url: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`,
