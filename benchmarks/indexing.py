@@ -1,15 +1,21 @@
-"""One frame per second out of H.264: wall time, CPU time and peak memory, compared with decord and OpenCV.
+"""One frame per second out of a video, by codec: wall time, CPU time and peak memory, compared with other libraries.
 
-    python benchmarks/indexing.py [--seconds 60] [--runs 3] [--rows 360:0 720:3 …] [--hour] [--json FILE]
+    python benchmarks/indexing.py [--rows h264:360 …] [--seconds 60] [--runs 3] [--clips FOLDER] [--json FILE]
+    python benchmarks/indexing.py --rows --index h264:360:3600 film.mp4     # the whole of fs.index, and its parts
 
-A row is height:B-frames. The clips are generated: panning textures, an object that crosses them, film grain, a cut
-every seven seconds, x264's preset "faster" at CRF 23 with three reference frames. Twenty seconds are encoded and their
-packets repeated. Each frame shows its number, so that "right" counts the frames that were on screen at their time (fast
-and keyframes: that are the frame of their time). Every measurement runs in its own process, the variants alternate,
-and the best run is reported, which reduces the influence of other processes. The clock starts after the imports and
-stops when every frame is an RGB array of full size; peak memory is that of the whole process. --hour also indexes an
-hour of 360p with the offline encoder and reports the memory beyond that of the loaded model.
-decord and OpenCV must be installed: pip install decord opencv-python-headless.
+A row is codec:height. The clips are generated: panning textures, an object that crosses them, film grain, a cut every
+seven seconds, 25 frames a second. Twenty seconds are encoded and their packets repeated. Each frame shows its number,
+so that "right" counts the frames that were on screen at their time (fast and keyframes: that are the frame of their
+time). Every measurement runs in its own process, the variants alternate, and the best run is reported, which reduces
+the influence of other processes. The clock starts after the imports and stops when every frame is an RGB array of full
+size; peak memory is that of the whole process.
+
+"exact" decodes segments in parallel; "threads" decodes the same frames in sequence, with the decoder's own threads.
+Alternatives that can't be imported are left out; --python names the interpreter of another environment that has them
+(torchcodec, decord, opencv-python-headless, and av and numpy).
+
+--index takes codec:height:seconds or a file, and reports fs.index with the offline encoder: the scan of the packets,
+decoding alone, encoding alone, and the memory beyond that of the loaded model.
 """
 
 import argparse
@@ -31,8 +37,16 @@ FPS = 25
 ENCODED_S = 20
 BITS = 16
 SIZES = {360: (640, 360), 720: (1280, 720), 1080: (1920, 1080)}
-ROWS = [f"{height}:{b_frames}" for height in SIZES for b_frames in (0, 3)]
-VARIANTS = ("exact", "fast", "keyframes", "decord", "opencv")
+CODECS = {
+    "h264": ("libx264", {"crf": "23", "preset": "faster", "bf": "3", "refs": "3"}),
+    "hevc": ("libx265", {"crf": "26", "preset": "veryfast", "x265-params": "log-level=none"}),
+    "vp9": ("libvpx-vp9", {"crf": "33", "b": "0", "cpu-used": "5", "row-mt": "1", "lag-in-frames": "16"}),
+    "av1": ("libsvtav1", {"crf": "35", "preset": "10", "svtav1-params": "lp=2"}),
+}
+ROWS = [f"{codec}:{height}" for height in (360, 1080) for codec in CODECS]
+OWN = ("exact", "threads", "fast", "keyframes")
+OTHERS = {"torchcodec": "torchcodec", "decord": "decord", "opencv": "cv2"}  # name → module
+SHORT_SIDE = 448  # of the images that the offline encoder gets
 
 
 def texture(height, width, seed):
@@ -76,12 +90,14 @@ def read_number(image):
     )
 
 
-def make_clip(path, height, b_frames, seconds):
+def make_clip(path, codec, height, seconds):
+    """Written in a process of its own: SVT-AV1, run by root, makes the thread that opens it a real-time one."""
     width, height = SIZES[height]
+    name, options = CODECS[codec]
     with av.open(str(path), "w") as out:
-        options = {"crf": "23", "preset": "faster", "bf": str(b_frames), "refs": "3"}
-        stream = out.add_stream("libx264", rate=FPS, options=options)
+        stream = out.add_stream(name, rate=FPS, options=options)
         stream.width, stream.height, stream.pix_fmt, stream.thread_type = width, height, "yuv420p", "FRAME"
+        stream.codec_context.thread_count = 2
         packets = []
         for n, image in enumerate(images(width, height, ENCODED_S * FPS)):
             frame = av.VideoFrame.from_ndarray(image, "rgb24")
@@ -95,38 +111,53 @@ def make_clip(path, height, b_frames, seconds):
                 copy.stream, copy.time_base = stream, packet.time_base
                 copy.pts, copy.dts, copy.is_keyframe = packet.pts + shift, packet.dts + shift, packet.is_keyframe
                 out.mux(copy)
-    return path
 
 
 def by_framesift(path, variant):
+    from framesift.video import parallel
     from framesift.video.frames import sample
 
+    if variant == "threads":
+        parallel.count_cores = lambda: 1
     started = clocks()
     found = []
-    for time_s, image in sample(path, 1.0, variant):
+    for time_s, image in sample(path, 1.0, "exact" if variant == "threads" else variant):
         found.append((time_s, read_number(image)))
     return found, started
 
 
-def by_decord(path, _way):
+def by_torchcodec(path):
+    from torchcodec.decoders import VideoDecoder
+
+    started = clocks()
+    decoder = VideoDecoder(path, dimension_order="NHWC", num_ffmpeg_threads=0)
+    times = np.arange(0.0, decoder.metadata.duration_seconds, 1.0)
+    found = []
+    for start in range(0, len(times), 16):  # all at once would hold every frame of the video in memory
+        batch = decoder.get_frames_played_at(times[start : start + 16].tolist())
+        found += [(float(t), read_number(image)) for t, image in zip(times[start:], batch.data.numpy(), strict=False)]
+    return found, started
+
+
+def by_decord(path):
     import decord
 
     started = clocks()
     reader = decord.VideoReader(path)
     rate, count = reader.get_avg_fps(), len(reader)
     found = []
-    for k in range(int(count / rate) + 1):
+    for k in range(-(-count // round(rate))):
         found.append((float(k), read_number(reader[min(round(k * rate), count - 1)].asnumpy())))
     return found, started
 
 
-def by_opencv(path, _way):
+def by_opencv(path):
     import cv2
 
     started = clocks()
     capture = cv2.VideoCapture(path)
     rate, count = capture.get(cv2.CAP_PROP_FPS), int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
-    wanted = {min(round(k * rate), count - 1): k for k in range(int(count / rate) + 1)}
+    wanted = {min(round(k * rate), count - 1): k for k in range(-(-count // round(rate)))}
     found = []
     n = 0
     while capture.grab():
@@ -142,36 +173,57 @@ def clocks():
 
 
 def measure_here(path, variant):
-    call = {"decord": by_decord, "opencv": by_opencv}.get(variant, by_framesift)
-    found, (wall, cpu) = call(path, variant)
+    others = {"torchcodec": by_torchcodec, "decord": by_decord, "opencv": by_opencv}
+    try:
+        found, (wall, cpu) = others[variant](path) if variant in others else by_framesift(path, variant)
+    except Exception as error:  # a library that can't decode this codec
+        if variant not in others:
+            raise
+        print(error, file=sys.stderr)
+        return None
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    with av.open(path) as container:
-        count = round(container.duration / 1_000_000 * FPS)
-    if variant in ("exact", "decord", "opencv"):
-        right = sum(number == min(round(k * FPS), count - 1) % (ENCODED_S * FPS) for k, (_, number) in enumerate(found))
-    else:
+    if not found:
+        return None
+    if variant in ("fast", "keyframes"):
         right = sum(number == round(time_s * FPS) % (ENCODED_S * FPS) for time_s, number in found)
-    print(json.dumps({"wall": wall, "cpu": cpu, "peak": peak_mib(), "given": len(found), "right": right}))
+    else:
+        right = sum(number == k * FPS % (ENCODED_S * FPS) for k, (_, number) in enumerate(found))
+    return {"wall": wall, "cpu": cpu, "peak": peak_mib(), "given": len(found), "right": right}
 
 
-def measure_index(path):
-    """fs.index from end to end, and the second call, which finds the index."""
+def measure_index(path, mode):
+    """fs.index from end to end, the second call, which finds the index, and each part on its own."""
     import framesift as fs
     from framesift.encoders.registry import get_encoder
+    from framesift.video import timeline
+    from framesift.video.frames import sample
 
     encoder = get_encoder("offline")
     encoder.encode_images([np.zeros((360, 640, 3), np.uint8)] * encoder.batch_size)
     before = memory_mib("VmRSS")
     with tempfile.TemporaryDirectory() as store:
         wall, cpu = clocks()
-        index = fs.index(path, "offline", 1.0, store=store)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        peak = peak_mib()
-        again = time.perf_counter()
-        fs.index(path, "offline", 1.0, store=store)
-        again = time.perf_counter() - again
-    row = {"wall": wall, "cpu": cpu, "peak": peak, "above": peak - before, "given": len(index), "again": again}
-    print(json.dumps(row))
+        index = fs.index(path, "offline", 1.0, mode, store=store)
+        row = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "above": peak_mib() - before}
+        row |= {"given": len(index), "seconds": index.info.duration_s}
+        row["again"] = elapsed(lambda: fs.index(path, "offline", 1.0, mode, store=store))
+    timeline._timelines.clear()
+    row["scan"] = elapsed(lambda: timeline.read_timeline(path))
+    images = []
+
+    def decode():
+        for _, image in sample(path, 1.0, mode, short_side=SHORT_SIDE):
+            images[:] = [*images[-63:], image]
+
+    row["decode"] = elapsed(decode)
+    row["encode"] = elapsed(lambda: encoder.encode_images(images)) / len(images) * len(index)
+    return row
+
+
+def elapsed(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def memory_mib(name):
@@ -186,72 +238,109 @@ def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(path, variant):
-    command = [sys.executable, __file__, "--measure", str(path), variant]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 (our own script)
+def run_here(python, *words):
+    """Run this script in its own process and return the JSON value that it prints last."""
+    command = [python, __file__, "--run", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own script)
+    if done.returncode:
+        sys.exit(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_command(name, *words):
+    if name == "make":
+        path, codec, height, seconds = words
+        return make_clip(path, codec, int(height), int(seconds))
+    if name == "imports":
+        return is_importable(words[0])
+    return measure_index(*words) if name == "index" else measure_here(*words)
+
+
+def is_importable(module):
+    try:
+        __import__(module)
+    except (ImportError, OSError, RuntimeError):
+        return False
+    return True
+
+
+def clip(folder, codec, height, seconds):
+    path = folder / f"{codec}-{height}-{seconds}.mp4"
+    if not path.exists():
+        run_here(sys.executable, "make", path, codec, height, seconds)
+    return path
 
 
 def best_of(results):
     return {**results[0], **{key: min(result[key] for result in results) for key in ("wall", "cpu", "peak")}}
 
 
-def table(rows, seconds):
-    yield "| clip | variant | wall s | CPU s | peak MiB | × real time | × decord | CPU × decord | × OpenCV | right |"
-    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+def measure_row(path, runs, others):
+    variants = dict.fromkeys(OWN, sys.executable) | others
+    turns = [{name: run_here(python, "decode", path, name) for name, python in variants.items()} for _ in range(runs)]
+    return {name: best_of([turn[name] for turn in turns]) for name in variants if all(turn[name] for turn in turns)}
+
+
+def table(rows, seconds, others):
+    compared = ["threads", *others]
+    ratios = " | ".join(f"× {other}" for other in compared)
+    yield f"| clip | variant | wall s | CPU s | peak MiB | × real time | {ratios} | right |"
+    yield "|---|---|" + "---:|" * (5 + len(compared))
     for row, results in rows.items():
-        height, b_frames = row.split(":")
-        name = f"{height}p, {'no' if b_frames == '0' else b_frames} B-frames"
+        name = "{}, {}p".format(*row.split(":"))
         for variant, r in results.items():
-            decord, opencv = results["decord"], results["opencv"]
-            against = [decord["wall"] / r["wall"], decord["cpu"] / r["cpu"], opencv["wall"] / r["wall"]]
+            against = " | ".join(
+                f"{results[other]['wall'] / r['wall']:.2f}" if other in results else "–" for other in compared
+            )
             yield (
                 f"| {name} | {variant} | {r['wall']:.2f} | {r['cpu']:.2f} | {r['peak']:.0f} "
-                f"| {seconds / r['wall']:.0f} "
-                f"| {' | '.join(f'{times:.2f}' for times in against)} | {r['right']} of {r['given']} |"
+                f"| {seconds / r['wall']:.0f} | {against} | {r['right']} of {r['given']} |"
             )
+
+
+def index_table(rows):
+    yield "| video | mode | candidates | scan s | decode s | encode s | index s | CPU s | MiB above | second call s |"
+    yield "|---|---|" + "---:|" * 8
+    for (name, mode), r in rows.items():
+        parts = " | ".join(f"{r[part]:.1f}" for part in ("scan", "decode", "encode", "wall", "cpu"))
+        yield f"| {name} | {mode} | {r['given']} | {parts} | {r['above']:.0f} | {r['again']:.2f} |"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--rows", nargs="*", default=ROWS, metavar="CODEC:HEIGHT")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--rows", nargs="+", default=ROWS, metavar="HEIGHT:B")
-    parser.add_argument("--hour", action="store_true", help="also the peak memory on an hour of 360p")
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--index", nargs="*", default=[], metavar="CODEC:HEIGHT:SECONDS or FILE")
+    parser.add_argument("--modes", nargs="+", default=["exact"], help="of --index: exact, fast, keyframes")
     parser.add_argument("--clips", metavar="FOLDER", help="keep the clips here and use those already there")
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--python", default=sys.executable, help="interpreter with the alternatives")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--run", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.measure:
-        path, variant = options.measure
-        measure_index(path) if variant == "index" else measure_here(path, variant)
+    if options.run:
+        print(json.dumps(run_command(*options.run)))
         return
+    others = {name: options.python for name, module in OTHERS.items() if run_here(options.python, "imports", module)}
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, best of {options.runs}\n")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.clips or scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = {}
+        decoded = {}
         for row in options.rows:
-            height, b_frames = map(int, row.split(":"))
-            path = folder / f"{height}-{b_frames}-{options.seconds}.mp4"
-            if not path.exists():
-                make_clip(path, height, b_frames, options.seconds)
-            turns = [{variant: measure(path, variant) for variant in VARIANTS} for _ in range(options.runs)]
-            rows[row] = {variant: best_of([turn[variant] for turn in turns]) for variant in VARIANTS}
-        print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, best of {options.runs}\n")
-        print("\n".join(table(rows, options.seconds)))
-        if options.hour:
-            path = folder / "360-3-3600.mp4"
-            if not path.exists():
-                make_clip(path, 360, 3, 3600)
-            rows["hour"] = {variant: measure(path, variant) for variant in ("exact", "fast", "keyframes")}
-            for variant, r in rows["hour"].items():
-                print(f"\nan hour of 360p, {variant}: {r['wall']:.1f} s, peak {r['peak']:.0f} MiB")
-            r = rows["hour"]["index"] = measure(path, "index")
-            print(
-                f"\nan hour of 360p, indexed with the offline encoder: {r['wall']:.0f} s, {r['above']:.0f} MiB above "
-                f"the loaded model; a second call {r['again']:.2f} s"
-            )
+            codec, height = row.split(":")
+            decoded[row] = measure_row(clip(folder, codec, height, options.seconds), options.runs, others)
+        if decoded:
+            print("\n".join(table(decoded, options.seconds, others)) + "\n")
+        indexed = {}
+        for name in options.index:
+            path = clip(folder, *name.split(":")) if name.count(":") == 2 else name
+            for mode in options.modes:
+                indexed[Path(path).name, mode] = run_here(sys.executable, "index", path, mode)
+        if indexed:
+            print("\n".join(index_table(indexed)))
     if options.json:
+        rows = {"decode": decoded, "index": {" ".join(key): row for key, row in indexed.items()}}
         Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
 
 

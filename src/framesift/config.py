@@ -21,7 +21,7 @@ from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
 from framesift.selection.registry import DEFAULT_METHOD, Method, check_budget, check_options, get_selector
 from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_frames
 from framesift.store.events import AUTO, NONE
-from framesift.store.indexing import check_sampling
+from framesift.store.indexing import UNCHANGED_FRAMES, UnchangedFrames, check_sampling, check_unchanged_frames
 from framesift.text.speech import check_engine
 from framesift.types.window import Window, parse_time, read_window
 from framesift.video.frames import MODES, Fps, Mode
@@ -105,6 +105,11 @@ class PipelineConfig:
     encoder: "str | Encoder" = setting("auto", "auto, siglip, offline, …, or a checkpoint's folder")
     fps: Fps = setting("auto", "candidates per second, or auto", metavar="RATE")
     mode: Mode = setting("exact", "how candidates are decoded", choices=MODES)
+    unchanged_frames: UnchangedFrames = setting(
+        "reuse",
+        "candidates that show the same as the one before: reuse its vector or encode them",
+        choices=UNCHANGED_FRAMES,
+    )
     device: str = setting("auto", "auto, cpu, cuda or mps")
     store: str | os.PathLike[str] | None = setting(
         None, "folder of the indexes (default: the user's cache folder)", metavar="DIR"
@@ -181,6 +186,7 @@ class PipelineConfig:
         set_field(self, "options", dict(self.options))
         set_field(self, "reader_options", dict(self.reader_options))
         check_sampling(self.fps, self.mode)
+        check_unchanged_frames(self.unchanged_frames)
         check_budget(self.budget)
         selector = get_selector(self.method)
         check_options(selector.name, self.options, selector.options)

@@ -19,7 +19,7 @@ from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import InputError, OptionError
 from framesift.prepared import PreparedVideo, join_videos
-from framesift.progress import as_progress
+from framesift.progress import WatchedProgress, as_progress
 from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs
 from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
@@ -67,13 +67,8 @@ class Pipeline:
                 self._check_several(video, events, subtitles, source)
                 return join_videos([self.prepare(one, progress=progress) for one in video])
             video = video[0]
-        started, was_built = time.perf_counter(), False
-
-        def report_indexing(stage: str, done: float, total: float) -> None:
-            nonlocal was_built
-            was_built = True
-            report(stage, done, total)
-
+        report_indexing = WatchedProgress(report)
+        started = time.perf_counter()
         wanted = self.config.subtitles if subtitles is None else subtitles
         if events is None and (self.config.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
             # Text that was asked for and is not there is an error, which comes before the long work.
@@ -90,11 +85,11 @@ class Pipeline:
             text = FoundEvents(tuple(events), (), (), index.info.duration_s)
         events_found = time.perf_counter()
         vectors = self.encode_events(index, text.events, progress=report)
-        index_s = indexed - searched if was_built else index.build_seconds
+        index_s = indexed - searched if report_indexing.was_called else index.build_seconds
         seconds = {} if index_s is None else {"index": index_s}
         seconds["events"] = searched - started + events_found - indexed
         seconds["event_vectors"] = time.perf_counter() - events_found
-        return PreparedVideo(Path(video), index, text, vectors, seconds, not was_built)
+        return PreparedVideo(Path(video), index, text, vectors, seconds, not report_indexing.was_called)
 
     def _check_several(self, videos: Sequence[str | os.PathLike[str]], *own: object) -> None:
         """Reject what is meant for one video before the long work."""
@@ -125,6 +120,7 @@ class Pipeline:
             store=config.store,
             device=config.device,
             source=source,
+            unchanged_frames=config.unchanged_frames,
         )
 
     def find_events(

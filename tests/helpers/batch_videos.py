@@ -64,10 +64,14 @@ def install_encoder(folder: Path) -> Path:
 
 
 def make_video(path, colour=None, seconds=8, seed=0):
-    """Write a small clip of one colour, or of random colours that the encoder accepts."""
+    """Write a small clip of one colour, or of random colours that the encoder accepts, with a square that moves."""
     rng = np.random.default_rng(seed)
-    colours = (rng.integers(90, 160, 3) if colour is None else colour for _ in range(seconds * 4))
-    return write_frames(path, (np.full((48, 64, 3), each, np.uint8) for each in colours), fps=4)
+    frames = []
+    for number in range(seconds * 4):
+        frames.append(np.full((48, 64, 3), rng.integers(90, 160, 3) if colour is None else colour, np.uint8))
+        left = number * 8 % 56
+        frames[-1][40:, left : left + 8] = 128
+    return write_frames(path, frames, fps=4)
 
 
 def framesift(*arguments, path: Path, **options):

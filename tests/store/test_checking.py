@@ -82,7 +82,7 @@ def test_index_of_another_video_fails(place):
     other = make_clip(place / "other.mp4", seconds=9, seed=1)
     fs.index(other, GridEncoder(), 2.0, store=place / "store")
     (foreign,) = (path for path in place.rglob(INDEX) if path.parents[1].name == fingerprint(other))
-    (own,) = (path for path in place.rglob(INDEX) if path.parent.name.endswith("2fps-exact") and path != foreign)
+    (own,) = (path for path in place.rglob(INDEX) if path.parent.name.endswith("2fps-exact-reuse") and path != foreign)
     info = json.loads((foreign.parent / MANIFEST).read_text())["video"] | {"path": str(place / "clip.mp4")}
     rewrite(place, lambda _: load(foreign.read_bytes()), video=info, candidates=18, blank=0)
     assert reasons(place) == [f"it is of a video of 9.00 s; {place / 'clip.mp4'} has 20.00 s"]

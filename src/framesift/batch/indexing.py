@@ -28,6 +28,7 @@ from framesift.batch.listing import VideoEntry, list_videos
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.registry import identify
 from framesift.readers.address import public_url, scrub
+from framesift.store.indexing import UnchangedFrames
 from framesift.store.store import Store
 from framesift.video.frames import Fps, Mode
 
@@ -61,6 +62,7 @@ def index(
     encoder: str = "auto",
     fps: Fps = "auto",
     mode: Mode = "exact",
+    unchanged_frames: UnchangedFrames = "reuse",
     device: str = "auto",
     events: bool = True,
     manifest: str | os.PathLike[str] | None = None,
@@ -80,7 +82,9 @@ def index(
     executor = make_executor(engine, workers, address)
     require("pyarrow", "corpus")
     name, weights = identify(encoder)
-    settings = IndexSettings(str(Store(store).root.absolute()), name, weights, fps, mode, device, events)
+    settings = IndexSettings(
+        str(Store(store).root.absolute()), name, weights, fps, mode, device, events, unchanged_frames
+    )
     videos = list_videos(source)
     path = Path(manifest) if manifest is not None else _default_manifest(source, settings)
     if manifest is not None:

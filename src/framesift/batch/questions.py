@@ -17,6 +17,7 @@ from framesift.errors import OptionError
 from framesift.selection.registry import DEFAULT_METHOD, get_selector
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE
+from framesift.store.indexing import UnchangedFrames
 from framesift.video.frames import Fps, Mode
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def select(
     encoder: str = "auto",
     fps: Fps = "auto",
     mode: Mode = "exact",
+    unchanged_frames: UnchangedFrames = "reuse",
     device: str = "auto",
     subtitles: str = AUTO,
     event_encoder: str | None = None,
@@ -59,6 +61,7 @@ def select(
         encoder=encoder,
         fps=fps,
         mode=mode,
+        unchanged_frames=unchanged_frames,
         device=device,
         store=store,
         subtitles=subtitles,
@@ -87,6 +90,7 @@ def ask(
     encoder: str = "auto",
     fps: Fps = "auto",
     mode: Mode = "exact",
+    unchanged_frames: UnchangedFrames = "reuse",
     device: str = "auto",
     subtitles: str = AUTO,
     event_encoder: str | None = None,
@@ -111,6 +115,7 @@ def ask(
         encoder=encoder,
         fps=fps,
         mode=mode,
+        unchanged_frames=unchanged_frames,
         device=device,
         store=store,
         subtitles=subtitles,

@@ -92,7 +92,7 @@ class _Corpus:
     def __init__(self, store: Store, model: Encoder, videos: Collection[str] | None = None) -> None:
         self.store, self.model, self.videos = store, model, videos
         # The folder's name up to the sampling: an index of any sampling can be searched.
-        self._prefix = IndexKey("x", model.name, fingerprint_of(model), "", "").folder.name.removesuffix("fps-")
+        self._prefix = IndexKey("", model.name, fingerprint_of(model), "", "").encoder_prefix
         self._folders = self._list_folders()
 
     def _list_folders(self) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from framesift.readers.address import public_address
 from framesift.readers.base import Reader
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.store.events import NONE
+from framesift.store.indexing import UnchangedFrames
 from framesift.store.store import IndexKey
 from framesift.video.frames import Fps, Mode
 
@@ -26,10 +27,11 @@ class IndexSettings:
     mode: Mode
     device: str = "auto"
     events: bool = True
+    unchanged_frames: UnchangedFrames = "reuse"
 
     def key(self, video: str) -> IndexKey:
         rate = "auto" if self.fps == "auto" else f"{float(self.fps):g}"
-        return IndexKey(video, self.encoder, self.encoder_fingerprint, rate, self.mode)
+        return IndexKey(video, self.encoder, self.encoder_fingerprint, rate, self.mode, self.unchanged_frames)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class IndexWorker:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = IndexSettings(**settings)
         self.store = Store(self.settings.store)
-        names = ("encoder", "fps", "mode", "device", "store")
+        names = ("encoder", "fps", "mode", "unchanged_frames", "device", "store")
         values = {name: getattr(self.settings, name) for name in names}
         self.pipeline = Pipeline(PipelineConfig(**values, speech=NONE))
         _check_weights(self.settings.encoder, self.settings.encoder_fingerprint)
@@ -77,7 +77,7 @@ class IndexWorker:
         if self.settings.events:
             warnings += self._store_events(file, task, video_index, progress)
         file.check()
-        payload = self.store.root / self.settings.key(file.fingerprint).folder / INDEX
+        payload = self.store.index_folder(self.settings.key(file.fingerprint)) / INDEX
         return {
             "fingerprint": file.fingerprint,
             "frames": len(video_index),

@@ -14,6 +14,7 @@ from framesift._utils.text import clock, counted, duration_text, printable
 from framesift.cli.output import ProgressBar, error_code, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError, OptionError, UnknownName
+from framesift.progress import WatchedProgress
 from framesift.readers.address import public_url
 
 if TYPE_CHECKING:
@@ -103,17 +104,11 @@ def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> tuple[dict[st
     started, code = time.perf_counter(), 0
     row: dict[str, Any] = {"path": str(path), "error": None, "warnings": []}
     with ProgressBar(path.name, show=show) as bar:
-        was_built = False
-
-        def progress(stage: str, done: float, total: float) -> None:
-            nonlocal was_built
-            was_built = True
-            bar(stage, done, total)
-
+        progress = WatchedProgress(bar)
         try:
             index = pipeline.index(path, progress=progress)
             row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
-            row |= {"cached": not was_built, "warnings": list(index.warnings)}
+            row |= {"cached": not progress.was_called, "warnings": list(index.warnings)}
         except FramesiftError as error:
             row["error"], code = str(error), error_code(error)
     return row | {"seconds": round(time.perf_counter() - started, 3)}, code

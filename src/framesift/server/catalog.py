@@ -105,7 +105,7 @@ class Catalog:
     def _key(self) -> IndexKey:
         """The index key of any video but for its fingerprint; identifying an encoder reads its weights once."""
         settings = self.config.pipeline
-        return index_key("", settings.encoder, settings.fps, settings.mode)
+        return index_key("", settings.encoder, settings.fps, settings.mode, settings.unchanged_frames)
 
     def facts(self, video: LibraryVideo, *, wait: bool = False) -> VideoFacts | None:
         """The video's facts. Without `wait`, None until the file has been probed in the background."""

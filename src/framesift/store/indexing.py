@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,16 +18,18 @@ from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
-from framesift.progress import Progress, as_progress
+from framesift.progress import Progress, as_progress, send_note
+from framesift.store.estimate import describe_estimate
 from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
 from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
 from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
-from framesift.video.blank import is_blank
+from framesift.video.blank import is_blank_picture, reduce_picture
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
 from framesift.video.timeline import read_timeline
+from framesift.video.unchanged import is_unchanged, small_picture
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
 # vectors do not depend on where a run was interrupted.
@@ -36,6 +38,8 @@ DEFAULT_BATCH = 16
 # The decoder shrinks frames to this many times the encoder's input size. On grainy 1080p video the offline encoder's
 # vectors then have a cosine of at least 0.993 with those of the full-size frames; at 1 it was 0.982.
 IMAGE_MARGIN = 2
+UnchangedFrames = Literal["reuse", "encode"]
+UNCHANGED_FRAMES: tuple[UnchangedFrames, ...] = get_args(UnchangedFrames)
 # A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
 MINUTE_S = 60.0
 
@@ -52,19 +56,22 @@ def index(
     store: str | os.PathLike[str] | Store | None = None,
     device: str = "auto",
     source: str | None = None,
+    unchanged_frames: UnchangedFrames = "reuse",
 ) -> VideoIndex:
     """Decode and encode a video once; later calls, in any process, read the stored index.
 
     encoder: a name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods. fps: candidates
     per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress:
     a `framesift.progress.Progress`, called with the candidates done and expected. store: a folder, the user's cache
-    folder by default. source: the URL the video came from, if `path` is a local copy.
+    folder by default. source: the URL the video came from, if `path` is a local copy. unchanged_frames: "reuse" gives a
+    candidate that shows the same as the last encoded one that one's vector; an index with all vectors serves as well.
     """
     check_sampling(fps, mode)
+    check_unchanged_frames(unchanged_frames)
     opened = store if isinstance(store, Store) else Store(store)
 
     def load_or_build(file: WatchedFile) -> VideoIndex:
-        key = index_key(file.fingerprint, encoder, fps, mode)
+        key = index_key(file.fingerprint, encoder, fps, mode, unchanged_frames)
         cached = opened.load(key, file.path)
         if cached is not None:
             use_stored_timeline(file, opened)
@@ -94,12 +101,24 @@ def check_sampling(fps: Fps, mode: str) -> None:
         raise OptionError(f"mode is {shown(mode)}; expected one of {', '.join(MODES)}")
 
 
-def index_key(video: str, encoder: str | Encoder = "auto", fps: Fps = "auto", mode: Mode = "exact") -> IndexKey:
+def check_unchanged_frames(value: str) -> None:
+    if value not in UNCHANGED_FRAMES:
+        raise OptionError(f"unchanged_frames is {shown(value)}; expected one of {', '.join(UNCHANGED_FRAMES)}")
+
+
+def index_key(
+    video: str,
+    encoder: str | Encoder = "auto",
+    fps: Fps = "auto",
+    mode: Mode = "exact",
+    unchanged_frames: UnchangedFrames = "reuse",
+) -> IndexKey:
     """The key of the index of the video with this fingerprint."""
     name, encoder_fingerprint = (
         identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
     )
-    return IndexKey(video, name, encoder_fingerprint, "auto" if fps == "auto" else f"{float(fps):g}", mode)
+    rate = "auto" if fps == "auto" else f"{float(fps):g}"
+    return IndexKey(video, name, encoder_fingerprint, rate, mode, unchanged_frames)
 
 
 def _build(
@@ -126,8 +145,12 @@ def _build(
         for part in parts:  # the warnings are about the whole video
             sampling.damaged_s.extend(part.times_s[part.is_damaged].tolist())
             sampling.missed_s.extend(part.missed_s.tolist())
-        for batch in _batches(sampling, getattr(encoder, "batch_size", DEFAULT_BATCH)):
-            new = _encode(encoder, batch, path)
+        vectors = np.empty((0, encoder.dim), dtype=np.float16)
+        size, reuse = getattr(encoder, "batch_size", DEFAULT_BATCH), key.unchanged_frames == "reuse"
+        began = time.perf_counter()
+        for number, batch in enumerate(_batches(sampling, size, reuse)):
+            vectors = np.concatenate((vectors[-1:], _encode(encoder, batch, path)))
+            new = batch.stored(vectors)
             file.check()
             if parts and len(parts[-1]) < PART_SIZE:
                 parts[-1] = StoredCandidates.join((parts[-1], new))
@@ -137,6 +160,12 @@ def _build(
             if len(parts[-1]) == PART_SIZE:
                 store.save_part(key, done - PART_SIZE, parts[-1])
             progress("indexing", done, max(expected, done))
+            now = time.perf_counter()
+            if number == 1:  # the first includes what is loaded and prepared once
+                left_s = (now - began) / len(new) * (expected - done)
+                if estimate := describe_estimate(left_s, encoder=encoder.name, fps=sampling.fps):
+                    send_note(progress, estimate)
+            began = now
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
         candidates, damage = _without_damaged(StoredCandidates.join(parts))
@@ -146,6 +175,7 @@ def _build(
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*sampling.warnings, *damage]},
             "candidates": len(candidates),
             "blank": int(candidates.is_blank.sum()),
+            "unchanged": _unchanged(candidates.frames) if key.unchanged_frames == "reuse" else [],
             "dim": int(candidates.frames.shape[1]),
             "seconds": round(time.perf_counter() - started, 3),
             "resumed": bool(resumed),  # then the seconds cover the last run only
@@ -177,40 +207,58 @@ def _damaged_frames(count: int) -> str:
     return "1 damaged frame is" if count == 1 else f"{count} damaged frames are"
 
 
+def _unchanged(vectors: Array) -> list[int]:
+    """The candidates that have the vector of the one before."""
+    positions: list[int] = (np.flatnonzero((vectors[1:] == vectors[:-1]).all(axis=1)) + 1).tolist()
+    return positions
+
+
 @dataclass(frozen=True)
 class _Batch:
-    """Decoded candidates: their times, images and flags."""
+    """Decoded candidates: their times and flags, and the images to encode.
+
+    rows: for each candidate, the number of its image from 1 on; 0 stands for the last image of the batch before.
+    """
 
     times_s: list[float] = field(default_factory=list)
     images: list[Array] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
     is_blank: list[bool] = field(default_factory=list)
     is_damaged: list[bool] = field(default_factory=list)
     missed_s: list[float] = field(default_factory=list)
 
+    def stored(self, vectors: Array) -> StoredCandidates:
+        """The candidates with their vectors: the last of the batch before, if there was one, then its own."""
+        rows = np.array(self.rows) + len(vectors) - len(self.images) - 1
+        return StoredCandidates(
+            np.array(self.times_s),
+            vectors[rows],
+            np.array(self.is_blank),
+            np.array(self.is_damaged),
+            np.array(self.missed_s),
+        )
 
-def _encode(encoder: Encoder, batch: _Batch, path: str) -> StoredCandidates:
-    """The batch with its images encoded; a non-finite vector raises an error with its time."""
+
+def _encode(encoder: Encoder, batch: _Batch, path: str) -> Array:
+    """(n, dim) float16: the vectors of the batch's images; a non-finite one raises an error with its time."""
+    if not batch.images:
+        return np.empty((0, encoder.dim), dtype=np.float16)
     vectors = np.asarray(encoder.encode_images(batch.images))
     if vectors.shape != (len(batch.images), encoder.dim):
         expected = (len(batch.images), encoder.dim)
         raise FramesiftError(f"the encoder {encoder.name} returned shape {vectors.shape}; expected {expected}")
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
-        at = batch.times_s[bad[0]]
+        at = batch.times_s[batch.rows.index(int(bad[0]) + 1)]
         raise FramesiftError(f"the encoder {encoder.name} returned a non-finite vector for {path} at {at:.3f} s")
-    return StoredCandidates(
-        np.array(batch.times_s),
-        vectors.astype(np.float16),
-        np.array(batch.is_blank),
-        np.array(batch.is_damaged),
-        np.array(batch.missed_s),
-    )
+    return vectors.astype(np.float16)
 
 
-def _batches(sampling: Sampling, size: int) -> Iterator[_Batch]:
-    """Yield batches that end at part boundaries, decoded in a separate thread.
+def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
+    """Yield batches of `size` images that end at part boundaries, decoded in a separate thread.
 
-    The thread runs at most two batches ahead, so memory does not grow with the length of the video.
+    reuse: a candidate that shows the same as the last image of its part has no image of its own. The thread runs at
+    most two batches ahead, so memory does not grow with the length of the video.
     """
     ahead: queue.Queue[_Batch | BaseException | None] = queue.Queue(maxsize=2)
     stop, ended = threading.Event(), threading.Event()
@@ -225,6 +273,7 @@ def _batches(sampling: Sampling, size: int) -> Iterator[_Batch]:
 
     def decode() -> None:
         batch = _Batch()
+        encoded: Array | None = None
         count, missed = 0, len(sampling.missed_s)
 
         def send() -> None:
@@ -238,15 +287,20 @@ def _batches(sampling: Sampling, size: int) -> Iterator[_Batch]:
         try:
             for time_s, image in sampling:
                 batch.times_s.append(time_s)
-                batch.images.append(image)
-                batch.is_blank.append(is_blank(image))
+                picture = reduce_picture(image)
+                small = small_picture(picture) if reuse else None
+                if small is None or encoded is None or count % PART_SIZE == 0 or not is_unchanged(small, encoded):
+                    encoded = small
+                    batch.images.append(image)
+                batch.rows.append(len(batch.images))
+                batch.is_blank.append(is_blank_picture(picture))
                 batch.is_damaged.append(sampling.damaged_s[-1:] == [time_s])
                 count += 1
                 if len(batch.images) == size or count % PART_SIZE == 0:
                     send()
                 if stop.is_set():
                     return
-            if batch.images:
+            if batch.times_s:
                 send()
             put(None)
         except BaseException as error:  # re-raised in the encoding thread

@@ -66,10 +66,18 @@ class IndexKey:
     encoder_fingerprint: str
     fps: str
     mode: str
+    unchanged_frames: str = "reuse"
 
     @property
     def folder(self) -> Path:
-        return Path(self.video) / f"{_slug(self.encoder)}-{self.encoder_fingerprint[:12]}-{self.fps}fps-{self.mode}"
+        # Indexes of earlier versions, in which every candidate is encoded, have no ending.
+        ending = "" if self.unchanged_frames == "encode" else f"-{self.unchanged_frames}"
+        return Path(self.video) / f"{self.encoder_prefix}{self.fps}fps-{self.mode}{ending}"
+
+    @property
+    def encoder_prefix(self) -> str:
+        """How the names of the encoder's folders begin, whatever the sampling."""
+        return f"{_slug(self.encoder)}-{self.encoder_fingerprint[:12]}-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +160,16 @@ class Store:
 
     def load(self, key: IndexKey, path: str) -> VideoIndex | None:
         """Load the index of `key`; None if there is none, or one by other sampling rules. A damaged one is removed."""
-        folder = self.root / key.folder
+        folder = self.index_folder(key)
         if not is_current(folder):
             log.info("%s was made by other sampling rules and is built again", folder)
             return None
         return self.load_entry(folder, "index", lambda data, manifest: index_from(data, manifest, path))
+
+    def index_folder(self, key: IndexKey) -> Path:
+        """Where the index of `key` is: one in which every candidate is encoded serves as one that reuses vectors."""
+        folder, encoded = self.root / key.folder, self.root / replace(key, unchanged_frames="encode").folder
+        return encoded if not (folder / MANIFEST).exists() and (encoded / MANIFEST).exists() else folder
 
     def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
         """Write the finished index and remove its parts. An index that another process wrote first stays."""
@@ -246,15 +259,14 @@ class Store:
     def index_warnings(self, key: IndexKey) -> tuple[str, ...] | None:
         """The warnings stored with the index of `key`; None if there is no current one. Reads only its manifest."""
         try:
-            manifest = read_manifest(self.root / key.folder)
+            manifest = read_manifest(self.index_folder(key))
         except (StoreError, OSError):
             return None
         return manifest_warnings(manifest) if has_current_rules(manifest) else None
 
     def save_part(self, key: IndexKey, start: int, candidates: StoredCandidates) -> None:
         """Store the candidates from `start` on, so that an interrupted run can resume here."""
-        folder = self._parts_folder(key)
-        payload = candidates.pack()
+        folder, payload = self._parts_folder(key), candidates.pack()
         with _write_errors(folder):
             write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
@@ -364,10 +376,8 @@ def _entry(folder: Path) -> StoreEntry:
 
 
 def _touch(path: Path) -> None:
-    try:
+    with suppress(OSError):  # a read-only store is still readable
         os.utime(path, (time.time(), time.time()))
-    except OSError:  # a read-only store is still readable
-        log.debug("can't update the access time of %s", path)
 
 
 _unwritable: set[Path] = set()  # the stores that were logged

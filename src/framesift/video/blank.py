@@ -26,8 +26,17 @@ def is_blank(image: Array) -> bool:
 
     Letterbox and pillarbox bars, the edge and the corners of the picture do not count.
     """
+    return is_blank_picture(reduce_picture(image))
+
+
+def reduce_picture(image: Array) -> Image.Image:
+    """An image (H, W, 3) uint8 RGB reduced by averaging, to 128 to 255 pixels on its shorter side if it has more."""
     picture = Image.fromarray(image)
-    picture = picture.reduce(max(min(picture.size) // FINE_SIDE, 1))
+    return picture.reduce(max(min(picture.size) // FINE_SIDE, 1))
+
+
+def is_blank_picture(picture: Image.Image) -> bool:
+    """As `is_blank`, of a picture that is already reduced."""
     picture = _without_overlays(picture.crop(_picture_box(picture)))
     below, above = _spread(picture.convert("L").histogram(), picture.width * picture.height)
     if max(below, above) > FINE_LEVELS:

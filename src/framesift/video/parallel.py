@@ -18,7 +18,7 @@ from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED, DecodePlan, PacketReader, decode_wanted
 
 # Wanted frames per segment: enough to make up for skipping the segments of other workers.
-SEGMENT_FRAMES = 8
+SEGMENT_FRAMES = 4
 # With longer distances between random access points most of a segment would wait for those before it.
 MAX_SEGMENT_FRAMES = 64
 # Each worker holds its own reference frames.

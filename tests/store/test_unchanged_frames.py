@@ -1,0 +1,101 @@
+"""Candidates that show the same as the last encoded one take its vector."""
+
+import json
+
+import numpy as np
+import pytest
+
+from framesift.errors import OptionError
+from framesift.pipeline import PipelineConfig
+from framesift.store import indexing
+from framesift.store.estimate import describe_estimate
+from framesift.store.indexing import index
+from helpers.clips import two_colours, write_frames
+
+
+class CountingEncoder:
+    """Encodes an image by its mean colours; counts the images."""
+
+    name, dim, batch_size, fingerprint = "counting", 4, 2, "0" * 16
+
+    def __init__(self):
+        self.images = 0
+
+    def encode_images(self, images):
+        self.images += len(images)
+        rows = np.array([[*image.mean(axis=(0, 1)), 1] for image in images], dtype=np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def encode_texts(self, texts):
+        return np.ones((len(texts), self.dim), dtype=np.float32) / 2
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """Twelve frames at 1 FPS: four pictures, each shown three times."""
+    colours = np.random.default_rng(0).integers(0, 256, (4, 2, 3), dtype=np.uint8)
+    frames = [two_colours(colours[k // 3], 0) for k in range(12)]
+    return write_frames(tmp_path_factory.mktemp("still") / "still.mp4", frames, fps=1, codec="libx264", qp="0")
+
+
+def test_only_changed_frames_are_encoded_and_the_rest_have_their_vectors(clip, tmp_path):
+    every, changed = CountingEncoder(), CountingEncoder()
+    full = index(clip, every, 1.0, store=tmp_path / "a", unchanged_frames="encode")
+    short = index(clip, changed, 1.0, store=tmp_path / "b")
+    assert (every.images, changed.images) == (12, 4)
+    assert short.times_s.tolist() == full.times_s.tolist()
+    assert (np.sum(short.frames * full.frames, axis=1) > 0.9999).all()
+
+
+def test_the_manifest_lists_the_candidates_without_a_vector_of_their_own(clip, tmp_path):
+    index(clip, CountingEncoder(), 1.0, store=tmp_path)
+    (manifest,) = tmp_path.glob("*/counting-*/manifest.json")
+    assert json.loads(manifest.read_text())["unchanged"] == [k for k in range(12) if k % 3]
+
+
+def test_every_part_begins_with_an_encoded_candidate(clip, tmp_path, monkeypatch):
+    monkeypatch.setattr(indexing, "PART_SIZE", 2)
+    encoder = CountingEncoder()
+    index(clip, encoder, 1.0, store=tmp_path)
+    assert encoder.images == 8  # candidates 0, 2, 4 … and where the picture changes within a part: 3 and 9
+
+
+def test_an_index_with_every_vector_serves_as_one_that_reuses_them_but_not_the_reverse(clip, tmp_path):
+    for first, second, images in (("encode", "reuse", 12), ("reuse", "encode", 16)):
+        encoder = CountingEncoder()
+        for unchanged_frames in (first, second):
+            index(clip, encoder, 1.0, store=tmp_path / first, unchanged_frames=unchanged_frames)
+        assert encoder.images == images
+
+
+def test_an_unknown_choice_lists_the_valid_ones():
+    with pytest.raises(OptionError, match="reuse, encode"):
+        PipelineConfig(unchanged_frames="skip")
+
+
+def test_an_estimate_names_what_takes_less_and_short_work_has_none():
+    note = describe_estimate(12_000, encoder="siglip", fps=1.0)
+    assert note == (
+        "indexing takes about 3.3 hours on this machine; --encoder siglip-base about 42 minutes, "
+        "--encoder offline about 1 minute, --fps 0.5 about 1.7 hours"
+    )
+    assert describe_estimate(300, encoder="own", fps=2.0) == (
+        "indexing takes about 5 minutes on this machine; --fps 1 about 2 minutes"
+    )
+    assert describe_estimate(60, encoder="siglip", fps=1.0) is None
+
+
+def test_a_long_run_sends_its_estimate_once(clip, tmp_path, monkeypatch):
+    monkeypatch.setattr("framesift.store.estimate.LONG_S", 0.0)
+
+    class Notes(list):
+        def __call__(self, stage, done, total):
+            pass
+
+        def note(self, text):
+            self.append(text)
+
+    notes = Notes()
+    index(clip, CountingEncoder(), 1.0, store=tmp_path, unchanged_frames="encode", progress=notes)
+    assert len(notes) == 1
+    assert notes[0].startswith("indexing takes about")
