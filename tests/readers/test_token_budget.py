@@ -28,7 +28,7 @@ def hour(exhibit):
 
 
 def counter(reader, video, mode="aligned", **options):
-    return token_counter(reader, options, video=video, questions=[QUESTION], text_mode=mode)
+    return token_counter(reader, options, videos=[video], questions=[QUESTION], text_mode=mode)
 
 
 @pytest.mark.parametrize("name", list(tiny_readers.SAVE))
@@ -100,3 +100,10 @@ def test_text_that_depends_on_the_frames_is_an_error(hour):
 def test_estimate_without_a_tokenizer_counts_digits_and_other_scripts():
     assert estimate_text_tokens("<12.3 seconds>") == 8
     assert estimate_text_tokens("为什么") == 6
+
+
+def test_frames_of_several_videos_are_pictures_with_the_names_of_the_videos(hour):
+    videos = [hour, replace(hour, path="a-name-of-many-letters.mp4", width=640, height=360)]
+    several = token_counter("local:qwen3-vl-8b", {}, videos=videos, questions=[QUESTION], text_mode="aligned").count(8)
+    alone = counter("local:qwen3-vl-8b", hour).count(8)
+    assert several.frame_tokens == alone.frame_tokens and several.text_tokens > alone.text_tokens

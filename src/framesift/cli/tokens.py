@@ -93,11 +93,9 @@ def _counter(args: argparse.Namespace, config: PipelineConfig, questions: Sequen
 
     if not isinstance(config.reader, str):
         raise OptionError("there is no reader whose tokens could be counted; expected --reader local:MODEL or a URL")
-    videos = [args.video] if isinstance(args.video, str) else args.video
-    largest = max((probe(video) for video in videos), key=lambda info: info.width * info.height)
-    longest = replace(largest, duration_s=max(probe(video).duration_s for video in videos))
+    videos = [probe(path) for path in args.videos]
     return token_counter(
-        config.reader, config.reader_options, video=longest, questions=questions, text_mode=config.text_mode
+        config.reader, config.reader_options, videos=videos, questions=questions, text_mode=config.text_mode
     )
 
 

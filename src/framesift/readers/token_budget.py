@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.optional import is_installed
-from framesift._utils.text import counted
+from framesift._utils.text import clock, counted
 from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, OptionError
 from framesift.readers.address import LOCAL, public_address
@@ -21,7 +21,7 @@ from framesift.readers.families import ChatFormat, Family, FrameLimits, family_b
 from framesift.readers.marked_frames import GEMMA_TOKENS, GemmaFrames
 from framesift.readers.pixel_values import FrameLayout, FramesAs, PreparedFrames, QwenFrames
 from framesift.readers.prompts import GRID_COLUMNS, Prompt, TextMode, check_text_mode, format_question, grid_captions
-from framesift.readers.time_formats import mark_times, resolve_time_format
+from framesift.readers.time_formats import mark_times, mark_videos, resolve_time_format
 from framesift.rendering.frame_grid import grid_size
 from framesift.types import Question, VideoInfo
 from framesift.video.colour import shrunk_size
@@ -139,9 +139,17 @@ class TokenCounter:
 
 
 def token_counter(
-    reader: str, options: Mapping[str, Any], *, video: VideoInfo, questions: Sequence[Question], text_mode: str
+    reader: str,
+    options: Mapping[str, Any],
+    *,
+    videos: Sequence[VideoInfo],
+    questions: Sequence[Question],
+    text_mode: str,
 ) -> TokenCounter:
-    """The counter for a reader by name: a local model, which need not be on this machine, or one on a server."""
+    """The counter for a reader by name: a local model, which need not be on this machine, or one on a server.
+
+    videos: the one to ask about, or several, of which the largest, longest and the one with the longest name count.
+    """
     mode = check_text_mode(text_mode)
     if mode in WITHOUT_TEXT:
         raise OptionError(f"text_mode is {mode!r}, whose text depends on the frames; expected another to count tokens")
@@ -151,7 +159,7 @@ def token_counter(
     frames_as: FramesAs = "pictures"
     if reader.startswith(LOCAL):
         name, folder = _find_checkpoint(reader.removeprefix(LOCAL))
-        if options.get("frames_as", "video") == "video" and mode not in GRID_COLUMNS:
+        if options.get("frames_as", "video") == "video" and mode not in GRID_COLUMNS and len(videos) == 1:
             frames_as = "video"
     elif reader.startswith(("http://", "https://")):
         name, longest_side = _model_on_server(reader, options)
@@ -160,15 +168,17 @@ def token_counter(
         raise OptionError(
             f"the reader is {public_address(reader)!r}, which takes no tokens; expected local:MODEL or a URL"
         )
+    largest = max(videos, key=lambda info: info.width * info.height)
+    video = replace(largest, duration_s=max(info.duration_s for info in videos))
+    several = max((Path(info.path).name for info in videos), key=len) if len(videos) > 1 else ""
     config = read_config(folder / "config.json") if folder else {}
     family = family_of(config) if folder else family_by_name(name)
     if family is None:
         raise unknown_tokens(name)
     layout = family.layout(config, name, limits)
     count, is_exact = _text_counter(folder, family, layout, frames_as)
-    prompt = partial(
-        _longest_prompt, names=(name, str(config.get("model_type", ""))), options=options, video=video, mode=mode
-    )
+    names = name, str(config.get("model_type", ""))
+    prompt = partial(_longest_prompt, names=names, options=options, video=video, mode=mode, several=several)
     text_tokens = cache(lambda frames: max(count(prompt(question, frames)) for question in questions))
     return TokenCounter(
         model=name,
@@ -192,11 +202,19 @@ def _longest_prompt(
     options: Mapping[str, Any],
     video: VideoInfo,
     mode: TextMode,
+    several: str,
 ) -> Prompt:
-    """A prompt whose text is as long as any with so many frames; its images are left out."""
+    """A prompt whose text is as long as any with so many frames; its images are left out.
+
+    several: the longest name of several videos.
+    """
     times = bool(options.get("times", True))
     time_format = resolve_time_format(str(options.get("time_format", "auto")), *names, times=times)
-    marks = mark_times(time_format, [video.duration_s] * frames, video.duration_s)
+    if several:
+        label = f"{several} {clock(video.duration_s)}" if time_format != "none" else several
+        marks = mark_videos([label] * frames, has_times=time_format != "none")
+    else:
+        marks = mark_times(time_format, [video.duration_s] * frames, video.duration_s)
     text = format_question(question, str(options.get("preset", "longvideobench")), has_times=marks.has_times)
     columns = GRID_COLUMNS.get(mode)
     if not columns:
