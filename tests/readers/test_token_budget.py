@@ -103,7 +103,8 @@ def test_estimate_without_a_tokenizer_counts_digits_and_other_scripts():
 
 
 def test_frames_of_several_videos_are_pictures_with_the_names_of_the_videos(hour):
-    videos = [hour, replace(hour, path="a-name-of-many-letters.mp4", width=640, height=360)]
-    several = token_counter("local:qwen3-vl-8b", {}, videos=videos, questions=[QUESTION], text_mode="aligned").count(8)
-    alone = counter("local:qwen3-vl-8b", hour).count(8)
-    assert several.frame_tokens == alone.frame_tokens and several.text_tokens > alone.text_tokens
+    wide = replace(hour, path="a-name-of-many-letters.mp4", width=640, height=270)
+    several = token_counter("local:qwen3-vl-8b", {}, videos=[hour, wide], questions=[QUESTION], text_mode="aligned")
+    alone = [counter("local:qwen3-vl-8b", video, frames_as="pictures").count(8, 240) for video in (hour, wide)]
+    assert several.count(8, 240).frame_tokens == max(one.frame_tokens for one in alone) == alone[1].frame_tokens
+    assert several.frames_as == "pictures" and several.count(8).text_tokens > alone[0].text_tokens

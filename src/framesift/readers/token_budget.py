@@ -74,7 +74,7 @@ class TokenCounter:
     frames_as: FramesAs
     text_tokens: Callable[[int], int]
     is_exact: bool
-    video: VideoInfo
+    videos: Sequence[VideoInfo]
     columns: int | None  # of grids of frames
     options: Mapping[str, Any]
     is_local: bool
@@ -82,10 +82,9 @@ class TokenCounter:
 
     def count(self, frames: int, short_side: int | None = None) -> PromptTokens:
         """The tokens of a prompt with so many frames, for the longest of the questions."""
-        size = shrunk_size(self.video.width, self.video.height, short_side)
         images = math.ceil(frames / self.columns**2) if self.columns else frames
-        pictured = self._sent(grid_size(size, self.columns) if self.columns else size)
-        frame_tokens = self.layout.tokens(images, pictured[::-1], self.frames_as)
+        costs = [(self._frame_tokens(images, size), size) for size in self._sizes(short_side)]
+        frame_tokens, size = max(costs)
         return PromptTokens(frames, size, frame_tokens, self.text_tokens(frames))
 
     def fit(self, most: int, *, budget: int | None = None, short_side: int | None = None) -> TokenPlan:
@@ -129,9 +128,16 @@ class TokenCounter:
                 layout, options = replace(self.layout, frame_tokens=tokens), {**self.options, "frame_tokens": tokens}
                 yield short_side, replace(self, layout=layout, options=options)
         elif isinstance(self.layout, QwenFrames) and short_side is None:
-            full = min(self.video.width, self.video.height)
+            full = max(min(video.width, video.height) for video in self.videos)
             for side in range(full - full % SIDE_STEP, SMALLEST_SIDE - 1, -SIDE_STEP):
                 yield side, self
+
+    def _sizes(self, short_side: int | None) -> list[tuple[int, int]]:
+        return [shrunk_size(video.width, video.height, short_side) for video in self.videos]
+
+    def _frame_tokens(self, images: int, size: tuple[int, int]) -> int:
+        pictured = self._sent(grid_size(size, self.columns) if self.columns else size)
+        return self.layout.tokens(images, pictured[::-1], self.frames_as)
 
     def _sent(self, size: tuple[int, int]) -> tuple[int, int]:
         scale = 1.0 if self.longest_side is None else min(1.0, self.longest_side / max(size))
@@ -148,7 +154,7 @@ def token_counter(
 ) -> TokenCounter:
     """The counter for a reader by name: a local model, which need not be on this machine, or one on a server.
 
-    videos: the one to ask about, or several, of which the largest, longest and the one with the longest name count.
+    videos: the one to ask about, or several: the frame that costs most, the longest time and the longest name count.
     """
     mode = check_text_mode(text_mode)
     if mode in WITHOUT_TEXT:
@@ -168,8 +174,7 @@ def token_counter(
         raise OptionError(
             f"the reader is {public_address(reader)!r}, which takes no tokens; expected local:MODEL or a URL"
         )
-    largest = max(videos, key=lambda info: info.width * info.height)
-    video = replace(largest, duration_s=max(info.duration_s for info in videos))
+    duration_s = max(info.duration_s for info in videos)
     several = max((Path(info.path).name for info in videos), key=len) if len(videos) > 1 else ""
     config = read_config(folder / "config.json") if folder else {}
     family = family_of(config) if folder else family_by_name(name)
@@ -178,7 +183,7 @@ def token_counter(
     layout = family.layout(config, name, limits)
     count, is_exact = _text_counter(folder, family, layout, frames_as)
     names = name, str(config.get("model_type", ""))
-    prompt = partial(_longest_prompt, names=names, options=options, video=video, mode=mode, several=several)
+    prompt = partial(_longest_prompt, names=names, options=options, duration_s=duration_s, mode=mode, several=several)
     text_tokens = cache(lambda frames: max(count(prompt(question, frames)) for question in questions))
     return TokenCounter(
         model=name,
@@ -186,7 +191,7 @@ def token_counter(
         frames_as=frames_as,
         text_tokens=text_tokens,
         is_exact=is_exact,
-        video=video,
+        videos=videos,
         columns=GRID_COLUMNS.get(mode),
         options=dict(options),
         is_local=reader.startswith(LOCAL),
@@ -200,7 +205,7 @@ def _longest_prompt(
     *,
     names: Sequence[str],
     options: Mapping[str, Any],
-    video: VideoInfo,
+    duration_s: float,
     mode: TextMode,
     several: str,
 ) -> Prompt:
@@ -211,10 +216,10 @@ def _longest_prompt(
     times = bool(options.get("times", True))
     time_format = resolve_time_format(str(options.get("time_format", "auto")), *names, times=times)
     if several:
-        label = f"{several} {clock(video.duration_s)}" if time_format != "none" else several
+        label = f"{several} {clock(duration_s)}" if time_format != "none" else several
         marks = mark_videos([label] * frames, has_times=time_format != "none")
     else:
-        marks = mark_times(time_format, [video.duration_s] * frames, video.duration_s)
+        marks = mark_times(time_format, [duration_s] * frames, duration_s)
     text = format_question(question, str(options.get("preset", "longvideobench")), has_times=marks.has_times)
     columns = GRID_COLUMNS.get(mode)
     if not columns:
