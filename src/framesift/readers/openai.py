@@ -198,7 +198,7 @@ class OpenAIReader:
         native = native_time_format(self.model)
         if not why_not and time_format == "none" and native not in (None, "internvl", "llava-video"):
             why_not = f"{self.model} writes the times of a video's frames itself, and none are wanted"
-        if not why_not and getattr(exhibit, "several", False):
+        if not why_not and exhibit.several:
             why_not = "they are from several videos"
         if not why_not and len({image.size for image in prompt.images}) > 1:
             why_not = "they have several sizes"
