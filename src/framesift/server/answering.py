@@ -343,11 +343,16 @@ def _type_name(default: object) -> str:
     return {bool: "yes or no", int: "whole number", float: "number", str: "text"}.get(type(default), "value")
 
 
+def frame_url(video: LibraryVideo, version: str, time_s: float) -> str:
+    """The URL of a frame's small JPEG."""
+    return f"/api/videos/{video.id}/frames/{time_s:.6f}.jpg?v={version}"
+
+
 def _image_urls(video: LibraryVideo, version: str, selection: Selection, size: tuple[int, int]) -> ReportImages:
     reasons = explain(selection)
 
     def url(time_s: float) -> str:
-        return f"/api/videos/{video.id}/frames/{time_s:.6f}.jpg?v={version}"
+        return frame_url(video, version, time_s)
 
     return ReportImages(
         reasons,

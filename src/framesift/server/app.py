@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -66,6 +67,16 @@ def create_app(config: ServerConfig) -> FastAPI:
         responses=error_responses(400, 401, 403, 422),
     )
     app.state.services = services
+    describe = app.openapi
+
+    def describe_with_security() -> dict[str, Any]:
+        schema = describe()
+        scheme = {"type": "http", "scheme": "bearer", "description": "The token of the server, if it has one."}
+        schema.setdefault("components", {})["securitySchemes"] = {"token": scheme}
+        schema["security"] = [{"token": []}] if config.token else [{}, {"token": []}]
+        return schema
+
+    app.openapi = describe_with_security  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for module in (library, jobs, questions, history, transcript):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
@@ -82,8 +93,16 @@ async def _handle_framesift_error(_: Request, error: Exception) -> Response:
     return JSONResponse({"detail": _capitalised(scrub(str(error)))}, status)
 
 
-async def _handle_validation_error(_: Request, error: Exception) -> Response:
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 (registered for no other)
+    kind = request.headers.get("content-type", "")
+    if (
+        request.method in ("POST", "PATCH")
+        and "json" not in kind
+        and any(row["loc"][0] == "body" for row in error.errors())
+    ):
+        got = f"is {kind[:80]!r}" if kind else "is missing"
+        return JSONResponse({"detail": f"The header content-type {got}; expected application/json"}, 422)
     parts = []
     for row in error.errors()[:3]:
         field = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))

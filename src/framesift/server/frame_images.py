@@ -27,6 +27,8 @@ from framesift.video.frames import fetch
 
 MAX_SIDE = 480  # pixels
 QUALITY = 80
+FULL_QUALITY = 92
+MAX_FULL_SIZES = 2  # decoded at a time
 CACHE_BYTES = 512 * 2**20  # on disk, over all videos
 THUMBNAIL_POSITION = 0.1  # share of the video: the first frames are often black
 MAX_PENDING = 4096
@@ -55,6 +57,7 @@ class FrameImages:
         self._folder = folder
         self._lock = threading.Condition()
         self._pending: dict[str, _PendingFrames] = {}
+        self._full_sizes = threading.BoundedSemaphore(MAX_FULL_SIZES)
         self._stopping = False
         self._written = 0  # bytes since the cache was last pruned
         self._thread = threading.Thread(target=self._run, name="framesift-frames", daemon=True)
@@ -107,6 +110,14 @@ class FrameImages:
             pending = self._pending.get(fingerprint)
             if pending is not None and pending.requested[time_s] > 0:
                 pending.requested[time_s] -= 1
+
+    def full_size(self, video: LibraryVideo, time_s: float) -> bytes:
+        """The JPEG of the frame at exactly `time_s`, as large as the video; not cached."""
+        with self._full_sizes:
+            ((_, array),) = fetch(video.path, [time_s])
+            out = io.BytesIO()
+            Image.fromarray(array).save(out, "JPEG", quality=FULL_QUALITY)
+            return out.getvalue()
 
     def thumbnail(self, video: LibraryVideo, fingerprint: str, duration_s: float) -> bytes:
         """A JPEG for the library: a keyframe some way into the video."""

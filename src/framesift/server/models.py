@@ -152,6 +152,10 @@ class SelectRequest(QuestionRequest):
     method: BoundedName = DEFAULT_METHOD
 
 
+class TracedSelectRequest(SelectRequest):
+    trace: bool = Field(default=False, description="Return how the method decided; it can be large.")
+
+
 class ViewRequest(QuestionRequest):
     methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS)] = [DEFAULT_METHOD]
     text_mode: TextMode = "aligned"
@@ -177,16 +181,27 @@ class SlotRecord(BaseModel):
     event: EventRecord | None
 
 
+class SelectedFrameRecord(BaseModel):
+    """Where to get a selected frame, and why it was selected."""
+
+    time_s: float
+    role: Role
+    picture: str = Field(description="The URL of a small JPEG.")
+    full_picture: str = Field(description="The URL of a JPEG as large as the video.")
+    why: list[str]
+
+
 class SelectionRecord(BaseModel):
-    """`Selection.to_dict()`: what `framesift select --json` prints, without the file names."""
+    """`Selection.to_dict()`: what `framesift select --json` prints, without the file names, and the frames' URLs."""
 
     schema_: str = Field(alias="schema")
     method: str
     budget: int
     slots: list[SlotRecord]
-    trace: dict[str, Any]
+    trace: dict[str, Any] = Field(description="How the method decided; empty unless `trace` was set.")
     warnings: list[str] = Field(description="Those of the video, and what is odd in this selection.")
     basis: dict[str, Any] | None
+    frames: list[SelectedFrameRecord] = Field(description="The frames of the slots, in the same order.")
 
 
 class AlternativeRecord(BaseModel):

@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 import json
 import logging
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote_to_bytes, urlencode, urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -62,7 +62,10 @@ class SecurityMiddleware:
                 if await self._sign_in(scope, sender):
                     return
                 raise RequestRefused(
-                    401, "This page needs a token: open the address that framesift printed when it started"
+                    401,
+                    "This page needs a token: open the address that framesift printed when it started"
+                    if expects_html(scope["path"], headers.get("accept", ""))
+                    else "The header Authorization is missing or wrong; expected Authorization: Bearer TOKEN",
                 )
             limited = _limit_body(
                 receive, headers.get("content-length", ""), max_body_bytes(scope["path"], self.config)
@@ -84,7 +87,7 @@ class SecurityMiddleware:
 
     def _has_token(self, headers: dict[str, str]) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _equal(given.strip(), self.config.token):
+        if scheme.lower() == "bearer" and _is_token(given.strip(), self.config.token):
             return True
         # Not http.cookies: servers on other ports share the header, and one malformed cookie would hide ours.
         for pair in headers.get("cookie", "").split(";"):
@@ -194,7 +197,7 @@ def _limit_body(receive: Receive, length: str, limit: int) -> Receive:
 
 
 def _too_large(limit: int) -> str:
-    size = f"{limit / 2**30:.3g} GiB" if limit >= 2**30 else f"{limit / 2**20:.3g} MiB"
+    size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
     return f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
 
 
@@ -215,6 +218,13 @@ async def _refuse(scope: Scope, headers: dict[str, str], refusal: RequestRefused
         fields.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": refusal.status_code, "headers": fields})
     await send({"type": "http.response.body", "body": body.encode()})
+
+
+def _is_token(given: str, token: str) -> bool:
+    """Compare a header's value, decoded as Latin-1. Clients send other letters as UTF-8 or percent-encoded."""
+    forms = (given.encode("latin-1", "replace"), unquote_to_bytes(given))
+    is_equal = [hmac.compare_digest(form, token.encode()) for form in forms]
+    return any(is_equal)
 
 
 def _equal(given: str, expected: str) -> bool:

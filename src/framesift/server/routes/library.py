@@ -4,11 +4,11 @@ import asyncio
 import mimetypes
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -23,6 +23,7 @@ from framesift.server.catalog import VideoFacts, public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
+from framesift.server.multipart import boundary_of, read_file_part
 from framesift.server.routes import ServicesDep, VideoDep, describe_job, wait_for, when_closed
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
@@ -45,6 +46,25 @@ BINARY_BODY = {
     }
 }
 
+UPLOAD_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "required": ["file"],
+                }
+            },
+        },
+    }
+}
+
+OptionalName = Annotated[
+    str | None, Query(min_length=1, max_length=500, description="The file's name; a form has its own.")
+]
 FileName = Annotated[str, Query(min_length=1, max_length=500)]
 Version = Annotated[str, Query(max_length=64, description="The video's version; the image may then be cached.")]
 
@@ -120,14 +140,22 @@ def remove_video(services: ServicesDep, video: VideoDep) -> None:
     services.changes()
 
 
-@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=BINARY_BODY)
-async def upload_video(request: Request, services: ServicesDep, name: FileName) -> VideoRecord:
-    """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
+@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=UPLOAD_BODY)
+async def upload_video(request: Request, services: ServicesDep, name: OptionalName = None) -> VideoRecord:
+    """Upload a video: the file's bytes are the body, or a form has the file (`curl -F file=@video.mp4`).
+
+    It is checked to be a video, then queued.
+    """
+    boundary = boundary_of(request.headers.get("content-type", ""))
+    if boundary is None and name is None:
+        raise InputError("name is missing; expected the file's name, as in /api/uploads?name=video.mp4, or a form")
+    names = [] if name is None else [name]
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
-        await _receive(request, services, partial)
-        video = await run_in_threadpool(_accept_video, services, partial, name)
+        body = request.stream()
+        await _receive(body if boundary is None else read_file_part(body, boundary, names), services, partial)
+        video = await run_in_threadpool(_accept_video, services, partial, names[0] or "video")
     return await run_in_threadpool(describe, services, video)
 
 
@@ -143,7 +171,7 @@ async def add_subtitles(request: Request, services: ServicesDep, video: VideoDep
     if ending not in ENDINGS:
         raise InputError(f"{name[:200]!r} is not a subtitle file; expected one that ends in {', '.join(ENDINGS)}")
     with _upload_slot(services, ending) as partial:
-        await _receive(request, services, partial)
+        await _receive(request.stream(), services, partial)
         await run_in_threadpool(_accept_subtitles, services, video, partial, name)
     return await run_in_threadpool(describe, services, video)
 
@@ -162,9 +190,9 @@ def _upload_slot(services: Services, ending: str = "") -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-async def _receive(request: Request, services: Services, partial: Path) -> None:
+async def _receive(body: AsyncIterator[bytes], services: Services, partial: Path) -> None:
     """Write a request's body to disk as it arrives. A stalled client loses its slot."""
-    chunks, received = request.stream().__aiter__(), 0
+    chunks, received = _non_empty(body), 0
     try:
         with partial.open("wb") as file:
             while chunk := await asyncio.wait_for(anext(chunks, b""), STALLED_S):
@@ -183,6 +211,12 @@ async def _receive(request: Request, services: Services, partial: Path) -> None:
         raise InputError(
             f"the upload can't be stored ({error.strerror or error}); free some space and try again"
         ) from None
+
+
+async def _non_empty(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        if chunk:
+            yield chunk
 
 
 def _accept_video(services: Services, partial: Path, name: str) -> LibraryVideo:
@@ -259,9 +293,16 @@ async def get_frame(
     video: VideoDep,
     time_s: Annotated[float, PathParam(ge=0, lt=1e7, description="A frame's own time.")],
     v: Version = "",
+    size: Annotated[Literal["small", "full"], Query(description="full: as large as the video.")] = "small",
 ) -> Response:
-    """The frame at one of a selection's times, as a small JPEG. Requests sent together share one decoding pass."""
+    """The frame at one of a selection's times, as a JPEG. Requests for small ones share one decoding pass."""
     facts = await run_in_threadpool(_facts_of_version, services, video, v)
+    if size == "full":
+        try:
+            image = await run_in_threadpool(services.images.full_size, video, time_s)
+        except InputError as error:
+            raise HTTPException(404, public_message(error, video)) from None
+        return Response(image, media_type="image/jpeg", headers=_cache_headers(v))
     future = services.images.request(video, facts.fingerprint, time_s)
     async with when_closed(http, lambda: services.images.abandon(facts.fingerprint, time_s)):
         try:

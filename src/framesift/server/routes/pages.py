@@ -7,6 +7,7 @@ from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse, Response
 
 from framesift.rendering.report.page import roles_style
+from framesift.server.routes import ServicesDep
 
 SERVER_FOLDER = "server/static"
 REPORT_FOLDER = "rendering/report/assets"
@@ -43,7 +44,9 @@ def library_page() -> HTMLResponse:
 
 
 @router.get("/video/{video}")
-def video_page(video: str) -> HTMLResponse:  # noqa: ARG001 (its script reads the id from the address)
+def video_page(services: ServicesDep, video: str) -> HTMLResponse:
+    if services.files.get(video) is None:
+        raise HTTPException(404, "There is no such video in the library")
     return HTMLResponse(_read(SERVER_FOLDER, "video.html"))
 
 

@@ -10,13 +10,17 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse
 from pydantic import ValidationError
 from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 
 from framesift._utils.version import __version__
 from framesift.errors import InputError
 from framesift.readers.prompts import TEXT_MODES, TextMode
+from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import ROLE_SENTENCES
 from framesift.selection.selector import DEFAULT_METHOD
-from framesift.server.answering import export_name, list_methods
+from framesift.server.answering import TimedExhibit, export_name, frame_url, list_methods
+from framesift.server.catalog import VideoFacts
+from framesift.server.files import LibraryVideo
 from framesift.server.models import (
     MAX_BUDGET,
     MAX_METHODS,
@@ -29,12 +33,13 @@ from framesift.server.models import (
     MethodRecord,
     QuestionRequest,
     SelectionRecord,
-    SelectRequest,
+    TracedSelectRequest,
     ViewRecord,
     ViewRequest,
     error_responses,
 )
 from framesift.server.routes import ServicesDep, VideoDep, run_in_thread
+from framesift.server.services import Services
 from framesift.text.subtitles.formats import ENDINGS
 
 ATTACHMENT: dict[int | str, dict[str, object]] = {
@@ -68,13 +73,28 @@ def get_choices(services: ServicesDep) -> Choices:
 
 @router.post("/videos/{video}/select", responses=error_responses(404, 409, 503), response_model_by_alias=True)
 async def select_frames(
-    http: Request, services: ServicesDep, video: VideoDep, request: SelectRequest
+    http: Request, services: ServicesDep, video: VideoDep, request: TracedSelectRequest
 ) -> SelectionRecord:
-    """Select frames for a question: the record of `framesift.select`."""
+    """Select frames for a question: the record of `framesift.select`, the URLs of the frames and the reasons."""
     timed = await run_in_thread(
         http, video, lambda abandoned: services.answering.select(video, request, request.method, abandoned=abandoned)
     )
-    return SelectionRecord.model_validate(timed.exhibit.selection.to_dict())
+    record = timed.exhibit.selection.to_dict() | {
+        "frames": await run_in_threadpool(frame_links, services, video, timed)
+    }
+    return SelectionRecord.model_validate(record if request.trace else record | {"trace": {}})
+
+
+def frame_links(services: Services, video: LibraryVideo, timed: TimedExhibit) -> list[dict[str, object]]:
+    """The URLs of a selection's frames and why each was selected."""
+    facts = services.catalog.facts(video, wait=True) or VideoFacts()
+    selection = timed.exhibit.selection
+    rows: list[dict[str, object]] = []
+    for slot, reason in zip(selection.slots, explain(selection), strict=True):
+        url = frame_url(video, facts.version, slot.time_s)
+        row = {"time_s": slot.time_s, "role": slot.role, "picture": url, "full_picture": f"{url}&size=full"}
+        rows.append({**row, "why": list(reason.why)})
+    return rows
 
 
 @router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
