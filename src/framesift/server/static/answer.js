@@ -170,7 +170,7 @@ export class Answers {
       kept.error ? el("p", { className: "problem", role: "alert" }, kept.error) : "",
       cited,
       answer?.note ? el("p", { className: "fine" }, `Note: ${answer.note}.`) : "",
-      el("p", { className: "fine facts" }, facts.join(" · "), since && " · ", since, " ", remove),
+      el("p", { className: "fine" }, facts.join(" · "), since && " · ", since, " ", remove),
     );
   }
 }
