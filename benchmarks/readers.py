@@ -8,6 +8,7 @@ longer than real ones by the text around the frames. Needs a GPU with 60 GiB.
 """
 
 import argparse
+import gc
 import time
 import traceback
 from dataclasses import dataclass
@@ -294,6 +295,7 @@ def table(names):
         except Exception:
             traceback.print_exc()
         reader = None
+        gc.collect()  # models with a changed method refer to themselves
         torch.cuda.empty_cache()
 
 
