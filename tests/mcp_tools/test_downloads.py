@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import framesift as fs
 from framesift.errors import InputError, MissingExtra
 from framesift.mcp.addresses import PrivateAddress, is_public, public_addresses
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, WebPage
+from framesift.mcp.jobs import Call
+from framesift.mcp.session import AgentSession
+from framesift.mcp.tools import call_tool
 from framesift.progress import ignore_progress
 
 # Stands in for yt-dlp: fetches the URL itself, as an extractor would.
@@ -83,6 +87,17 @@ def test_file_is_downloaded_once(downloads, address):
     assert reported[-1][1] == path.stat().st_size
     assert list(downloads.items()) == [(url, path)]
     assert downloads.find(f"{url}?other") is None
+
+
+def test_watch_by_url_lists_and_searches_the_copy(address, site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(site)
+    pipeline = fs.PipelineConfig(encoder="colours", speech="none", store=tmp_path)
+    session = AgentSession(AgentConfig(pipeline=pipeline, allow_private=True))
+    url = f"{address}/clip.mp4"
+    answer = call_tool(session, "watch", {"video": url, "question": "What is red?", "budget": 2}, Call())
+    assert f"<data>{url}</data>" in answer.text and len(answer.images) == 2
+    assert f"<data>{url}</data> 0:12 (12 s), indexed" in call_tool(session, "list_videos", {}, Call()).text
+    assert url in call_tool(session, "search_library", {"text": "red"}, Call()).text
 
 
 def test_redirect_is_followed_and_counted(downloads, address):

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 
 import jsonschema
 import numpy as np
@@ -101,6 +102,13 @@ def test_similar_name_is_suggested(tmp_path):
     make_video(tmp_path / "interview.mp4", 3, subtitles=False)
     with pytest.raises(InputError, match="did you mean <data>interview.mp4</data>"):
         AgentLibrary((tmp_path,)).find("intervew.mp4")
+
+
+def test_name_that_is_not_text_can_be_used_as_listed(tmp_path):
+    make_video(tmp_path / "plain.mp4", 3, subtitles=False).rename(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.mp4"))
+    library = AgentLibrary((tmp_path,))
+    (video,) = library.videos()
+    assert video.name == "caf\ufffd.mp4" and library.find(video.name).path.is_file()
 
 
 def test_folder_replaced_by_a_link_is_not_followed(tmp_path):

@@ -84,7 +84,8 @@ def _mcp(args: argparse.Namespace) -> int:
             print("framesift mcp waits for a client on standard input; see docs/agents.md", file=sys.stderr)
         run_stdio(config)
         exit_without_threads(0)
-    token = checked_token(args.token or os.environ.get(TOKEN_VARIABLE) or AUTO)
+    given = args.token or os.environ.get(TOKEN_VARIABLE) or AUTO
+    token = checked_token(given)
     hosts = tuple(args.allow_host)
     access = ServerConfig(host=args.host, port=args.port, token=token, allowed_hosts=hosts, pipeline=config.pipeline)
     listener = listen(args.host, args.port)
@@ -93,7 +94,8 @@ def _mcp(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"url": url, "token": token})
     else:
-        print(f"framesift is running at {url}  (Ctrl+C stops it)\nAuthorization: Bearer {token}")
+        shown = token if given == AUTO else "(the token given)"
+        print(f"framesift is running at {url}  (Ctrl+C stops it)\nAuthorization: Bearer {shown}")
     sys.stdout.flush()
     raise_on_signals()
     try:

@@ -64,6 +64,10 @@ class AgentLibrary:
             for relative in self._relative_names(folder, name):
                 if (video := self._inside(folder, relative)) is not None:
                     return video
+        if "\ufffd" in name:  # in place of bytes that are not text
+            for video in self.videos():
+                if video.name == name:
+                    return video
         if self.is_empty:
             raise InputError(
                 "this server was started without folders, so no file can be read; restart it as "

@@ -190,7 +190,7 @@ class AgentServer:
 
     def _resource(self, uri: str, call: Call) -> str:
         if uri.startswith(REPORT):
-            return self.session.report(uri.removeprefix(REPORT))
+            return self.session.report(uri.removeprefix(REPORT), call)
         if not uri.startswith(TRANSCRIPT):
             raise OptionError(f"there is no resource {uri[:200]!r}; expected {TRANSCRIPT}VIDEO or {REPORT}ID")
         video = self.session.video(unquote(uri.removeprefix(TRANSCRIPT)), call)

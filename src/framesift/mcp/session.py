@@ -21,6 +21,7 @@ from framesift.mcp.replies import Reply, plain
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.readers.address import public_url
+from framesift.rendering.exhibit import exhibit
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import collect_images
@@ -81,7 +82,9 @@ class AgentSession:
         return AgentVideo(public_url(name), path, url=name)
 
     def downloaded(self) -> list[AgentVideo]:
-        """The videos downloaded before."""
+        """The videos downloaded before; none where URLs are not accepted."""
+        if self.config.urls == "none":
+            return []
         return [AgentVideo(public_url(url), path, url=url) for url, path in self.downloads.items()]
 
     def is_indexed(self, video: AgentVideo) -> bool:
@@ -145,15 +148,15 @@ class AgentSession:
     def reports(self) -> dict[str, WatchedSelection]:
         return dict(self._reports)
 
-    def report(self, report: str) -> str:
+    def report(self, report: str, call: Call) -> str:
         """The report of a selection as HTML with all its images."""
         watched = self._reports.get(report)
         if watched is None:
             raise InputError(f"there is no report {report[:40]!r} any more; call watch again, which makes it")
+        video = self.video(watched.video.url or watched.video.name, call)  # it may have been replaced by a link
         with self.work_slots:
-            prepared = self.prepared(watched.video, Call())
-            exhibit = self.pipeline.exhibit(prepared, watched.selection)
-            return render_report(view_of([exhibit], [collect_images(exhibit)], json_text=""))
+            shown = exhibit(video.path, watched.selection)
+            return render_report(view_of([shown], [collect_images(shown)], json_text=""))
 
     def public_message(self, error: object, video: AgentVideo | None = None) -> str:
         """A message with file names as the tools show them, on one line, not with their location on disk."""
