@@ -24,6 +24,7 @@ from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import UNCHANGED_FRAMES, UnchangedFrames, check_sampling, check_unchanged_frames
 from framesift.text.speech import check_engine
 from framesift.types.window import Window, parse_time, read_window
+from framesift.video.cuda import DECODES, Decode, check_decode
 from framesift.video.frames import MODES, Fps, Mode
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class PipelineConfig:
         choices=UNCHANGED_FRAMES,
     )
     device: str = setting("auto", "auto, cpu, cuda or mps")
+    decode: Decode = setting("auto", "where videos are decoded; auto: cuda if the encoder runs there", choices=DECODES)
     store: str | os.PathLike[str] | None = setting(
         None, "folder of the indexes (default: the user's cache folder)", metavar="DIR"
     )
@@ -187,6 +189,7 @@ class PipelineConfig:
         set_field(self, "reader_options", dict(self.reader_options))
         check_sampling(self.fps, self.mode)
         check_unchanged_frames(self.unchanged_frames)
+        check_decode(self.decode)
         check_budget(self.budget)
         selector = get_selector(self.method)
         check_options(selector.name, self.options, selector.options)

@@ -121,6 +121,7 @@ class Pipeline:
             device=config.device,
             source=source,
             unchanged_frames=config.unchanged_frames,
+            decode=config.decode,
         )
 
     def find_events(

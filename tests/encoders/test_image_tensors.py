@@ -49,7 +49,7 @@ def test_resizing_is_pillows_for_both_filters():
             expected = np.asarray(Image.fromarray(image).resize((24, 28), resample)).astype(float)
             ours = resize_images(stack_images([image], "cpu"), (28, 24), name)[0].permute(1, 2, 0).numpy()
             assert np.abs(ours - expected).max() <= 1
-            assert (ours != expected).mean() < 0.02
+            assert (ours != expected).mean() < 0.06
 
 
 def test_kinds_of_images_mix_and_keep_their_order():

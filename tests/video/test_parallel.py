@@ -30,6 +30,7 @@ def clips(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch):
     monkeypatch.setattr(parallel, "SEGMENT_FRAMES", 2)
+    monkeypatch.setattr(parallel, "KEYS_SEEK_OVER", 5)
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from framesift.encoders.registry import identify
 from framesift.readers.address import public_url, scrub
 from framesift.store.indexing import UnchangedFrames
 from framesift.store.store import Store
+from framesift.video.cuda import Decode
 from framesift.video.frames import Fps, Mode
 
 VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -63,6 +64,7 @@ def index(
     fps: Fps = "auto",
     mode: Mode = "exact",
     unchanged_frames: UnchangedFrames = "reuse",
+    decode: Decode = "auto",
     device: str = "auto",
     events: bool = True,
     manifest: str | os.PathLike[str] | None = None,
@@ -83,7 +85,7 @@ def index(
     require("pyarrow", "corpus")
     name, weights = identify(encoder)
     settings = IndexSettings(
-        str(Store(store).root.absolute()), name, weights, fps, mode, device, events, unchanged_frames
+        str(Store(store).root.absolute()), name, weights, fps, mode, device, events, unchanged_frames, decode
     )
     videos = list_videos(source)
     path = Path(manifest) if manifest is not None else _default_manifest(source, settings)
@@ -190,7 +192,9 @@ def _default_manifest(source: VideoSources, settings: IndexSettings) -> Path:
     """The same file for the same videos, encoder and sampling, so that the same command resumes its run."""
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
     paths = [os.path.abspath(name) if "://" not in os.fspath(name) else os.fspath(name) for name in names]
-    identity = json.dumps([paths, asdict(replace(settings, device="", events=True))])
+    values = asdict(replace(settings, device="", events=True))
+    del values["decode"]
+    identity = json.dumps([paths, values])
     digest = hashlib.blake2b(identity.encode(), digest_size=4).hexdigest()
     stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(public_url(os.fspath(names[0]))).stem).strip("_")[:40] if names else ""
     return Path(settings.store) / FOLDER / f"manifest-{stem or 'videos'}-{digest}.parquet"

@@ -18,6 +18,7 @@ from framesift.selection.registry import DEFAULT_METHOD, get_selector
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import UnchangedFrames
+from framesift.video.cuda import Decode
 from framesift.video.frames import Fps, Mode
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def select(
     fps: Fps = "auto",
     mode: Mode = "exact",
     unchanged_frames: UnchangedFrames = "reuse",
+    decode: Decode = "auto",
     device: str = "auto",
     subtitles: str = AUTO,
     event_encoder: str | None = None,
@@ -62,6 +64,7 @@ def select(
         fps=fps,
         mode=mode,
         unchanged_frames=unchanged_frames,
+        decode=decode,
         device=device,
         store=store,
         subtitles=subtitles,
@@ -91,6 +94,7 @@ def ask(
     fps: Fps = "auto",
     mode: Mode = "exact",
     unchanged_frames: UnchangedFrames = "reuse",
+    decode: Decode = "auto",
     device: str = "auto",
     subtitles: str = AUTO,
     event_encoder: str | None = None,
@@ -116,6 +120,7 @@ def ask(
         fps=fps,
         mode=mode,
         unchanged_frames=unchanged_frames,
+        decode=decode,
         device=device,
         store=store,
         subtitles=subtitles,

@@ -13,6 +13,7 @@ from framesift.selection.selector import DEFAULT_METHOD
 from framesift.store.events import NONE
 from framesift.store.indexing import UnchangedFrames
 from framesift.store.store import IndexKey
+from framesift.video.cuda import Decode
 from framesift.video.frames import Fps, Mode
 
 
@@ -28,6 +29,7 @@ class IndexSettings:
     device: str = "auto"
     events: bool = True
     unchanged_frames: UnchangedFrames = "reuse"
+    decode: Decode = "auto"
 
     def key(self, video: str) -> IndexKey:
         rate = "auto" if self.fps == "auto" else f"{float(self.fps):g}"

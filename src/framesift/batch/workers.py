@@ -50,7 +50,7 @@ class IndexWorker:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = IndexSettings(**settings)
         self.store = Store(self.settings.store)
-        names = ("encoder", "fps", "mode", "unchanged_frames", "device", "store")
+        names = ("encoder", "fps", "mode", "unchanged_frames", "device", "decode", "store")
         values = {name: getattr(self.settings, name) for name in names}
         self.pipeline = Pipeline(PipelineConfig(**values, speech=NONE))
         _check_weights(self.settings.encoder, self.settings.encoder_fingerprint)

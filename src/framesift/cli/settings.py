@@ -17,7 +17,7 @@ from framesift.selection.registry import check_options, get_selector
 RunCommand = Callable[[argparse.Namespace], int]
 AddCommand = Callable[[str, RunCommand, str], argparse.ArgumentParser]  # (name, what runs it, its summary) → its parser
 
-INDEX_SETTINGS = ("encoder", "fps", "mode", "unchanged_frames", "device", "store")
+INDEX_SETTINGS = ("encoder", "fps", "mode", "unchanged_frames", "device", "decode", "store")
 TEXT_SETTINGS = ("subtitles", "language", "speech", "screen_text")
 SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
 WINDOW_SETTINGS = ("from_s", "to_s")

@@ -32,9 +32,10 @@ class Encoder(TextEncoder, Protocol):
     """Encodes images and texts as unit vectors of one space.
 
     Optional members, which the built-in encoders have: `picture_side` (the input size in pixels), `fingerprint`
-    (changes with the weights or the preprocessing), `batch_size` (images per batch that fit this machine), and
-    `split_text(text)` (splits a text into pieces within the limit). SigLIP and CLIP also have `logit_scale` and
-    `logit_bias`.
+    (changes with the weights or the preprocessing), `batch_size` (images per batch that fit this machine),
+    `split_text(text)` (splits a text into pieces within the limit), and `image_device` (the GPU on which
+    `encode_images` takes uint8 tensors (height, width, 3), such as "cuda"; None for the CPU). SigLIP and CLIP also have
+    `logit_scale` and `logit_bias`.
     """
 
     dim: int

@@ -166,6 +166,19 @@ def fetch(repository: str) -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class GpuStreams:
+    """The streams in which images are prepared and encoded, beside the default one."""
+
+    upload: Any
+    network: Any
+
+    @classmethod
+    def of(cls, torch: Any, device: str) -> "GpuStreams":
+        """Streams on the device; None in place of them on a CPU."""
+        return cls(*(torch.cuda.Stream(device) if device.startswith("cuda") else None for _ in range(2)))
+
+
 class DualEncoder:
     """An image and a text encoder with a joint space, from a checkpoint folder.
 
@@ -187,6 +200,8 @@ class DualEncoder:
         processor = getattr(transformers, f"{self._family.processor}Pil", None)  # its name in transformers 5
         self._processor = (processor or getattr(transformers, self._family.processor)).from_pretrained(folder, **local)
         self._layout = image_layout(self._processor) if self._device.startswith("cuda") else None
+        self.image_device = None if self._layout is None else self._device
+        self._streams = GpuStreams.of(torch, self._device)
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
         with no_progress_bar(transformers):
             model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
@@ -205,12 +220,13 @@ class DualEncoder:
 
     def encode_images(self, images: Sequence["ImageInput"]) -> Array:
         """(n, dim) float32 unit rows, a batch at a time."""
-        size = self.batch_size if self._layout is None else min(self.batch_size, GPU_CHUNK)
+        if not images:
+            return np.empty((0, self.dim), dtype=np.float32)
         with self._torch.inference_mode():
-            batches = [self._image_features(images[start : start + size]) for start in range(0, len(images), size)]
-            if not batches:
-                return np.empty((0, self.dim), dtype=np.float32)
-            return to_unit(self._torch.cat(batches).float().cpu().numpy())
+            if self._layout is not None:
+                return to_unit(self._encode_on_gpu(images, self._layout))
+            parts = [images[start : start + self.batch_size] for start in range(0, len(images), self.batch_size)]
+            return to_unit(np.concatenate([self._encode_image_batch(part) for part in parts]))
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, dim) float32 unit rows; tokens beyond the limit are truncated."""
@@ -223,14 +239,27 @@ class DualEncoder:
         """Split a text between words into pieces within the token limit."""
         return split_by_tokens(text, limit=self.text_limit, count=self._count_tokens)
 
-    def _image_features(self, images: Sequence["ImageInput"]) -> Any:
-        """(n, dim) tensor on the device; a GPU may still be computing it."""
-        if self._layout is not None:
-            pixels = prepare_images(images, self._layout, device=self._device, dtype=self._model.dtype)
-            return _features(self._model.get_image_features(pixel_values=pixels))
+    def _encode_image_batch(self, images: Sequence["ImageInput"]) -> Array:
         inputs = self._processor(images=[to_rgb(image) for image in images], return_tensors="pt").to(self._device)
         inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
-        return _features(self._model.get_image_features(**inputs))
+        return _to_array(self._model.get_image_features(**inputs))
+
+    def _encode_on_gpu(self, images: Sequence["ImageInput"], layout: ImageLayout) -> Array:
+        """Encode images prepared on the GPU, where one chunk is uploaded while the network runs on another."""
+        torch, streams = self._torch, self._streams
+        features = []
+        # Videos are decoded in the default stream.
+        streams.upload.wait_stream(torch.cuda.default_stream(self._device))
+        for start in range(0, len(images), size := min(self.batch_size, GPU_CHUNK)):
+            with torch.cuda.stream(streams.upload):
+                part = images[start : start + size]
+                pixels = prepare_images(part, layout, device=self._device, dtype=self._model.dtype)
+            streams.network.wait_stream(streams.upload)
+            with torch.cuda.stream(streams.network):
+                pixels.record_stream(streams.network)
+                features.append(_features(self._model.get_image_features(pixel_values=pixels)))
+        with torch.cuda.stream(streams.network):
+            return _to_array(torch.cat(features))
 
     def _encode_text_batch(self, texts: Sequence[str]) -> Array:
         inputs = self._tokenizer(
@@ -241,8 +270,7 @@ class DualEncoder:
             return_tensors="pt",
         ).to(self._device)
         with self._torch.inference_mode():
-            values: Array = _features(self._model.get_text_features(**inputs)).float().cpu().numpy()
-            return values
+            return _to_array(self._model.get_text_features(**inputs))
 
     def _cased(self, text: str) -> str:
         return text.lower() if self._family.lower_case else text
@@ -259,6 +287,11 @@ def _is_installed() -> bool:
 def _features(outputs: Any) -> Any:
     """The features: a tensor in transformers 4, an output object in 5."""
     return getattr(outputs, "pooler_output", outputs)
+
+
+def _to_array(outputs: Any) -> Array:
+    values: Array = _features(outputs).float().cpu().numpy()
+    return values
 
 
 def image_layout(processor: Any) -> ImageLayout | None:

@@ -26,6 +26,7 @@ from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.blank import is_blank_picture, reduce_picture
+from framesift.video.cuda import CudaDecoder, CudaImage, Decode, check_decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
 from framesift.video.timeline import read_timeline
@@ -57,6 +58,7 @@ def index(
     device: str = "auto",
     source: str | None = None,
     unchanged_frames: UnchangedFrames = "reuse",
+    decode: Decode = "auto",
 ) -> VideoIndex:
     """Decode and encode a video once; later calls, in any process, read the stored index.
 
@@ -65,8 +67,11 @@ def index(
     a `framesift.progress.Progress`, called with the candidates done and expected. store: a folder, the user's cache
     folder by default. source: the URL the video came from, if `path` is a local copy. unchanged_frames: "reuse" gives a
     candidate that shows the same as the last encoded one that one's vector; an index with all vectors serves as well.
+    decode: "cuda" decodes on the GPU what it can, "cpu" everything on the CPU, "auto" on the GPU if the encoder takes
+    images there.
     """
     check_sampling(fps, mode)
+    check_decode(decode)
     check_unchanged_frames(unchanged_frames)
     opened = store if isinstance(store, Store) else Store(store)
 
@@ -78,7 +83,7 @@ def index(
             return cached
         model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
         try:
-            _build(file, model, opened, key, fps, mode, as_progress(progress), source or file.path)
+            _build(file, model, opened, key, (fps, mode, decode), as_progress(progress), source or file.path)
         except Exception as error:
             if isinstance(error, FileChanged) or file.has_changed:
                 opened.remove_parts(key)
@@ -126,11 +131,11 @@ def _build(
     encoder: Encoder,
     store: Store,
     key: IndexKey,
-    fps: Fps,
-    mode: Mode,
+    sampled: tuple[Fps, Mode, Decode],
     progress: Progress,
     source: str,
 ) -> None:
+    fps, mode, decode = sampled
     started = time.perf_counter()
     path = file.path
     parts = store.load_parts(key)
@@ -140,7 +145,8 @@ def _build(
     after_s = float(parts[-1].times_s[-1]) if parts else None
     side = getattr(encoder, "picture_side", None)
     short_side = None if side is None else IMAGE_MARGIN * side
-    with sample(path, fps, mode, short_side=short_side, after_s=after_s) as sampling:
+    gpu = _gpu_decoder(decode, getattr(encoder, "image_device", None))
+    with sample(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu) as sampling:
         expected = done + sampling.expected
         for part in parts:  # the warnings are about the whole video
             sampling.damaged_s.extend(part.times_s[part.is_damaged].tolist())
@@ -184,6 +190,20 @@ def _build(
     store.save(key, candidates, manifest)
 
 
+def _gpu_decoder(decode: Decode, image_device: str | None) -> CudaDecoder | None:
+    """The decoder on the GPU, if it is to be used. image_device: where the encoder takes images, None for the CPU."""
+    if decode == "cpu" or (decode == "auto" and image_device is None):
+        return None
+    number = int((image_device or "cuda").partition(":")[2] or 0)
+    reason = why_not_cuda(number)
+    if not reason:
+        return CudaDecoder(number)
+    if decode == "cuda":
+        raise OptionError(f"decode is cuda, but {reason}; expected auto or cpu")
+    log.info("decoding on the CPU: %s", reason)
+    return None
+
+
 def _without_damaged(candidates: StoredCandidates) -> tuple[StoredCandidates, list[str]]:
     """Leave out damaged candidates, except where nothing else covers a minute; also return warnings about them."""
     if not candidates.is_damaged.any():
@@ -221,7 +241,7 @@ class _Batch:
     """
 
     times_s: list[float] = field(default_factory=list)
-    images: list[Array] = field(default_factory=list)
+    images: list[Any] = field(default_factory=list)  # arrays, or CudaImages where the GPU decodes
     rows: list[int] = field(default_factory=list)
     is_blank: list[bool] = field(default_factory=list)
     is_damaged: list[bool] = field(default_factory=list)
@@ -243,7 +263,12 @@ def _encode(encoder: Encoder, batch: _Batch, path: str) -> Array:
     """(n, dim) float16: the vectors of the batch's images; a non-finite one raises an error with its time."""
     if not batch.images:
         return np.empty((0, encoder.dim), dtype=np.float16)
-    vectors = np.asarray(encoder.encode_images(batch.images))
+    takes_tensors = getattr(encoder, "image_device", None) is not None
+    images = [
+        (image.pixels if takes_tensors else image.download()) if isinstance(image, CudaImage) else image
+        for image in batch.images
+    ]
+    vectors = np.asarray(encoder.encode_images(images))
     if vectors.shape != (len(batch.images), encoder.dim):
         expected = (len(batch.images), encoder.dim)
         raise FramesiftError(f"the encoder {encoder.name} returned shape {vectors.shape}; expected {expected}")
@@ -287,7 +312,7 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
         try:
             for time_s, image in sampling:
                 batch.times_s.append(time_s)
-                picture = reduce_picture(image)
+                picture = reduce_picture(image.reduced if isinstance(image, CudaImage) else image)
                 small = small_picture(picture) if reuse else None
                 if small is None or encoded is None or count % PART_SIZE == 0 or not is_unchanged(small, encoded):
                     encoded = small

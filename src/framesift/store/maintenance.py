@@ -12,6 +12,7 @@ from framesift._utils.text import counted
 from framesift._utils.version import __version__
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store, StoreEntry
+from framesift.video.cuda import why_not_cuda
 from framesift.video.frames import sample
 
 DAY_S = 86400.0
@@ -97,7 +98,9 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     indexes = sum(entry.manifest.get("kind") == "index" for entry in entries)
     root = Store(store).root
     lines = [f"framesift {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
-    lines += [f"decoder: PyAV {version('av')}", f"device: {_device()}", "", "extras:"]
+    no_cuda = why_not_cuda()
+    on_gpu = f"on the CPU; not on a GPU: {no_cuda}" if no_cuda else "on the CPU and the GPU (NVDEC)"
+    lines += [f"decoder: PyAV {version('av')}, {on_gpu}", f"device: {_device()}", "", "extras:"]
     for name, missing in extras.items():
         state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'framesift[{name}]'"
         lines.append(f"  {name:<11} {state}")
@@ -112,6 +115,7 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         "extras": {name: {"missing": missing} for name, missing in extras.items()},
         "encoders": [{"name": e.name, "available": e.available, "why_not": e.why_not} for e in available],
         "auto": {"encoder": encoder, "why": why},
+        "decode": {"cuda": not no_cuda, "why_not": no_cuda},
         "store": str(root),
         "indexes": indexes,
         "lines": lines,

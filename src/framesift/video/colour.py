@@ -45,8 +45,8 @@ HLG_PEAK = 1000.0  # cd/m², the display peak for HLG's system gamma of 1.2
 KNEE = 0.8  # share of white above which highlights are compressed
 
 _ROWS = 64  # converted at a time, to bound memory
-_LUMINANCE = np.array([0.2627, 0.6780, 0.0593], np.float32)
-_BT2020_TO_BT709 = np.array(
+LUMINANCE = np.array([0.2627, 0.6780, 0.0593], np.float32)
+BT2020_TO_BT709 = np.array(
     [[1.6605, -0.5876, -0.0728], [-0.1246, 1.1329, -0.0083], [-0.0182, -0.1006, 1.1187]], np.float32
 )
 
@@ -143,13 +143,13 @@ def _range(frame: av.VideoFrame) -> ColorRange | None:
 def to_standard_range(image: Array, transfer: int) -> Array:
     """Convert (H, W, 3) uint16 RGB, BT.2020 with PQ or HLG, to uint8 RGB, BT.709 with the sRGB curve."""
     out = np.empty(image.shape, np.uint8)
-    curve, encode = _linear(transfer), _srgb()
+    curve, encode = light_of_codes(transfer), srgb_of_light()
     for row in range(0, len(image), _ROWS):
         light = curve[image[row : row + _ROWS]]
         if transfer == HLG:
-            light *= (light @ _LUMINANCE)[..., None] ** 0.2
+            light *= (light @ LUMINANCE)[..., None] ** 0.2
             light *= HLG_PEAK / WHITE
-        light = (light @ _BT2020_TO_BT709.T).clip(0.0)
+        light = (light @ BT2020_TO_BT709.T).clip(0.0)
         over = KNEE + (1 - KNEE) * -np.expm1((KNEE - light) / (1 - KNEE))
         light = np.where(light > KNEE, over, light)
         out[row : row + _ROWS] = encode[(light * (len(encode) - 1)).astype(np.int32)]
@@ -157,7 +157,7 @@ def to_standard_range(image: Array, transfer: int) -> Array:
 
 
 @cache
-def _linear(transfer: int) -> Array:
+def light_of_codes(transfer: int) -> Array:
     """(65536,) float32: linear light per code value; PQ in units of white, HLG scene-referred."""
     code = np.linspace(0.0, 1.0, 65536)
     if transfer == HLG:
@@ -169,7 +169,7 @@ def _linear(transfer: int) -> Array:
 
 
 @cache
-def _srgb() -> Array:
+def srgb_of_light() -> Array:
     """(65536,) uint8: the sRGB code value for linear light from 0 to 1."""
     light = np.linspace(0.0, 1.0, 65536)
     code = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)

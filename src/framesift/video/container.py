@@ -16,6 +16,7 @@ import av
 import av.container
 import av.error
 import av.video.stream
+from av.codec.hwaccel import HWAccel
 from av.stream import Discard, Disposition, Stream
 
 from framesift._utils.cores import usable_cores
@@ -79,7 +80,7 @@ class OpenedVideo:
         return self.container.format.name in DISCONTINUOUS
 
 
-def open_container(path: StrPath) -> av.container.InputContainer:
+def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.container.InputContainer:
     """Open an untrusted file: it can't refer to other files, and any failure is an InputError."""
     name = check_file(path)
     try:
@@ -89,6 +90,7 @@ def open_container(path: StrPath) -> av.container.InputContainer:
             "r",
             container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
             metadata_errors="replace",
+            hwaccel=hwaccel,
         )
     except (av.error.FFmpegError, ValueError, OSError) as error:
         raise InputError(_open_error(name, error)) from None
@@ -110,10 +112,10 @@ def read_packets(container: av.container.InputContainer, stream: ChosenStream) -
 
 
 @contextmanager
-def open_video(path: StrPath, *, threads: int | None = None) -> Iterator[OpenedVideo]:
-    """Open `path` and choose its video stream; an unusable file raises InputError."""
+def open_video(path: StrPath, *, threads: int | None = None, hwaccel: HWAccel | None = None) -> Iterator[OpenedVideo]:
+    """Open `path` and choose its video stream; an unusable file raises InputError. hwaccel: the device that decodes."""
     name = os.fspath(path)
-    with open_container(path) as container:
+    with open_container(path, hwaccel) as container:
         stream = _choose_stream(container, name)
         discard_other_streams(container, stream)
         stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}

@@ -68,15 +68,16 @@ class DecodedFrame(NamedTuple):
 class PacketReader:
     """Reads packets of a video by their index in its timeline, in ascending order; seeks over long gaps."""
 
-    def __init__(self, video: OpenedVideo, timeline: Timeline) -> None:
+    def __init__(self, video: OpenedVideo, timeline: Timeline, seek_over: int = SEEK_OVER) -> None:
         self.video = video
+        self._seek_over = seek_over
         self._timeline = timeline
         self._can_seek = video.container.format.name in INDEXED
         self._packets = _numbered(video, 0)
         self._next = 0
 
     def has_to_seek(self, target: int) -> bool:
-        return self._can_seek and target - self._next > SEEK_OVER
+        return self._can_seek and target - self._next > self._seek_over
 
     def read(self, target: int) -> VideoPacket | None:
         """The packet, or None if the file ends before it."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import av
 import av.error
@@ -23,6 +23,7 @@ from framesift.types.vectors import Array
 from framesift.video.clock import LONGEST_GAP_S
 from framesift.video.colour import read_orientation, square_pixel_size
 from framesift.video.container import OpenedVideo, StrPath, check_file, open_video, read_packets
+from framesift.video.cuda import CudaDecoder
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet
 from framesift.video.diagnostics import container_warnings, decoding_warnings
 from framesift.video.parallel import decode_images
@@ -66,26 +67,37 @@ def sample(
     *,
     short_side: int | None = None,
     after_s: float | None = None,
+    gpu: CudaDecoder | None = None,
 ) -> "Sampling":
     """Sample the candidates: the frame on screen at every instant k/fps, with its true time, without duplicates.
 
     fps: "auto" starts at 1 and doubles it until there are 64 candidates or every frame is one.
     mode: "exact" gives those frames. "fast" replaces each by the nearest reference frame at or before it, at most half
     a second away, so that no other frame is decoded. "keyframes" considers keyframes only.
-    short_side: shrink to that many pixels. after_s: only the candidates later than this.
+    short_side: shrink to that many pixels. after_s: only the candidates later than this. gpu: decodes the video where
+    it can; the images then are of type CudaImage.
     """
-    return Sampling(path, fps, mode, short_side=short_side, after_s=after_s)
+    return Sampling(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu)
 
 
 class Sampling:
-    """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time.
+    """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time; images on the GPU are of type CudaImage.
 
     info; fps: the rate used; expected: about how many candidates there are. Extended while iterating, and freely by
     the caller: damaged_s, the times of candidates decoded with errors, each added before its image is returned, and
     missed_s, the times of frames that could not be decoded and were skipped or replaced by the previous frame.
     """
 
-    def __init__(self, path: StrPath, fps: Fps, mode: Mode, *, short_side: int | None, after_s: float | None) -> None:
+    def __init__(
+        self,
+        path: StrPath,
+        fps: Fps,
+        mode: Mode,
+        *,
+        short_side: int | None,
+        after_s: float | None,
+        gpu: CudaDecoder | None = None,
+    ) -> None:
         _check_options(mode, short_side, after_s)
         rate = None if fps == "auto" else _checked_rate(fps)
         timeline = read_timeline(path)
@@ -104,7 +116,7 @@ class Sampling:
         self.damaged_s: list[float] = []
         self.missed_s: list[float] = []
         # Not a method: a reference cycle would keep the file open until the next garbage collection.
-        self._candidates = _sampled(self.info.path, plan, short_side, self.damaged_s, self.missed_s)
+        self._candidates = _sampled(self.info.path, plan, short_side, self.damaged_s, self.missed_s, gpu)
 
     @property
     def warnings(self) -> list[str]:
@@ -114,7 +126,7 @@ class Sampling:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> tuple[float, Array]:
+    def __next__(self) -> tuple[float, Any]:
         return next(self._candidates)
 
     def close(self) -> None:
@@ -206,10 +218,15 @@ def _auto_rate(timeline: Timeline, mode: Mode) -> Fraction:
 
 
 def _sampled(
-    path: str, plan: DecodePlan, short_side: int | None, damaged_s: list[float], missed_s: list[float]
-) -> Generator[tuple[float, Array], None, None]:
+    path: str,
+    plan: DecodePlan,
+    short_side: int | None,
+    damaged_s: list[float],
+    missed_s: list[float],
+    gpu: CudaDecoder | None,
+) -> Generator[tuple[float, Any], None, None]:
     decoded = 0
-    for result in decode_images(path, plan, short_side):
+    for result in decode_images(path, plan, short_side, gpu):
         if result.packet != result.wanted:
             missed_s.append(plan.timeline.time_s(result.wanted))
         if result.packet is not None and result.image is not None:

@@ -4,18 +4,21 @@ On two cores this takes less time than the decoders' own threads, which wait for
 (benchmarks/indexing.py). The images are the same.
 """
 
+import logging
 import queue
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from typing import NamedTuple
+from contextlib import AbstractContextManager, closing
+from typing import Any, NamedTuple, Protocol
+
+import av
 
 from framesift._utils.cores import usable_cores
 from framesift.errors import InputError
-from framesift.types.vectors import Array
 from framesift.video.colour import FrameConverter, shrunk_size
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
-from framesift.video.decoding import INDEXED, DecodePlan, PacketReader, decode_wanted
+from framesift.video.cuda import CudaDecoder
+from framesift.video.decoding import INDEXED, SEEK_OVER, DecodePlan, PacketReader, decode_wanted
 
 # Wanted frames per segment: enough to make up for skipping the segments of other workers.
 SEGMENT_FRAMES = 4
@@ -24,41 +27,82 @@ MAX_SEGMENT_FRAMES = 64
 # Each worker holds its own reference frames.
 MOST_WORKERS = 8
 MOST_WORKERS_LARGE = 4
+# Between keyframes, reading on costs more than seeking beyond this many packets.
+KEYS_SEEK_OVER = 32
 # Images of one segment that may wait for those before it.
 WAITING_BYTES = 32 * 1024**2
 WAITING_IMAGES = 16
 POLL_S = 0.1
 
+log = logging.getLogger(__name__)
+
+
+class Converter(Protocol):
+    """Converts frames to images."""
+
+    def convert(self, frame: av.VideoFrame) -> Any:
+        """The image: an array (H, W, 3) uint8 RGB, or a CudaImage."""
+
+
+class SegmentDecoder(Protocol):
+    """Where segments are decoded: on the CPU or on a GPU."""
+
+    def open(self, path: str, workers: int) -> AbstractContextManager[OpenedVideo]:
+        """Open a video for one of several workers."""
+
+    def count_workers(self, video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
+        """How many segments to decode at a time."""
+
+    def converter(self, video: OpenedVideo, short_side: int | None) -> Converter:
+        """A converter for the frames of one worker."""
+
+
+class CpuDecoder:
+    """Decodes segments on the CPU."""
+
+    def open(self, path: str, workers: int) -> AbstractContextManager[OpenedVideo]:
+        return open_video(path, threads=-(-usable_cores() // workers))
+
+    def count_workers(self, video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
+        if video.container.format.name not in INDEXED or max(map(len, segments)) > MAX_SEGMENT_FRAMES:
+            return 1
+        is_large = video.stream.width * video.stream.height > LARGE_PIXELS
+        return min(usable_cores(), len(segments), MOST_WORKERS_LARGE if is_large else MOST_WORKERS)
+
+    def converter(self, video: OpenedVideo, short_side: int | None) -> Converter:
+        return FrameConverter(video.stream.sample_aspect_ratio, short_side)
+
 
 class DecodedImage(NamedTuple):
-    """The image (H, W, 3) uint8 RGB for the packet `wanted`.
+    """The image for the packet `wanted`: an array (H, W, 3) uint8 RGB, or a CudaImage.
 
     packet differs from it if another frame takes its place; it is None, like the image, if there is none.
     """
 
     wanted: int
     packet: int | None
-    image: Array | None
+    image: Any
     is_damaged: bool
 
 
-def decode_images(path: str, plan: DecodePlan, short_side: int | None) -> Generator[DecodedImage, None, None]:
+def decode_images(
+    path: str, plan: DecodePlan, short_side: int | None, gpu: CudaDecoder | None = None
+) -> Generator[DecodedImage, None, None]:
     """Decode the wanted frames by ascending time, as `decode_wanted` does, and convert them to images.
 
     Segments are decoded in parallel up to the first damaged or missing frame, and one after the other from there on.
+    gpu: decodes those in parallel, unless it can't decode this video; the rest is decoded on the CPU.
     """
     segments = split(plan)
     done = 0
-    if len(segments) > 1:
-        with open_video(path, threads=1) as video:
-            workers = _worker_count(video, segments)
-            capacity = _capacity(video, short_side)
-        if workers > 1:
-            run = _ParallelRun(path, plan, segments, short_side, workers, capacity)
-            with closing(run.images()) as images:
-                for image in images:
-                    yield image
-                    done += 1
+    if gpu is not None and plan.wanted and not plan.by_count and not plan.timeline.is_broken.any():
+        for image in _decode_parallel(path, plan, segments, short_side, gpu):
+            yield image
+            done += 1
+    if not done and len(segments) > 1:
+        for image in _decode_parallel(path, plan, segments, short_side, CpuDecoder()):
+            yield image
+            done += 1
     if done == len(plan.wanted):
         return
     # One segment more is decoded, as its last frame may have to replace the first one that is missing.
@@ -74,6 +118,20 @@ def decode_images(path: str, plan: DecodePlan, short_side: int | None) -> Genera
         for image in _converted(PacketReader(video, plan.timeline), rest, converter):
             if image.wanted not in yielded:
                 yield image
+
+
+def _decode_parallel(
+    path: str, plan: DecodePlan, segments: Sequence[list[int]], short_side: int | None, decoder: SegmentDecoder
+) -> Generator[DecodedImage, None, None]:
+    """Decode up to the first damaged or missing frame; nothing, if the CPU would have one worker only."""
+    with open_video(path, threads=1) as video:
+        workers = decoder.count_workers(video, segments)
+        capacity = _capacity(video, short_side)
+    if workers == 1 and isinstance(decoder, CpuDecoder):
+        return
+    run = _ParallelRun(path, plan, segments, short_side, decoder, workers, capacity)
+    with closing(run.images()) as images:
+        yield from images
 
 
 def split(plan: DecodePlan) -> list[list[int]]:
@@ -93,21 +151,13 @@ def split(plan: DecodePlan) -> list[list[int]]:
     return segments
 
 
-def _worker_count(video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
-    """How many segments to decode at a time."""
-    if video.container.format.name not in INDEXED or max(map(len, segments)) > MAX_SEGMENT_FRAMES:
-        return 1
-    is_large = video.stream.width * video.stream.height > LARGE_PIXELS
-    return min(usable_cores(), len(segments), MOST_WORKERS_LARGE if is_large else MOST_WORKERS)
-
-
 def _capacity(video: OpenedVideo, short_side: int | None) -> int:
     """How many images of a segment may wait."""
     width, height = shrunk_size(video.stream.width, video.stream.height, short_side)
     return max(1, min(WAITING_IMAGES, WAITING_BYTES // (3 * width * height + 1)))
 
 
-def _converted(reader: PacketReader, plan: DecodePlan, converter: FrameConverter) -> Iterator[DecodedImage]:
+def _converted(reader: PacketReader, plan: DecodePlan, converter: Converter) -> Iterator[DecodedImage]:
     for result in decode_wanted(reader, plan):
         image = None if result.frame is None else converter.convert(result.frame)
         yield DecodedImage(result.wanted, result.packet, image, result.is_damaged)
@@ -130,10 +180,12 @@ class _ParallelRun:
         plan: DecodePlan,
         segments: Sequence[list[int]],
         short_side: int | None,
+        decoder: SegmentDecoder,
         workers: int,
         capacity: int,
     ) -> None:
         self._path = path
+        self._decoder = decoder
         self._plan = plan
         self._short_side = short_side
         self._segments = [_DecodingSegment(wanted, capacity) for wanted in segments]
@@ -142,7 +194,6 @@ class _ParallelRun:
         # One segment more than workers, so that none waits while the oldest images are taken.
         self._slots = threading.Semaphore(workers + 1)
         self._stop = threading.Event()
-        self._threads = -(-usable_cores() // workers)  # of each decoder
         self._workers = [
             threading.Thread(target=self._work, name=f"framesift-decode-{n}", daemon=True) for n in range(workers)
         ]
@@ -158,6 +209,7 @@ class _ParallelRun:
                     if isinstance(item, BaseException) and not isinstance(item, InputError):
                         raise item
                     if not isinstance(item, DecodedImage) or item.packet != wanted or item.is_damaged:
+                        self._log_end(wanted, item)
                         return
                     yield item
                 self._slots.release()
@@ -167,14 +219,20 @@ class _ParallelRun:
                 if worker.ident is not None:
                     worker.join()
 
+    def _log_end(self, wanted: int, item: DecodedImage | BaseException | None) -> None:
+        if not isinstance(self._decoder, CpuDecoder):
+            reason = item if isinstance(item, InputError) else "a frame is damaged or missing"
+            time_s = self._plan.timeline.time_s(wanted)
+            log.info("%s: decoding on the CPU from %.3f s on: %s", self._path, time_s, reason)
+
     def _work(self) -> None:
         segment = self._take()
         if segment is None:
             return
         try:
-            with open_video(self._path, threads=self._threads) as video:
-                reader = PacketReader(video, self._plan.timeline)
-                converter = FrameConverter(video.stream.sample_aspect_ratio, self._short_side)
+            with self._decoder.open(self._path, len(self._workers)) as video:
+                reader = PacketReader(video, self._plan.timeline, KEYS_SEEK_OVER if self._plan.keys_only else SEEK_OVER)
+                converter = self._decoder.converter(video, self._short_side)
                 while segment is not None:
                     plan = DecodePlan(self._plan.timeline, segment.wanted, keys_only=self._plan.keys_only)
                     for image in _converted(reader, plan, converter):

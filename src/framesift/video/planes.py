@@ -1,0 +1,170 @@
+"""Conversion of decoded planes to upright RGB images by tensor operations, for frames that are in a GPU's memory.
+
+The images are those of `FrameConverter` to a few levels of 255: the same filters, chroma positions and matrices, but
+not libswscale's rounding, which makes images up to 2 levels darker. Resizing is a product with a matrix for each axis.
+"""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from framesift.types.vectors import Array
+from framesift.video.colour import (
+    BT2020_TO_BT709,
+    HIGH_DEFINITION,
+    HLG,
+    HLG_PEAK,
+    KNEE,
+    LUMINANCE,
+    PQ,
+    WHITE,
+    Orientation,
+    light_of_codes,
+    shrunk_size,
+    square_pixel_size,
+    srgb_of_light,
+)
+from framesift.video.resampling import Filter, filter_matrix
+
+# (Kr, Kb) by the numbers of ITU-T H.273.
+_BT709, _BT601 = (0.2126, 0.0722), (0.299, 0.114)
+_WEIGHTS = {
+    1: _BT709,
+    4: (0.30, 0.11),
+    5: _BT601,
+    6: _BT601,
+    7: (0.212, 0.087),
+    9: (0.2627, 0.0593),
+    10: (0.2627, 0.0593),
+}
+# Where a chroma sample lies between its two columns of pixels, if the file does not say: FFmpeg's decoders of these
+# codecs report the left one, as their standards have it, and the others nothing, for which libswscale takes the middle.
+LEFT_CHROMA = frozenset({"h264", "hevc"})
+
+
+class Picture(NamedTuple):
+    """The planes of a frame in 4:2:0, and how to read them.
+
+    luma (H, W), chroma (2, H / 2, W / 2): uint8 or uint16 tensors. bits: the largest value is 2^bits − 1;
+    formats that store 10 bits in the upper part of 16 count as 16. colorspace, transfer: by the numbers of ITU-T H.273.
+    """
+
+    luma: Any
+    chroma: Any
+    bits: int = 8
+    is_full_range: bool = False
+    colorspace: int = 2
+    transfer: int = 2
+    orientation: Orientation = Orientation()
+
+
+class PlaneConverter:
+    """Converts the pictures of one stream to images (H, W, 3) uint8 RGB on their device.
+
+    dtype: of the products; float16 is exact to a tenth of a level and takes a fraction of the time on a GPU.
+    """
+
+    def __init__(
+        self, aspect: Fraction | None, short_side: int | None = None, *, codec: str = "h264", dtype: Any = None
+    ) -> None:
+        self._aspect = aspect
+        self._short_side = short_side
+        self._chroma_at = 0.25 if codec in LEFT_CHROMA else 0.5
+        self._dtype = dtype
+        self._tables: dict[tuple[Any, ...], Any] = {}
+
+    def convert(self, picture: Picture) -> Any:
+        """The image of one picture, a tensor."""
+        import torch
+
+        rows, columns = picture.luma.shape
+        width, height = shrunk_size(*square_pixel_size(columns, rows, self._aspect), self._short_side)
+        kind: Filter = "sws bicubic" if (height, width) != (rows, columns) else "sws bilinear"
+        # libswscale converts 8-bit frames of the same size without interpolating the chroma.
+        chroma_kind: Filter = "nearest" if kind == "sws bilinear" and picture.bits == 8 else kind
+        # It computes the chroma of two columns at a time, unless their number is odd.
+        pair = 2 - width % 2
+        luma = self._resized(picture.luma, picture.bits, (height, width), (kind, 0.5))
+        chroma = self._resized(picture.chroma, picture.bits, (height, width // pair), (chroma_kind, self._chroma_at))
+        planes = torch.empty((3, height, width), device=luma.device)
+        planes[0] = luma
+        planes[1:].view(2, height, -1, pair).copy_(chroma[..., None])
+        matrix, offset = self._colour_matrix(picture, luma.device)
+        rgb = torch.addmm(offset, matrix, planes.flatten(1)).view(3, height, width).permute(1, 2, 0)
+        if picture.transfer in (PQ, HLG):
+            return _turn(self._standard_range(rgb, picture.transfer), picture.orientation)
+        return _turn(rgb.add(0.5).clamp_(0, 255).to(torch.uint8), picture.orientation)
+
+    def _resized(self, planes: Any, bits: int, size: tuple[int, int], how: tuple[Filter, float]) -> Any:
+        """(…, *size): the planes on a scale of 8 bits. how: the filter, and the place of a sample in its columns."""
+        import torch
+
+        dtype = self._dtype or torch.float32
+        kind, across_at = how
+        # 16 bits do not fit into float16.
+        values = planes.to(dtype) if bits == 8 else (planes.to(torch.float32) * 2.0 ** (8 - bits)).to(dtype)
+        down = self._table((planes.shape[-2], size[0], kind, 0.5), values)
+        across = self._table((planes.shape[-1], size[1], kind, across_at), values)
+        if down is not None:
+            values = down @ values
+        return values if across is None else values @ across.T
+
+    def _colour_matrix(self, picture: Picture, device: Any) -> tuple[Any, Any]:
+        """(3, 3) and (3, 1) float32: from luma and chroma to RGB, in levels from 0 to 255, not clipped."""
+        import torch
+
+        is_large = picture.luma.shape[0] >= HIGH_DEFINITION
+        key = ("colours", picture.colorspace, picture.is_full_range, is_large)
+        if key not in self._tables:
+            matrix, offset = rgb_matrix(picture.colorspace, is_large, picture.is_full_range)
+            self._tables[key] = (torch.from_numpy(matrix).to(device), torch.from_numpy(offset).to(device))
+        tensors: tuple[Any, Any] = self._tables[key]
+        return tensors
+
+    def _table(self, key: tuple[int, int, Filter, float], like: Any) -> Any:
+        """The filter matrix on the device of `like`; None if it would change nothing."""
+        import torch
+
+        if key not in self._tables:
+            matrix = filter_matrix(*key)
+            is_identity = matrix.shape[0] == matrix.shape[1] and np.array_equal(matrix, np.eye(len(matrix)))
+            self._tables[key] = None if is_identity else torch.from_numpy(matrix).to(like.device, like.dtype)
+        return self._tables[key]
+
+    def _standard_range(self, rgb: Any, transfer: int) -> Any:
+        """As `colour.to_standard_range`, of (H, W, 3) float32 levels from 0 to 255."""
+        import torch
+
+        if ("curve", transfer) not in self._tables:
+            arrays = (light_of_codes(transfer), srgb_of_light(), LUMINANCE, BT2020_TO_BT709.T)
+            self._tables["curve", transfer] = [torch.from_numpy(a.copy()).to(rgb.device) for a in arrays]
+        curve, encode, luminance, matrix = self._tables["curve", transfer]
+        light = curve[(rgb * 257).add_(0.5).clamp_(0, 65535).int()]
+        if transfer == HLG:
+            light = light * (light * luminance).sum(-1, keepdim=True) ** 0.2 * (HLG_PEAK / WHITE)
+        light = sum(light[..., k, None] * matrix[k] for k in range(3)).clamp_(min=0)
+        over = KNEE - (1 - KNEE) * torch.expm1((KNEE - light) / (1 - KNEE))
+        light = torch.where(light > KNEE, over, light)
+        return encode[(light * (len(encode) - 1)).int()]
+
+
+def rgb_matrix(colorspace: int, is_large: bool, is_full_range: bool) -> tuple[Array, Array]:
+    """(3, 3) and (3, 1) float32: RGB = matrix · (Y, U, V) + offset, in levels of 8 bits."""
+    red, blue = _WEIGHTS.get(colorspace, _BT709 if is_large else _BT601)
+    green = 1 - red - blue
+    scale, chroma_scale, black = (1.0, 1.0, 0) if is_full_range else (255 / 219, 255 / 224, 16)
+    u, v = 2 * (1 - blue) * chroma_scale, 2 * (1 - red) * chroma_scale
+    matrix = np.array([[scale, 0, v], [scale, -blue / green * u, -red / green * v], [scale, u, 0]])
+    offset = -matrix @ np.array([[black], [128], [128]])
+    return matrix.astype(np.float32), offset.astype(np.float32)
+
+
+def _turn(image: Any, orientation: Orientation) -> Any:
+    import torch
+
+    if orientation.mirrored:
+        image = image.flip(1)
+    if orientation.quarters:
+        image = torch.rot90(image, orientation.quarters)
+    return image.contiguous()

@@ -1,0 +1,130 @@
+"""Conversion by tensor operations: the images of the CPU's converter, for every format, range, size and rotation."""
+
+from fractions import Fraction
+
+import av
+import numpy as np
+import pytest
+
+from framesift.video.blank import is_blank
+from framesift.video.colour import HLG, PQ, FrameConverter, Orientation, read_orientation
+from framesift.video.planes import Picture, PlaneConverter
+from framesift.video.resampling import filter_matrix
+from helpers.sample_data import SAMPLE_DATA
+
+torch = pytest.importorskip("torch")
+BITS = {"yuv420p": 8, "yuvj420p": 8, "yuv420p10le": 10}
+# Levels: libswscale's rounding makes images of even width up to 3 darker.
+MEAN, MOST = 2.5, 6
+MATRICES = (1, 5, 6, 7, 9, 2)  # by the numbers of ITU-T H.273; 2: not stated
+
+
+def picture_of(frame, orientation=None):
+    luma, *chroma = (torch.from_dlpack(plane) for plane in frame.planes)
+    is_full = frame.color_range == 2 or frame.format.name.startswith("yuvj")
+    turned = read_orientation(frame) if orientation is None else orientation
+    bits = BITS[frame.format.name]
+    return Picture(luma, torch.stack(chroma), bits, is_full, frame.colorspace, frame.color_trc, turned)
+
+
+def textured(format_name, width=96, height=64, *, colorspace=1, full=False, transfer=1, seed=0):
+    """A frame with smooth colours and some noise, inside the range of RGB."""
+    rng = np.random.default_rng(seed)
+    scale = 1 << (BITS[format_name] - 8)
+    frame = av.VideoFrame(width, height, format_name)
+    for k, plane in enumerate(frame.planes):
+        values = rng.integers(-8, 9, (plane.height, plane.width)) + (60 if k == 0 else 16) * np.sin(
+            np.add.outer(np.arange(plane.height) / 9, np.arange(plane.width) / 7)
+        )
+        target = torch.from_dlpack(plane).numpy()
+        target[:] = ((values + 120) * scale).astype(target.dtype)
+    frame.colorspace, frame.color_range, frame.color_trc = colorspace, 2 if full else 1, transfer
+    return frame
+
+
+def differences(frame, short_side, codec="h264", aspect=None, dtype=None):
+    expected = FrameConverter(aspect, short_side).convert(frame)
+    image = PlaneConverter(aspect, short_side, codec=codec, dtype=dtype).convert(picture_of(frame))
+    assert image.dtype == torch.uint8 and tuple(image.shape) == expected.shape
+    return np.abs(image.numpy().astype(int) - expected)
+
+
+def assert_alike(found, most=MOST):
+    assert found.mean() < MEAN
+    assert np.quantile(found, 0.999) <= most
+
+
+def test_formats_ranges_and_matrices_give_the_images_of_the_cpu():
+    for format_name in ("yuv420p", "yuv420p10le"):
+        for full in (False, True):
+            for colorspace in MATRICES:
+                frame = textured(format_name, colorspace=colorspace, full=full)
+                for short_side in (None, 47, 46):
+                    assert_alike(differences(frame, short_side, codec="vp9" if short_side is None else "av1"))
+
+
+def test_odd_widths_differ_by_rounding_only():
+    frame = textured("yuv420p", 128, 128)
+    assert differences(frame, 89, codec="av1").max() <= 2
+
+
+def test_without_a_matrix_the_height_decides():
+    for height in (718, 720):
+        assert_alike(differences(textured("yuv420p", 64, height, colorspace=2), 60, codec="av1"))
+
+
+def test_wide_pixels_are_stretched():
+    for aspect in (Fraction(4, 3), Fraction(2, 3)):
+        assert_alike(differences(textured("yuv420p"), None, codec="av1", aspect=aspect))
+
+
+def test_high_dynamic_range_is_mapped_as_on_the_cpu():
+    for transfer in (PQ, HLG):
+        frame = textured("yuv420p10le", colorspace=9, transfer=transfer)
+        for short_side in (None, 46):
+            assert_alike(differences(frame, short_side, codec="av1"), most=10)
+
+
+def test_half_precision_changes_nothing_visible():
+    for name in BITS:
+        assert_alike(differences(textured(name), 47, codec="av1", dtype=torch.float16))
+
+
+def test_images_are_mirrored_and_turned():
+    frame = textured("yuv420p")
+    plain = PlaneConverter(None).convert(picture_of(frame, Orientation())).numpy()
+    for quarters in range(4):
+        for mirrored in (False, True):
+            image = PlaneConverter(None).convert(picture_of(frame, Orientation(quarters, mirrored))).numpy()
+            np.testing.assert_array_equal(image, np.rot90(plain[:, ::-1] if mirrored else plain, quarters))
+
+
+def test_rows_of_a_filter_sum_to_one():
+    for size, target in ((30, 7), (7, 30), (9, 9)):
+        for kind in ("sws bicubic", "sws bilinear", "nearest", "pillow bicubic", "pillow bilinear"):
+            np.testing.assert_allclose(filter_matrix(size, target, kind, 0.25).sum(axis=1), 1, atol=1e-6)
+
+
+def test_reduced_images_are_pillows_to_rounding_and_as_blank_as_the_whole():
+    from PIL import Image
+
+    from framesift.video.cuda import reduce_image
+
+    rng = np.random.default_rng(0)
+    for height, width in ((300, 401), (128, 200), (97, 130), (771, 640)):
+        image = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        factor = max(min(height, width) // 128, 1)
+        ours = reduce_image(torch.from_numpy(image)).numpy()
+        np.testing.assert_allclose(ours, np.asarray(Image.fromarray(image).reduce(factor)), atol=1)
+        for whole in (image, np.full_like(image, 30)):
+            assert is_blank(reduce_image(torch.from_numpy(whole)).numpy()) == is_blank(whole)
+
+
+@pytest.mark.sample_data
+def test_real_clips_give_the_images_of_the_cpu():
+    for path in sorted((SAMPLE_DATA / "clips").glob("*.m[pk][4v]")):
+        with av.open(str(path)) as video:
+            codec = video.streams.video[0].codec_context.codec.canonical_name
+            frame = next(frame for k, frame in enumerate(video.decode(video=0)) if k == 5)
+        for short_side in (None, int(0.7 * frame.height), int(0.35 * frame.height) * 2):
+            assert_alike(differences(frame, short_side, codec=codec))
