@@ -102,7 +102,7 @@ def test_video_the_browser_cannot_play_still_shows_its_frames(tmp_path, visit):
 def test_unknown_video_is_an_error_with_a_link_to_the_library(shared_server, visit):
     tab = visit(shared_server, "/video/0123456789abcdef")
     assert "Page not found" in tab.page.text_content("body")
-    assert tab.page.get_by_role("link", name="Back to the library").is_visible()
+    assert tab.page.get_by_role("link", name="Go to the library").is_visible()
 
 
 def test_subtitles_added_later_redraw_the_evidence(empty_server, visit, tmp_path):
