@@ -20,7 +20,7 @@ from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.errors import InputError, OptionError
 from framesift.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
-from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs
+from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs, with_chance
 from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
 from framesift.rendering.rendered_selection import ShownVideo
@@ -220,6 +220,10 @@ class Pipeline:
             events = video.events if s.basis is None or s.basis.window is None else s.basis.events
             with_text.append(replace(events_for(s, events), warnings=(*video.warnings, *s.warnings[of_index:])))
         return with_text[0] if isinstance(questions, Question | str) else with_text
+
+    def compare_with_chance(self, video: PreparedVideo, selection: Selection) -> Selection:
+        """The selection with `basis.chance`: whether its question scores more in this video than unrelated ones do."""
+        return with_chance(video, selection, self._encoder(video.index), self.config)
 
     def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:
         """(Q, D) the questions' text vectors by the index's encoder, for `select(queries=…)`."""

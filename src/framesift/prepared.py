@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from framesift._utils.text import readable
+from framesift.selection.chance import ChanceLevels
 from framesift.store.events import FoundEvents
 from framesift.types import Event, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.vectors import Array
@@ -40,6 +41,8 @@ class PreparedVideo:
     seconds: Mapping[str, float] = field(default_factory=dict)
     is_cached: bool = False
     videos: tuple["PreparedVideo", ...] = ()
+    # By encoder of the text; filled by the first question that is compared with chance.
+    chance_levels: dict[str, ChanceLevels] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -2,23 +2,31 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from framesift.config import PipelineConfig
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
 from framesift.errors import FramesiftError
+from framesift.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
+from framesift.selection.chance import UNRELATED, chance_levels, compare_with_chance, word_scores
+from framesift.selection.lexical import EventWords
 from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.store.video_frames import JointFrames, VideoFrames
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
-from framesift.types import Event, Question, VideoIndex
+from framesift.types import Event, Question, Selection, VideoIndex
 from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import Array
 from framesift.types.window import candidates_in
+
+if TYPE_CHECKING:
+    from framesift.encoders.base import TextEncoder
 
 
 def score_events(
@@ -31,6 +39,35 @@ def score_events(
     model = get_text_encoder(encoder) if isinstance(encoder, str) else encoder
     rows = encode_long_texts(model, texts)
     return rows.astype(np.float64) @ cached_text_vectors(model, [event.text for event in events], store).T
+
+
+def with_chance(video: PreparedVideo, selection: Selection, encoder: Encoder, config: PipelineConfig) -> Selection:
+    """The selection with `basis.chance`. The scores of unrelated questions are computed once for a prepared video."""
+    basis = selection.basis
+    if basis is None or basis.question is None or not len(video.index):
+        return selection
+    text_encoder = encoder if config.event_encoder is None else get_text_encoder(config.event_encoder)
+    levels = video.chance_levels.get(text_encoder.name)
+    if levels is None:
+        frames = video.index.vectors.products(cached_text_vectors(encoder, UNRELATED, config.store))
+        levels = chance_levels(frames, _word_scores(UNRELATED, video.events, text_encoder, config.store))
+        video.chance_levels[text_encoder.name] = levels
+    considered = np.setdiff1d(basis.considered, basis.skipped)
+    words = _word_scores([basis.question.query_text], basis.events, text_encoder, config.store)[:, 0]
+    chance = compare_with_chance(levels, basis.relevance[considered], words)
+    return replace(selection, basis=replace(basis, chance=chance))
+
+
+def _word_scores(
+    texts: Sequence[str], events: Sequence[Event], encoder: "TextEncoder", store: str | os.PathLike[str] | None
+) -> Array:
+    """(E, K) how well the events match each of the texts."""
+    spoken = [event.text for event in events]
+    if not spoken:
+        return np.zeros((0, len(texts)))
+    cosines = cached_text_vectors(encoder, spoken, store).astype(np.float64) @ encode_long_texts(encoder, texts).T
+    shared = EventWords(spoken)
+    return word_scores(cosines, np.stack([shared.scores(text) for text in texts], axis=1))
 
 
 def visual_inputs(

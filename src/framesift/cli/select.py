@@ -142,6 +142,7 @@ def _make_each(
     with ProgressBar(show=not args.json, unit=" calls") as bar:
         questions, windows = [row.question for row in asked], [row.window for row in asked]
         selections = pipeline.select(video, questions, windows=windows, progress=bar)
+        selections = [pipeline.compare_with_chance(video, selection) for selection in selections]
     lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None
     for number, (row, selection) in enumerate(zip(asked, selections, strict=True), 1):
         make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
@@ -150,6 +151,7 @@ def _make_each(
             if selection.basis is not None and selection.basis.window is not None:
                 print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
             print(selection, end="\n\n", flush=True)  # the exhibit takes longer
+            _print_match(selection)
             _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
         saved = {} if args.no_exhibit else _save(args, row, make(), folder)
@@ -158,6 +160,12 @@ def _make_each(
         if lists is not None:
             lists.add(make(), row, folder)
         yield SavedExhibit(row, make, saved)
+
+
+def _print_match(selection: Selection) -> None:
+    """Print that nothing in the video matches the question well, if so."""
+    if selection.basis is not None and selection.basis.chance is not None and selection.basis.chance.note:
+        print(f"{selection.basis.chance.note}\n")
 
 
 def _print_own_warnings(video: "PreparedVideo", *selections: Selection) -> None:
@@ -290,7 +298,8 @@ def _compare(args: argparse.Namespace) -> int:
     for method in methods:
         pipeline = Pipeline(replace(config, method=method, options=options[method]))
         with ProgressBar(method, show=not args.json, unit=" calls") as bar:
-            exhibits.append(pipeline.exhibit(video, pipeline.select(video, question, progress=bar)))
+            selection = pipeline.compare_with_chance(video, pipeline.select(video, question, progress=bar))
+            exhibits.append(pipeline.exhibit(video, selection))
     with ProgressBar(show=not args.json) as bar:
         saved = save_comparison(
             exhibits,
@@ -307,6 +316,7 @@ def _compare(args: argparse.Namespace) -> int:
         print_json({"selections": selections, "warnings": warnings, "saved": str(saved), "report": str(report)})
         return 0
     _print_question(question)
+    _print_match(exhibits[0].selection)
     _print_comparison(exhibits)
     _print_own_warnings(video, *(exhibit.selection for exhibit in exhibits))
     print(f"\nReport: {report}")

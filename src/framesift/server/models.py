@@ -262,6 +262,9 @@ class LaneRecord(BaseModel):
 class CurveRecord(BaseModel):
     times_s: list[float]
     relevance: list[float]
+    chance: tuple[float, float] | None = Field(
+        description="The relevance that unrelated questions give to frames of this video: the usual and the best."
+    )
 
 
 class ViewRecord(BaseModel):
@@ -272,6 +275,7 @@ class ViewRecord(BaseModel):
     question: str
     options: list[tuple[int, str]]
     warnings: list[str] = Field(description="Those of the video, and what is odd in these selections.")
+    note: str = Field(description="That nothing in the video matches the question well; empty where something does.")
     window: tuple[float, float] | None = Field(
         description="The part of the video that was considered, from_s and to_s; null for all of it."
     )

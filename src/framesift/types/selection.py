@@ -21,6 +21,7 @@ from framesift.types.window import Window, candidates_in
 Role = Literal["ground", "visual", "context", "refined"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SELECTION_SCHEMA = "framesift.selection/1"
+NOTHING_MATCHES = "Nothing here matches well: the frames and the text score no higher than for unrelated questions."
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,23 @@ class Slot:
         return max(self.event.start_s - self.time_s, self.time_s - self.event.end_s, 0.0)
 
 
+@dataclass(frozen=True)
+class Chance:
+    """What unrelated questions score in this video, and whether this question scores more.
+
+    low, high: the relevance that unrelated questions give to frames, from the usual to the best.
+    """
+
+    low: float
+    high: float
+    stands_out: bool
+
+    @property
+    def note(self) -> str:
+        """What to tell the user; empty where something stands out."""
+        return "" if self.stands_out else NOTHING_MATCHES
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """The data a selection was made from, for reports and checks.
@@ -53,6 +71,7 @@ class Basis:
     the encoder's name. skipped: indices of candidates that were not available, because they show nothing; damaged:
     indices of candidates decoded with errors. window: (from_s, to_s), the part of the video that was considered; then
     the events are those in it. videos: where there are several, their places on the joint timeline of all times here.
+    chance: how the question compares with unrelated ones, where that was asked for.
     """
 
     times_s: Array
@@ -65,6 +84,7 @@ class Basis:
     damaged: tuple[int, ...] = ()
     window: tuple[float, float] | None = None
     videos: tuple[VideoSpan, ...] = ()
+    chance: Chance | None = None
 
     @property
     def considered_s(self) -> tuple[float, float]:
@@ -94,6 +114,7 @@ class Basis:
             "damaged": list(self.damaged),
             "window": None if self.window is None else dict(zip(("from_s", "to_s"), self.window, strict=True)),
             "videos": [{"name": v.name, "start_s": v.start_s, "duration_s": v.duration_s} for v in self.videos],
+            "chance": None if self.chance is None else asdict(self.chance),
         }
 
     @classmethod
@@ -114,6 +135,7 @@ class Basis:
             damaged=read_field(row, "damaged", tuple[int, ...], location, ()),
             window=_read_basis_window(row, duration_s, location),
             videos=read_field(row, "videos", tuple[VideoSpan, ...], location, ()),
+            chance=read_field(row, "chance", Chance, location, None),
         )
 
 

@@ -57,6 +57,7 @@ def render_report(view: Mapping[str, Any]) -> str:
             "facts": _video_facts(video) if len(view["videos"]) == 1 else "",
         },
         options=[(option_letter(position), text) for position, text in view["options"]],
+        note=view["note"],
         warnings=view["warnings"],
         answers=view.get("answers", ()),
         summary=page.summary(),
@@ -254,6 +255,7 @@ class _Page:
             "curve": {
                 "times_s": [_rounded(time_s, 3) for time_s in view["curve"]["times_s"]],
                 "relevance": [_rounded(value, 5) for value in view["curve"]["relevance"]],
+                "chance": view["curve"]["chance"],
             },
             "events": [{key: event[key] for key in ("start_s", "end_s", "text")} for event in view["events"]],
             "lanes": lanes,

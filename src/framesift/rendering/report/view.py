@@ -37,6 +37,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
         "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
+        "note": "" if basis is None or basis.chance is None else basis.chance.note,
         "window": None if basis is None or basis.window is None else list(basis.window),
         "curve": _curve(basis),
         "events": [_event_row(event) for event in (() if basis is None else basis.events)],
@@ -53,10 +54,11 @@ def _video_row(video: ShownVideo) -> dict[str, Any]:
     return row | {"beside": [name, f"../{name}"]}
 
 
-def _curve(basis: Basis | None) -> dict[str, list[float]]:
+def _curve(basis: Basis | None) -> dict[str, Any]:
     if basis is None:
-        return {"times_s": [], "relevance": []}
+        return {"times_s": [], "relevance": [], "chance": None}
     return {
+        "chance": None if basis.chance is None else [round(basis.chance.low, 5), round(basis.chance.high, 5)],
         "times_s": [round(float(value), 3) for value in basis.times_s],
         "relevance": [round(float(value), 5) for value in basis.relevance],
     }

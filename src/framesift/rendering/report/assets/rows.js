@@ -63,9 +63,12 @@ function drawCurve(plot, top) {
     low = Math.min(low, point.value);
     if (point.value > peak.value) peak = point;
   }
-  const spread = peak.value - low || 1;
+  // With the level of chance the scale is the video's own, whatever the question: chance is half way up.
+  const [floor, level] = curve.chance ?? [low, null];
+  const highest = level === null ? peak.value : Math.max(2 * level - floor, peak.value);
+  const spread = highest - floor || 1;
   const bottom = top + CURVE_HEIGHT;
-  const y = (value) => round(bottom - 2 - ((value - low) / spread) * (CURVE_HEIGHT - 8));
+  const y = (value) => round(bottom - 2 - (Math.max(0, value - floor) / spread) * (CURVE_HEIGHT - 8));
   const group = svgElement("g", { role: "img", class: "tl-curve" }, plot.svg);
   group.setAttribute("aria-label", `Relevance over time, highest at ${clock(peak.time_s)}`);
   for (const part of partsByVideo(plot, points)) {
@@ -74,12 +77,24 @@ function drawCurve(plot, top) {
     svgElement("path", { class: "tl-area", d: `M${first} ${bottom}L${line}L${last} ${bottom}z` }, group);
     svgElement("path", { class: "tl-line", d: `M${line}` }, group);
   }
+  if (level !== null) {
+    const [first, last] = [plot.x(0), plot.x(duration_s)].map(round);
+    svgElement("path", { class: "tl-chance", d: `M${first} ${y(level)}H${last}` }, group);
+    const label = svgElement(
+      "text",
+      { class: "tl-chance-label", x: last, y: y(level) - 3, "text-anchor": "end" },
+      group,
+    );
+    label.textContent = "chance";
+  }
   return {
     bottom,
     tipAt(time_s) {
       const k = nearest(curve.times_s, time_s);
       const value = curve.relevance[k];
-      return Number.isFinite(value) ? { title: clock(curve.times_s[k]), text: `relevance ${value.toFixed(3)}` } : null;
+      if (!Number.isFinite(value)) return null;
+      const beside = level === null ? "" : `, ${value > level ? "above" : "not above"} chance (${level.toFixed(3)})`;
+      return { title: clock(curve.times_s[k]), text: `relevance ${value.toFixed(3)}${beside}` };
     },
   };
 }

@@ -1,0 +1,78 @@
+"""Whether a question matches a video better than questions that have nothing to do with it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from framesift.types.selection import Chance
+from framesift.types.vectors import Array
+
+# Of the best scores of the unrelated questions: what chance reaches. The rest of them may be about the video after all.
+HIGH_PERCENTILE = 95.0
+LOW_PERCENTILE = 5.0  # of all scores of the unrelated questions
+LEXICAL_WEIGHT = 0.3  # of shared words beside the cosine, as in sift
+
+# Everyday subjects that few videos have in common.
+UNRELATED = (
+    "How is cheese made from milk?",
+    "What is the capital of Peru?",
+    "Which team won the football match?",
+    "Why did the price of oil rise?",
+    "How many violins are in the orchestra?",
+    "What does the dentist say about the tooth?",
+    "Where do penguins lay their eggs?",
+    "How is a tax return filled in?",
+    "What colour is the bride's dress?",
+    "When was the cathedral built?",
+    "How deep is the ocean here?",
+    "What breed is the dog on the sofa?",
+    "Which spices go into the curry?",
+    "Why is the train late?",
+    "How does a diesel engine work?",
+    "What is the weather like in the mountains?",
+    "Who painted the portrait in the museum?",
+    "How do bees make honey?",
+    "What is written on the blackboard?",
+    "How much does the used car cost?",
+    "Where is the cat sleeping?",
+    "Which bones are broken on the X-ray?",
+    "How is a tent put up?",
+    "What does the judge decide?",
+    "Why are the leaves turning brown?",
+    "How long should pasta be cooked?",
+    "What kind of boat is in the harbour?",
+    "How is a baby bathed?",
+    "Which chess piece is moved first?",
+    "What is planted in the garden?",
+    "How do you tie a bow tie?",
+    "What is sold at the market stall?",
+)
+
+
+@dataclass(frozen=True)
+class ChanceLevels:
+    """What unrelated questions score in one video. low, high: of frames; words: of the best event, -inf without any."""
+
+    low: float
+    high: float
+    words: float
+
+
+def word_scores(cosines: Array, lexical: Array) -> Array:
+    """The scores of events for a question, from their cosines and shared words, of the same shape."""
+    scores: Array = cosines + LEXICAL_WEIGHT * lexical
+    return scores
+
+
+def chance_levels(frames: Array, words: Array) -> ChanceLevels:
+    """The levels from the scores of the unrelated questions: frames (N, K) and words (E, K)."""
+    low = float(np.percentile(frames, LOW_PERCENTILE))
+    high = float(np.percentile(frames.max(axis=0), HIGH_PERCENTILE))
+    return ChanceLevels(low, high, float(np.percentile(words.max(axis=0), HIGH_PERCENTILE)) if len(words) else -np.inf)
+
+
+def compare_with_chance(levels: ChanceLevels, frames: Array, words: Array) -> Chance:
+    """Compare a question's scores, frames (N,) and words (E,), with the levels."""
+    by_frames = frames.max(initial=-np.inf) > levels.high
+    by_words = words.max(initial=-np.inf) > levels.words
+    return Chance(levels.low, levels.high, stands_out=bool(by_frames or by_words))
