@@ -113,8 +113,13 @@ def make_view(
         "question": question,
         "options": [[0, "He is late"], [1, "He is bored"]],
         "warnings": [],
+        "note": "",
         "window": None,
-        "curve": {"times_s": times_s, "relevance": [0.1 + 0.05 * math.sin(k / 7) for k in range(candidates)]},
+        "curve": {
+            "times_s": times_s,
+            "relevance": [0.1 + 0.05 * math.sin(k / 7) for k in range(candidates)],
+            "chance": None,
+        },
         "events": [
             {
                 "start_s": k * duration_s / max(1, events),

@@ -14,7 +14,7 @@ function withDefaults(data) {
   const lastTimes_s = [times_s.at(-1) ?? 0, ...lanes.flatMap((lane) => lane.frames.map((frame) => frame.time_s))];
   // The last frame may come after the duration that the container declares.
   const duration_s = lastTimes_s.reduce((latest, time_s) => Math.max(latest, time_s), data.duration_s || 0) || 1;
-  return { ...data, duration_s, curve: { times_s, relevance }, events: data.events ?? [], lanes };
+  return { ...data, duration_s, curve: { ...data.curve, times_s, relevance }, events: data.events ?? [], lanes };
 }
 
 function html(name, className, parent) {
@@ -89,7 +89,7 @@ function makeTip(root) {
 /**
  * Draw a timeline into `element` and redraw it when the element changes size.
  *
- * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance}, events: [{start_s, end_s, text}],
+ * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance, chance}, events: [{start_s, end_s, text}],
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
  *        onFrame(id), onSeek(time_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
