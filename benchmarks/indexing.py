@@ -118,7 +118,7 @@ def by_framesift(path, variant):
     from framesift.video.frames import sample
 
     if variant == "threads":
-        parallel.count_cores = lambda: 1
+        parallel.usable_cores = lambda: 1
     started = clocks()
     found = []
     for time_s, image in sample(path, 1.0, "exact" if variant == "threads" else variant):

@@ -155,7 +155,9 @@ def _build(
         size, reuse = getattr(encoder, "batch_size", DEFAULT_BATCH), key.unchanged_frames == "reuse"
         began = time.perf_counter()
         for number, batch in enumerate(_batches(sampling, size, reuse)):
+            encoding = time.perf_counter()
             vectors = np.concatenate((vectors[-1:], _encode(encoder, batch, path)))
+            encoding = time.perf_counter() - encoding
             new = batch.stored(vectors)
             file.check()
             if parts and len(parts[-1]) < PART_SIZE:
@@ -169,7 +171,8 @@ def _build(
             now = time.perf_counter()
             if number == 1:  # the first includes what is loaded and prepared once
                 left_s = (now - began) / len(new) * (expected - done)
-                if estimate := describe_estimate(left_s, encoder=encoder.name, fps=sampling.fps):
+                share = encoding / (now - began)
+                if estimate := describe_estimate(left_s, encoding=share, encoder=encoder.name, fps=sampling.fps):
                     send_note(progress, estimate)
             began = now
         if not done:

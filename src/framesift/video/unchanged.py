@@ -7,7 +7,7 @@ from framesift.types.vectors import Array
 
 SMALL_SIZE = (64, 36)  # cells
 # The largest difference of a cell's mean colour, of 255 levels, between two frames that show the same. Each letter
-# typed on a recorded screen is more; so is the noise of a camera, whose frames are all encoded (docs/indexing.md).
+# typed on a recorded screen is more, and so is the motion of a talking head (docs/indexing.md).
 MOST_LEVELS = 4
 
 
