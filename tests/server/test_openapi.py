@@ -27,6 +27,7 @@ OPERATIONS = [
     "DELETE /api/jobs/{job}",
     "POST /api/jobs/{job}/first",
     "GET /api/choices",
+    "GET /api/search",
     "POST /api/videos/{video}/select",
     "POST /api/videos/{video}/view",
     "POST /api/videos/{video}/ask",

@@ -46,6 +46,7 @@ def test_changed_budget_redraws_and_survives_a_reload(shared_server, visit):
 def test_two_methods_are_shown_side_by_side(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.click("#more > summary")
     tab.page.select_option("#compare", "uniform")
     assert tab.settles(lambda: tab.cards() == 12)
     heads = tab.page.locator(".lane > h3")
@@ -338,6 +339,7 @@ def test_warnings_are_under_the_player_and_then_beside_the_selection(tmp_path, v
 def test_window_is_typed_shown_on_the_timeline_and_kept_in_the_address(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.click("#more > summary")
     tab.page.fill("#from", "0:02")
     tab.page.fill("#to", "5")
     tab.page.locator("#to").blur()

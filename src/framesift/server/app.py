@@ -21,7 +21,7 @@ from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
 from framesift.server.jobs import QueueFull
 from framesift.server.models import error_responses
-from framesift.server.routes import history, jobs, library, pages, questions, transcript
+from framesift.server.routes import history, jobs, library, pages, questions, search, transcript
 from framesift.server.security import SecurityMiddleware, expects_html
 from framesift.server.services import Services
 
@@ -77,7 +77,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         return schema
 
     app.openapi = describe_with_security  # type: ignore[method-assign]  # FastAPI's own way to extend it
-    for module in (library, jobs, questions, history, transcript):
+    for module in (library, jobs, questions, history, search, transcript):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
     app.add_exception_handler(FramesiftError, _handle_framesift_error)

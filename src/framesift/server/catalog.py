@@ -15,6 +15,7 @@ from typing import Any
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record
 from framesift._utils.text import readable
+from framesift.batch.workers import store_subtitles
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError
 from framesift.pipeline import Pipeline, PreparedVideo
@@ -264,6 +265,9 @@ class Catalog:
         notes = [public_message(note, video) for note in text.notes]
         shown = [public_message(warning, video) for warning in warnings]
         write_json(self._summary_path(video), asdict(PreparedSummary(len(text.events), sources, notes, shown)))
+        facts = self.facts(video, wait=True)
+        if facts is not None and facts.fingerprint:
+            store_subtitles(self.store, facts.fingerprint, text, str(video.path))
 
     def _summary_path(self, video: LibraryVideo) -> Path:
         return self._folder / f"{video.stamp}.words.json"

@@ -173,6 +173,18 @@ class EventRecord(BaseModel):
     source: str
 
 
+class MomentRecord(BaseModel):
+    """A moment of a video that matches a search; `picture` is the URL of a small JPEG."""
+
+    video: str
+    name: str
+    time_s: float
+    picture: str
+    relevance: float | None = Field(description="The cosine with the frame; null if it was found by its text only.")
+    event_relevance: float | None = Field(description="The cosine with the text; null if it was found by its frame.")
+    event: EventRecord | None
+
+
 class SlotRecord(BaseModel):
     index: int
     time_s: float

@@ -85,7 +85,7 @@ function card(frame, also, { textMode, roles, onPlay }) {
   const text = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
     "li",
-    { className: `card role-${frame.role}`, "data-frame": frame.id, tabIndex: -1 },
+    { className: `card role-${frame.role}`, "data-frame": frame.id, "aria-label": name, tabIndex: -1 },
     el(
       "button",
       {

@@ -76,3 +76,6 @@ export function updateJobRows(jobs) {
     }
   }
 }
+
+/** "40 %", or "" where it is not known how far a job is. */
+export const progressText = ({ done, total }) => (total ? `${Math.floor((100 * done) / total)} %` : "");

@@ -15,7 +15,8 @@ import {
   uploadFile,
   videoFor,
 } from "./common.js";
-import { isOpen, jobRow, updateJobRows } from "./jobs.js";
+import { isOpen, jobRow, progressText, updateJobRows } from "./jobs.js";
+import { setUpSearch } from "./search.js";
 import { lengthText } from "./shared.js";
 import { watchJobs } from "./stream.js";
 
@@ -102,8 +103,34 @@ function sampleCard(job) {
   );
 }
 
+const ORDERS = {
+  name: (a, b) => a.name.localeCompare(b.name),
+  longest: (a, b) => b.duration_s - a.duration_s,
+  ready: (a, b) => b.ready - a.ready,
+};
+
+/** The videos as filtered and sorted. */
+function shownVideos() {
+  const filter = find("filter").value.trim().toLowerCase();
+  const shown = library.videos.filter((video) => video.name.toLowerCase().includes(filter));
+  return find("sort").value ? shown.sort(ORDERS[find("sort").value]) : shown;
+}
+find("filter").addEventListener("input", () => draw());
+find("sort").addEventListener("change", () => draw());
+
+const notIndexed = () =>
+  library.videos.filter((video) => video.known && !video.problem && !video.ready && !isOpen(video.job));
+find("index-all").addEventListener("click", () =>
+  act(async () => {
+    for (const video of notIndexed()) await post(`/api/videos/${video.id}/index`);
+  }),
+);
+
 function draw() {
-  const cards = library.videos.map(card);
+  const cards = shownVideos().map(card);
+  find("list-tools").hidden = library.videos.length < 2;
+  find("index-all").hidden = !notIndexed().length;
+  find("search-box").hidden = !library.videos.some((video) => video.indexed);
   const isListed = library.videos.some((video) => video.id === sampleJob?.video);
   const isPending = sampleJob && !isListed && ["running", "waiting", "failed"].includes(sampleJob.state);
   if (isPending) cards.unshift(sampleCard(sampleJob));
@@ -118,10 +145,11 @@ function draw() {
     const ownCard = find("video-list").querySelector(`[data-video="${id}"]`);
     (same || ownCard?.querySelector(label ? "button, a" : "a") || find("file")).focus();
   }
-  find("videos").hidden = !cards.length && !library.folder;
-  document.body.classList.toggle("empty", !cards.length);
+  const isEmpty = !cards.length && !library.videos.length;
+  find("videos").hidden = isEmpty && !library.folder;
+  document.body.classList.toggle("empty", isEmpty);
   const ready = library.videos.filter((video) => video.ready).length;
-  find("count").textContent = cards.length
+  find("count").textContent = !isEmpty
     ? `${counted(library.videos.length, "video")}, ${ready} ready`
     : `No videos in ${library.folder}.`;
   find("by-path").hidden = !library.folder;
@@ -145,6 +173,8 @@ async function refresh() {
     return;
   }
   draw();
+  const sample = library.videos.find((video) => video.id === sampleJob?.video && video.known);
+  if (isSampleWanted && sample) location.href = `/video/${sample.id}`;
   if (library.videos.some((video) => !video.known)) refreshTimer = setTimeout(refresh, 1000);
 }
 
@@ -158,7 +188,11 @@ async function act(work) {
 }
 
 let lastStates = "";
+let isSampleWanted = false; // opened as soon as it is listed
 function onJobs(jobs) {
+  const running = jobs.find((job) => job.state === "running");
+  const done = running ? progressText(running) : "";
+  document.title = `${done && `${done} · `}framesift`;
   sampleJob = jobs.find((job) => job.kind === "sample") ?? null;
   const states = jobs.map((job) => job.id + job.state + (job.kind === "sample" ? job.phase : "")).join();
   if (states !== lastStates) {
@@ -278,7 +312,10 @@ find("file").addEventListener("change", (event) => {
 find("sample").addEventListener("click", () => {
   const sample = library.videos.find((video) => video.id === sampleJob?.video);
   if (sample) location.href = `/video/${sample.id}`;
-  else act(() => post("/api/sample"));
+  else {
+    isSampleWanted = true;
+    act(() => post("/api/sample"));
+  }
 });
 const zone = find("drop");
 for (const name of ["dragenter", "dragover"]) {
@@ -310,3 +347,4 @@ get("/api/choices").then((choices) => {
   endings = choices.subtitle_endings;
   find("file").accept += `,${endings.join()}`;
 }, onLost);
+setUpSearch();

@@ -80,6 +80,12 @@ export class Player {
     this.element.play().catch(() => {}); // autoplay may be blocked; the controls remain
   }
 
+  /** Move to a time without playing. */
+  goTo(time_s) {
+    if (this.element.readyState >= 1) this.element.currentTime = time_s;
+    else this.seekTo = time_s;
+  }
+
   /** Play from a time, or show its frame where the video can't be played. */
   play(time_s, imageUrl) {
     if (!this.playable) {

@@ -34,11 +34,15 @@ export class Settings {
     this.options = [];
     this.methodOptions = {}; // by method, where they differ from the defaults
     this.visualDemand = null;
+    this.moment_s = null; // where a link into the video points
     this.window = { from_s: null, to_s: null }; // the part of the video to consider; null for its start and end
     this.onChange = onChange;
     const option = (name, label, whyNot = "") =>
       el("option", { value: name, disabled: Boolean(whyNot), title: whyNot }, label);
     const methods = choices.methods.map((method) => option(method.name, method.name, method.why_not));
+    methods.forEach((one, k) => {
+      one.title ||= choices.methods[k].summary;
+    });
     find("method").replaceChildren(...methods);
     find("compare").replaceChildren(option("", "none"), ...methods.map((one) => one.cloneNode(true)));
     find("text-mode").replaceChildren(...choices.text_modes.map((mode) => option(mode, TEXT_MODES[mode] ?? mode)));
@@ -111,6 +115,9 @@ export class Settings {
     this.window = { from_s, to_s };
     find("from").value = from_s === null ? "" : clock(from_s);
     find("to").value = to_s === null ? "" : clock(to_s);
+    find("window-note").hidden = from_s === null && to_s === null;
+    const end = to_s === null ? "the end" : clock(to_s);
+    find("window-note").firstElementChild.textContent = `Only from ${clock(from_s ?? 0)} to ${end}.`;
   }
 
   addOption(text, focus = false) {
@@ -201,12 +208,17 @@ export class Settings {
     const available = (name, fallback) => (this.methods.get(name)?.available ? name : fallback);
     find("method").value = available(query.get("m"), DEFAULTS.method);
     find("compare").value = available(query.get("and"), "");
-    find("text-mode").value = Object.hasOwn(TEXT_MODES, query.get("t")) ? query.get("t") : DEFAULTS.textMode;
+    // Earlier addresses have the text mode under "t", which now is a moment.
+    const mode = query.get("text") ?? query.get("t");
+    find("text-mode").value = Object.hasOwn(TEXT_MODES, mode) ? mode : DEFAULTS.textMode;
+    const moment_s = seconds(query.get("t") ?? "");
+    this.moment_s = Number.isNaN(moment_s) ? null : moment_s;
     const demand = query.get("d");
     this.visualDemand = demand && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
     const [from_s, to_s] = ["from", "to"].map((name) => seconds(query.get(name) ?? ""));
     this.setWindow({ from_s: Number.isNaN(from_s) ? null : from_s, to_s: Number.isNaN(to_s) ? null : to_s });
     this.methodOptions = this.validOptions(query.get("s"));
+    if (["m", "and", "text", "d", "s"].some((name) => query.has(name))) find("more").open = true;
   }
 
   /** Read the address after Back or Forward; false if the query is the same, as for a link inside the page. */
@@ -247,7 +259,7 @@ export class Settings {
     if (budget !== DEFAULTS.budget) query.set("n", budget);
     if (methods[0] !== DEFAULTS.method) query.set("m", methods[0]);
     if (methods[1]) query.set("and", methods[1]);
-    if (text_mode !== DEFAULTS.textMode) query.set("t", text_mode);
+    if (text_mode !== DEFAULTS.textMode) query.set("text", text_mode);
     if (visual_demand !== null) query.set("d", visual_demand);
     if (from_s !== null) query.set("from", from_s);
     if (to_s !== null) query.set("to", to_s);

@@ -4,7 +4,8 @@ import { drawLanes, highlightCard, rolePill } from "./cards.js";
 import { counted, el, find, get, post, showMessage, UNREACHABLE, warningBox } from "./common.js";
 import { download } from "./export.js";
 import { QuestionHistory } from "./history.js";
-import { isOpen, updateJobRows } from "./jobs.js";
+import { isOpen, progressText, updateJobRows } from "./jobs.js";
+import { setUpKeys } from "./keys.js";
 import { Player } from "./player.js";
 import { setUpReaders } from "./readers.js";
 import { Settings } from "./settings.js";
@@ -86,7 +87,7 @@ async function act(work) {
 async function refresh() {
   const before = video;
   video = await get(`/api/videos/${id}`);
-  document.title = `${video.name} · framesift`;
+  showProgress();
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${lengthText(video.duration_s)} · ${video.width} × ${video.height}`;
   player.load(video);
@@ -101,6 +102,12 @@ function hasChanged(before, now) {
   const sources = ({ words }) => JSON.stringify(words?.sources);
   const isDone = now.job?.state === "done" && before.job?.state !== "done";
   return isDone || before.version !== now.version || sources(before) !== sources(now);
+}
+
+/** The tab's title: how far indexing is, and the video's name. */
+function showProgress() {
+  const done = isOpen(video.job) ? progressText(video.job) : "";
+  document.title = `${done && `${done} · `}${video.name} · framesift`;
 }
 
 // ---- question
@@ -210,6 +217,7 @@ function draw() {
       ...data,
       onFrame: playFrame,
       onSeek: (time_s) => play(time_s),
+      onWindow: (from_s, to_s) => chooseWindow({ from_s, to_s }),
       imageNear,
     });
   pickedFrame = null;
@@ -273,6 +281,8 @@ function drawLegend() {
       .filter(([role]) => used.has(role))
       .map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))),
   );
+  const pills = Object.keys(choices.roles).filter((role) => used.has(role));
+  find("legend-roles").replaceChildren(...pills.map((role) => rolePill(role, choices.roles[role])));
 }
 
 /** The image of the indexed frame nearest to a time. */
@@ -285,6 +295,13 @@ function imageNear(time_s) {
     height: video.height,
   };
 }
+
+/** Ask about a part of the video only. */
+function chooseWindow(window) {
+  settings.setWindow(window);
+  settings.changed(true);
+}
+find("whole-video").addEventListener("click", () => chooseWindow({ from_s: null, to_s: null }));
 
 function playFrame(frame) {
   const { time_s, picture } = view.lanes.flatMap((lane) => lane.frames).find((one) => one.id === frame);
@@ -372,6 +389,7 @@ function onJobs(jobs) {
     return;
   }
   video.job = job;
+  showProgress();
   if (video.ready) drawText();
   updateJobRows([job]);
   askAgainWithMore(job);
@@ -392,6 +410,8 @@ try {
   settings = new Settings(choices, onSettingChanged);
   watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack);
   moveFirst();
+  setUpKeys();
+  if (settings.moment_s !== null) player.goTo(settings.moment_s);
   setUpReaders(choices);
   questions.load();
   if (isWaiting) submit();

@@ -6,6 +6,7 @@ const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, fra
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
 const MAX_IMAGE = { width: 220, height: 160 }; // pixels of an image in the tip
+const DRAG_PIXELS = 6; // less is a click
 const REST_MS = 90; // how long the pointer rests before an image is loaded for its time
 
 function withDefaults(data) {
@@ -52,15 +53,17 @@ function makeTip(root) {
     restTimer = setTimeout(() => load(url), REST_MS);
   }
 
-  /** Below the row; above it if the window ends first; if neither fits, as low as the window allows. */
+  /** Below the row; above it if the window ends first; if neither fits, beside the pointer. */
   function place(x, above, below) {
     const maxLeft = root.clientWidth - box.offsetWidth;
-    box.style.left = `${Math.max(0, Math.min(maxLeft, x - box.offsetWidth / 2))}px`;
     const top = root.getBoundingClientRect().top;
     const lowest = innerHeight - top - box.offsetHeight - 4;
     const over = above - box.offsetHeight - 10;
     const under = below + 10;
-    box.style.top = `${under <= lowest ? under : top + over >= 0 ? over : Math.max(4 - top, lowest)}px`;
+    const isClear = under <= lowest || top + over >= 0;
+    const beside = x < root.clientWidth / 2 ? x + 16 : x - box.offsetWidth - 16;
+    box.style.left = `${Math.max(0, Math.min(maxLeft, isClear ? x - box.offsetWidth / 2 : beside))}px`;
+    box.style.top = `${under <= lowest ? under : isClear ? over : Math.max(4 - top, lowest)}px`;
   }
 
   return {
@@ -91,7 +94,7 @@ function makeTip(root) {
  *
  * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance, chance}, events: [{start_s, end_s, text}],
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
- *        onFrame(id), onSeek(time_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
+ *        onFrame(id), onSeek(time_s), onWindow(from_s, to_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
  * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), destroy()}; update merges.
  */
@@ -144,6 +147,7 @@ function drawTimeline(element, data) {
     plot.guide = guide;
     plot.height = top;
     drawOutside(plot, outside, top - 24);
+    plot.chosen = svgElement("path", { class: "tl-chosen", d: "M0 0" }, svg);
     plot.head = svgElement("path", { class: "tl-playhead" }, svg);
     plot.highlight = svgElement("path", { class: "tl-highlight" }, svg);
     hide();
@@ -213,13 +217,38 @@ function drawTimeline(element, data) {
     now.style.top = `${plot.height - 23}px`;
     now.style.left = `${Math.max(0, Math.min(plot.outer - now.offsetWidth, line - now.offsetWidth / 2))}px`;
   }
-  svg.addEventListener("pointermove", point);
-  svg.addEventListener("pointerdown", point);
+  // Dragging chooses a part of the video; a touch scrolls the page instead.
+  let pressed = null; // {x, time_s} where a drag may begin
+  let isDragged = false;
+  svg.addEventListener("pointerdown", (event) => {
+    isDragged = false;
+    pressed = current.onWindow && event.button === 0 && event.pointerType !== "touch" ? at(event) : null;
+    point(event);
+  });
+  svg.addEventListener("pointermove", (event) => {
+    point(event);
+    const { x, time_s } = at(event);
+    if (!pressed || (!isDragged && Math.abs(x - pressed.x) < DRAG_PIXELS)) return;
+    if (!isDragged) svg.setPointerCapture(event.pointerId);
+    isDragged = true;
+    const [left, right] = [pressed.time_s, time_s].sort((a, b) => a - b).map((one) => plot.x(one));
+    plot.chosen.setAttribute("d", `M${left} 0H${right}V${plot.height - 24}H${left}z`);
+  });
+  const endDrag = (event) => {
+    if (plot) plot.chosen.setAttribute("d", "M0 0");
+    const from = pressed;
+    pressed = null;
+    if (!from || !isDragged || event.type === "pointercancel") return;
+    current.onWindow(...[from.time_s, at(event).time_s].sort((a, b) => a - b).map((one) => Math.round(one * 10) / 10));
+  };
+  svg.addEventListener("pointerup", endDrag);
+  svg.addEventListener("pointercancel", endDrag);
   // A touch pointer leaves at the end of the tap; the tip stays until the next tap.
   svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && leave());
   const leaveIfOutside = (event) => svg.contains(event.target) || leave();
   document.addEventListener("pointerdown", leaveIfOutside);
   svg.addEventListener("click", (event) => {
+    if (isDragged) return;
     const { x, y, time_s, row } = at(event);
     const frame = row?.frameAt?.(time_s, x, y);
     if (frame) open(frame.id);

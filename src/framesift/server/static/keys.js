@@ -1,0 +1,25 @@
+// Keys of a video's page: the player's usual ones, and "/" for the question.
+import { find } from "./common.js";
+
+const STEPS_S = { j: -10, l: 10, ArrowLeft: -5, ArrowRight: 5 };
+const OWN_KEYS = "input, textarea, select, button, summary, a, video, [tabindex]:not(.card)";
+
+/** Space and K play or pause, J and L go ten seconds back and on, the arrow keys five. */
+export function setUpKeys() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(OWN_KEYS)) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const player = find("video");
+    if (key === "/") {
+      find("question").focus();
+      find("question").select();
+    } else if (player.hidden || player.readyState < 1) return;
+    else if (key === " " || key === "k") {
+      if (player.paused) player.play().catch(() => {});
+      else player.pause();
+    } else if (key in STEPS_S)
+      player.currentTime = Math.max(0, Math.min(player.duration, player.currentTime + STEPS_S[key]));
+    else return;
+    event.preventDefault();
+  });
+}

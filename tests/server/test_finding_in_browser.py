@@ -1,0 +1,75 @@
+"""Finding one's way: searching the library, links to moments, parts chosen on the timeline, keys."""
+
+import pytest
+
+from helpers.page_visits import ASKED
+
+pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
+
+
+def test_search_finds_a_moment_whose_link_opens_the_player_there(shared_server, visit):
+    tab = visit(shared_server)
+    assert tab.settles(tab.page.locator("#search-box").is_visible)
+    tab.page.select_option("#search-by", "events")
+    tab.page.fill("#search-text", "the wind put off the launch")
+    tab.page.press("#search-text", "Enter")
+    first = tab.page.locator("#moments .video-card").first
+    assert tab.settles(lambda: first.count() == 1 and "The wind put off" in first.text_content())
+    assert tab.settles(lambda: first.locator("img").evaluate("one => one.naturalWidth") == 96)
+    first.locator("a").click()
+    tab.page.wait_for_url("**/video/*?t=9.0")
+    assert tab.settles(lambda: tab.at_s() == 9)
+    assert tab.complaints == []
+
+
+def test_search_is_restricted_to_the_library_and_may_find_nothing(empty_server):
+    assert empty_server.get("/api/search", params={"text": "boat"}).json() == []
+
+
+def test_library_is_filtered_sorted_and_indexed_as_a_whole(shared_server, visit):
+    tab = visit(shared_server)
+    names = tab.page.locator("#video-list h3")
+    assert tab.settles(lambda: names.count() == 3 and tab.page.locator("#index-all").is_visible())
+    tab.page.select_option("#sort", "ready")
+    assert names.first.text_content() == "boat.mp4"
+    tab.page.fill("#filter", "SILENT")
+    assert names.all_text_contents() == ["talks/silent.mp4"]
+
+
+def test_dragging_on_the_timeline_chooses_a_part(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    box = tab.page.locator(".tl-svg").bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 60)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 60, steps=4)
+    tab.page.mouse.up()
+    assert tab.settles(lambda: tab.page.locator(".tl-shade").count() == 2)
+    assert tab.at_s() == 0 and "from=" in tab.page.url
+    tab.page.click("#whole-video")
+    assert tab.settles(lambda: tab.page.locator(".tl-shade").count() == 0)
+
+
+def test_keys_move_the_player_and_reach_the_question(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    assert tab.settles(lambda: tab.page.evaluate("document.getElementById('video').readyState") >= 1)
+    tab.page.keyboard.press("l")
+    tab.page.keyboard.press("ArrowLeft")
+    assert tab.settles(lambda: tab.at_s() == 5)
+    tab.page.keyboard.press("/")
+    tab.page.keyboard.press("l")
+    assert tab.page.input_value("#question") == "l" and tab.at_s() == 5
+
+
+def test_card_is_visible_on_a_small_screen_without_scrolling(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}", viewport={"width": 1024, "height": 768})
+    assert tab.settles(lambda: tab.cards() == 6)
+    assert tab.page.locator(".card").first.bounding_box()["y"] < 700
+    assert tab.page.locator("#legend-roles .role").first.bounding_box()["y"] < 700
+    assert tab.page.locator("h1").count() == 1
+
+
+def test_unknown_video_is_not_found(shared_server):
+    reply = shared_server.get("/video/x", headers={"accept": "text/html"})
+    assert reply.status_code == 404 and "Page not found" in reply.text
