@@ -40,7 +40,7 @@ def test_responses_contain_no_directory_of_the_server(shared_server, folder):
 
 
 def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, folder, capsys):
-    record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked()).json()
+    record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked(trace=True)).json()
     clip, store = folder / "boat.mp4", str(shared_server.config.pipeline.store)
     line = ["select", str(clip), "-q", QUESTION["question"], "-o", "The wind", "-o", "The rain", "--budget", "6"]
     assert main([*line, "--json", "--no-exhibit", "--store", store, "--encoder", "offline"]) == 0
@@ -441,7 +441,7 @@ def test_full_address_of_the_shown_reader_is_asked(shared_server, monkeypatch):
             return fs.Answer("The wind", reader="recorder", text_mode=text_mode)
 
     monkeypatch.setattr(reader_base, "get_reader", lambda reader: called.append(reader) or Recorder())
-    monkeypatch.setitem(shared_server.services.answering._addresses, "http://127.0.0.1:9/v1", address)
+    monkeypatch.setitem(shared_server.services.answering.readers._configured, "http://127.0.0.1:9/v1", address)
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
     assert reply.status_code == 200 and called == [address]
 
