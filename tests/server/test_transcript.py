@@ -5,6 +5,7 @@ import pytest
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.writing import to_srt, to_vtt
 from framesift.types import Event
+from helpers.running_server import make_video, run_server
 
 pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
 
@@ -29,8 +30,12 @@ def test_events_are_served_as_json_and_as_subtitle_files(shared_server):
     assert srt.text.startswith("1\n00:00:02,000 --> 00:00:05,000\nThe boat is red.")
     assert srt.headers["content-disposition"].endswith("boat.srt")
     assert shared_server.get(url, params={"format": "vtt"}).headers["content-type"] == "text/vtt; charset=utf-8"
-    silent = shared_server.video("talks/silent.mp4")["id"]
-    assert shared_server.get(f"/api/videos/{silent}/events").status_code == 409
+
+
+def test_text_that_was_not_read_yet_is_said_to_be_so(tmp_path):
+    make_video(tmp_path / "videos" / "new.mp4", subtitles=False)
+    with run_server(tmp_path / "videos", tmp_path / "state") as server:
+        assert server.get(f"/api/videos/{server.video('new.mp4')['id']}/events").status_code == 409
 
 
 def test_transcript_is_searched_played_from_and_lit(shared_server, visit):
