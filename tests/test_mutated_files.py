@@ -6,7 +6,7 @@ from helpers.file_uses import file_uses, try_mutations
 from helpers.mutations import KINDS, mutations
 
 SEED = 17
-COUNT = 20
+COUNT = 12
 # Uses that run a whole command, or copy a store.
 SLOW = ("evidence", "scenes", "results", "own questions", "plan run", "selection.json, exhibited", "store")
 

@@ -21,7 +21,7 @@ def reference(case: Case) -> Reference:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(cases())
 def test_matches_the_reference(case):
     selection, expected = case.select(), reference(case)

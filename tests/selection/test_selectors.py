@@ -81,7 +81,7 @@ def options_for(selector, dim):
 
 
 @pytest.mark.slow
-@settings(max_examples=25 * len(fs.selectors()), deadline=None)
+@settings(max_examples=15 * len(fs.selectors()), deadline=None)
 @given(cases(), st.sampled_from(list(fs.selectors())))
 def test_every_selector_fills_the_budget_in_order_and_repeats(case, method):
     evidence = case.evidence()
