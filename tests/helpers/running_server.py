@@ -17,6 +17,14 @@ from helpers.clips import two_colours, write_frames
 LINES = [(2, 5, "The boat is red."), (9, 12, "The wind put off the launch."), (16, 18, "Nobody came <b>back</b>.")]
 
 
+QUESTION = {"question": "Why was the launch put off?", "options": ["The wind", "The rain"], "budget": 6}
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    """The body of a request: a question with two options, and what it states more."""
+    return QUESTION | more
+
+
 def make_video(path: Path, seconds: int = 24, *, subtitles: bool = True) -> Path:
     """Write H.264, which Chromium plays, with a new colour every three seconds, and a subtitle file beside it."""
     rng = np.random.default_rng(len(path.name))

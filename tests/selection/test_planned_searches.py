@@ -19,7 +19,7 @@ from framesift.selection.truth_curves import (
     evaluate,
     in_order,
     normalise,
-    peaks_and_surroundings,
+    peaks_and_neighbours,
     read_tree,
     right_after,
     smooth,
@@ -226,11 +226,11 @@ def test_smoothing_keeps_a_constant_and_the_sum_of_a_peak():
 
 def test_peaks_come_first_then_their_surroundings():
     curve = np.exp(-(((np.arange(60) - 10) / 2) ** 2)) + 0.8 * np.exp(-(((np.arange(60) - 40) / 2) ** 2))
-    picked = peaks_and_surroundings(curve, 16, 1.0)
+    picked = peaks_and_neighbours(curve, 16, 1.0)
     assert picked[:2] == [10, 40]
     assert {9, 11} & set(picked) and {39, 41} & set(picked)
     assert len(set(picked)) == 16
-    assert peaks_and_surroundings(curve, 3, 1.0) == [10, 40, 9]
+    assert peaks_and_neighbours(curve, 3, 1.0) == [10, 40, 9]
 
 
 def test_a_tree_loses_what_can_not_be_evaluated():

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import threading
 import zipfile
 
 import httpx
@@ -12,15 +11,8 @@ from PIL import Image
 
 import framesift as fs
 from framesift.cli import main
-from framesift.readers import base as reader_base
 from framesift.server import answering
-from helpers.running_server import make_video, run_server, until
-
-QUESTION = {"question": "Why was the launch put off?", "options": ["The wind", "The rain"], "budget": 6}
-
-
-def asked(**more):
-    return QUESTION | more
+from helpers.running_server import QUESTION, asked, make_video, run_server, until
 
 
 def test_library_lists_each_video_with_its_facts(shared_server):
@@ -145,13 +137,6 @@ def test_question_about_a_video_not_indexed_is_a_conflict(shared_server):
     assert reply.status_code == 409 and "not indexed yet" in reply.json()["detail"]
 
 
-def test_only_configured_readers_are_asked(shared_server):
-    answer = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="similarity")).json()
-    assert answer["letter"] in "AB" and len(answer["times_s"]) == 6 and answer["reader"] == "similarity"
-    reply = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
-    assert reply.status_code == 400 and "No reader" in reply.json()["detail"]
-
-
 def test_video_is_served_in_ranges(shared_server, folder):
     whole = (folder / "boat.mp4").read_bytes()
     reply = shared_server.get(f"/api/videos/{shared_server.boat}/file", headers={"range": "bytes=100-199"})
@@ -203,65 +188,6 @@ def test_images_of_a_replaced_file_are_not_served(tmp_path):
         server.index("video.mp4")
         after = server.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["picture"]
         assert after != before and server.get(after).status_code == 200
-
-
-def test_slow_readers_do_not_block_selections(shared_server, monkeypatch):
-    release = threading.Event()
-
-    class Silent:
-        def answer(self, *_):
-            release.wait(60)
-            raise fs.FramesiftError("it never spoke")
-
-    monkeypatch.setattr(reader_base, "get_reader", lambda _: Silent())
-    asking = [
-        threading.Thread(
-            target=httpx.post,
-            args=(f"{shared_server.url}/api/videos/{shared_server.boat}/ask",),
-            kwargs={"json": QUESTION},
-        )
-        for _ in range(answering.MAX_READER_REQUESTS)
-    ]
-    for one in asking:
-        one.start()
-    until(lambda: shared_server.services.answering._reader_requests._value == 0)
-    try:
-        assert shared_server.post(f"/api/videos/{shared_server.boat}/view", json=QUESTION).status_code == 200
-        refused = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=QUESTION)
-        assert refused.status_code == 503 and "reader requests are running" in refused.json()["detail"]
-    finally:
-        release.set()
-        for one in asking:
-            one.join()
-
-
-@pytest.mark.slow
-def test_slow_reader_does_not_block_the_shutdown(folder, tmp_path, monkeypatch):
-    release, replies = threading.Event(), []
-    with run_server(folder, tmp_path) as server:
-        boat = server.index("boat.mp4")
-        asked = threading.Event()
-
-        class Silent:
-            def answer(self, *_):
-                asked.set()
-                release.wait(60)
-
-        monkeypatch.setattr(reader_base, "get_reader", lambda _: Silent())
-        ask = f"{server.url}/api/videos/{boat}/ask"
-        asking = threading.Thread(target=lambda: replies.append(httpx.post(ask, json=QUESTION, timeout=60)))
-        asking.start()
-        assert asked.wait(30)
-    asking.join(timeout=30)
-    assert not asking.is_alive() and replies[0].status_code == 503 and "shutting down" in replies[0].json()["detail"]
-    release.set()
-
-
-def test_request_beyond_the_waiting_limit_is_refused_at_once(shared_server, monkeypatch):
-    monkeypatch.setattr(shared_server.services.answering, "_admitted", threading.BoundedSemaphore(1))
-    assert shared_server.services.answering._admitted.acquire()
-    reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=QUESTION)
-    assert reply.status_code == 503 and "busy" in reply.json()["detail"]
 
 
 def test_fixed_problem_is_not_reported_again(tmp_path, monkeypatch):
@@ -415,35 +341,6 @@ def test_malformed_requests_are_error_messages(shared_server, body, words):
         f"/api/videos/{shared_server.boat}/view", content=body, headers={"content-type": "application/json"}
     )
     assert reply.status_code == 422 and reply.json()["detail"].startswith(words)
-
-
-@pytest.mark.slow
-def test_credentials_of_a_reader_are_never_shown(folder, tmp_path):
-    address = "http://user:secret-word@127.0.0.1:9/v1?key=other-secret#model"
-    with run_server(folder, tmp_path, readers=(address,)) as server:
-        boat = server.index("boat.mp4")
-        shown = server.get("/api/choices").json()["readers"][0]
-        assert shown == "http://127.0.0.1:9/v1#model"
-        replies = [
-            server.post(f"/api/videos/{boat}/ask", json=asked(reader=reader))
-            for reader in (shown, address, "http://user:secret-word@elsewhere/v1")
-        ]
-    assert [reply.status_code for reply in replies] == [502, 502, 400]
-    assert not any("secret" in reply.text for reply in replies)
-
-
-def test_full_address_of_the_shown_reader_is_asked(shared_server, monkeypatch):
-    address = "http://user:secret-word@127.0.0.1:9/v1"
-    called = []
-
-    class Recorder:
-        def answer(self, exhibit, question, text_mode):
-            return fs.Answer("The wind", reader="recorder", text_mode=text_mode)
-
-    monkeypatch.setattr(reader_base, "get_reader", lambda reader: called.append(reader) or Recorder())
-    monkeypatch.setitem(shared_server.services.answering.readers._configured, "http://127.0.0.1:9/v1", address)
-    reply = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
-    assert reply.status_code == 200 and called == [address]
 
 
 def test_window_is_considered_alone(shared_server):
