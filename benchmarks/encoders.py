@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
@@ -266,7 +267,7 @@ def compare_speed(runs, photographs, frames):
         # One after the other: taking turns, each would find the other's weights in the cache.
         times[size] = {}
         for name, variant in variants.items():
-            times[size] |= milliseconds({name: lambda variant=variant: variant(batch)}, runs)  # noqa: B023
+            times[size] |= milliseconds({name: partial(variant, batch)}, runs)
     print(f"\n| {len(images)} images | 1 | 2 | 4 | 8 | cosine, least | median |\n|---|---:|---:|---:|---:|---:|---:|")
     for name, variant in variants.items():
         cosines = np.einsum("nd,nd->n", vectors_of(variant, pixels), wanted)

@@ -166,7 +166,7 @@ class AgentServer:
         return GetPromptResult(description="Answer with cited times", messages=[message])
 
     async def _in_thread(self, context: Context, work: Any) -> Any:
-        """Run `work(call)` in a thread. When the request is cancelled, the thread is told and not waited for."""
+        """Run `work(call)` in a thread. A cancelled request sets `call.cancelled` and returns at once."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MAX_CALLS)
         cancelled = threading.Event()

@@ -31,7 +31,7 @@ from framesift.selection.truth_curves import (
     evaluate,
     leaves_of,
     normalise,
-    peaks_and_surroundings,
+    peaks_and_neighbours,
     read_tree,
     show_tree,
     smooth,
@@ -94,7 +94,7 @@ def himu(
     rate = candidate_rate(evidence)
     curves = _curves(evidence, context, tuple(dict.fromkeys(leaves_of(conditions))), detector, rate)
     curve = evaluate(conditions, curves, rate)
-    picked = peaks_and_surroundings(curve, min(budget, len(evidence)), rate)
+    picked = peaks_and_neighbours(curve, min(budget, len(evidence)), rate)
     options = {"model": model_name(model), "calls": calls}
     selection = build_selection(evidence, budget, "himu", picked, "visual", options)
     return add_to_trace(selection, tree=show_tree(conditions), calls=0 if made is None else made.made)

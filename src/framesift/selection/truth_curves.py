@@ -147,7 +147,7 @@ def smooth(curve: Array, sigma: float) -> Array:
     return smoothed
 
 
-def peaks_and_surroundings(curve: Array, size: int, rate: float) -> list[int]:
+def peaks_and_neighbours(curve: Array, size: int, rate: float) -> list[int]:
     """√size peaks at least √size s apart, the best frames around each, then the largest of the rest."""
     largest: list[int] = np.argsort(-curve, kind="stable").tolist()
     if size < SMALL_BUDGET:

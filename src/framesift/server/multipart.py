@@ -58,7 +58,7 @@ async def read_file_part(chunks: AsyncIterator[bytes], boundary: bytes, names: l
 
 
 def _file_name(head: bytes) -> str | None:
-    """The name in the headers of a part; None if it is no file."""
+    """The name in the headers of a part; None for a field that is not a file."""
     lines = head.split(b"\r\n", 1)[-1].decode("utf-8", "replace")
     disposition = HeaderParser().parsestr(lines).get("content-disposition", "")
     match = re.search(r'filename="((?:[^"\\]|\\.)*)"', disposition) or re.search(r"filename=([^;\s]+)", disposition)
