@@ -15,6 +15,7 @@ import numpy as np
 
 from framesift._utils.text import readable
 from framesift.selection.chance import ChanceLevels
+from framesift.selection.lexical import EventWords
 from framesift.store.events import FoundEvents
 from framesift.types import Event, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.vectors import Array
@@ -51,6 +52,10 @@ class PreparedVideo:
     @property
     def warnings(self) -> tuple[str, ...]:
         return (*self.index.warnings, *self.text.warnings)
+
+    @cached_property
+    def event_words(self) -> EventWords:
+        return EventWords([event.text for event in self.events])
 
     @cached_property
     def info(self) -> VideoInfo:

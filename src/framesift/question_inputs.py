@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framesift.config import PipelineConfig
-from framesift.encoders.base import Encoder, encode_long_texts
+from framesift.encoders.base import UNKNOWN, Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
 from framesift.errors import FramesiftError
 from framesift.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
-from framesift.selection.chance import UNRELATED, chance_levels, compare_with_chance, word_scores
+from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords
 from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
+from framesift.store.chance import levels_name, load_levels, save_levels
+from framesift.store.fingerprint import fingerprint
+from framesift.store.store import Store
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.store.video_frames import JointFrames, VideoFrames
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
@@ -41,33 +44,66 @@ def score_events(
     return rows.astype(np.float64) @ cached_text_vectors(model, [event.text for event in events], store).T
 
 
-def with_chance(video: PreparedVideo, selection: Selection, encoder: Encoder, config: PipelineConfig) -> Selection:
-    """The selection with `basis.chance`. The scores of unrelated questions are computed once for a prepared video."""
+def with_chance(
+    video: PreparedVideo, selection: Selection, encoder: Encoder, config: PipelineConfig, *, is_partial: bool = False
+) -> Selection:
+    """The selection with `basis.chance`. is_partial: the video is not indexed yet, so that its levels will change."""
     basis = selection.basis
     if basis is None or basis.question is None or not len(video.index):
         return selection
     text_encoder = encoder if config.event_encoder is None else get_text_encoder(config.event_encoder)
     levels = video.chance_levels.get(text_encoder.name)
     if levels is None:
-        frames = video.index.vectors.products(cached_text_vectors(encoder, UNRELATED, config.store))
-        levels = chance_levels(frames, _word_scores(UNRELATED, video.events, text_encoder, config.store))
+        levels = _levels(video, encoder, text_encoder, config, is_stored=not is_partial)
         video.chance_levels[text_encoder.name] = levels
     considered = np.setdiff1d(basis.considered, basis.skipped)
-    words = _word_scores([basis.question.query_text], basis.events, text_encoder, config.store)[:, 0]
+    query = encode_long_texts(text_encoder, [basis.question.query_text])
+    words = _word_scores([basis.question.query_text], query, video, basis.events, text_encoder, config)[:, 0]
     chance = compare_with_chance(levels, basis.relevance[considered], words)
     return replace(selection, basis=replace(basis, chance=chance))
 
 
+def _levels(
+    video: PreparedVideo, encoder: Encoder, text_encoder: "TextEncoder", config: PipelineConfig, *, is_stored: bool
+) -> ChanceLevels:
+    """What unrelated questions score in a video, from the store or computed now."""
+    store, content, name = Store(config.store), "", ""
+    encoders = [fingerprint_of(encoder), fingerprint_of(text_encoder)]
+    if is_stored and not video.videos and UNKNOWN not in encoders and os.path.isfile(video.path):
+        content = fingerprint(video.path)
+        name = levels_name(video.index.frames, [*encoders, UNRELATED, [event.text for event in video.events]])
+        stored = load_levels(store, content, name)
+        if stored is not None:
+            return ChanceLevels(*stored)
+    frames = video.index.vectors.products(cached_text_vectors(encoder, UNRELATED, config.store))
+    queries = cached_text_vectors(text_encoder, UNRELATED, config.store)
+    words = _word_scores(UNRELATED, queries, video, video.events, text_encoder, config)
+    levels = chance_levels(frames, words)
+    if name:
+        save_levels(store, content, name, (levels.low, levels.high, levels.words), str(video.path))
+    return levels
+
+
 def _word_scores(
-    texts: Sequence[str], events: Sequence[Event], encoder: "TextEncoder", store: str | os.PathLike[str] | None
+    texts: Sequence[str],
+    queries: Array,
+    video: PreparedVideo,
+    events: Sequence[Event],
+    encoder: "TextEncoder",
+    config: PipelineConfig,
 ) -> Array:
-    """(E, K) how well the events match each of the texts."""
-    spoken = [event.text for event in events]
-    if not spoken:
+    """(E, K) how well the events match each of the texts, whose vectors are queries (K, D)."""
+    if not events:
         return np.zeros((0, len(texts)))
-    cosines = cached_text_vectors(encoder, spoken, store).astype(np.float64) @ encode_long_texts(encoder, texts).T
-    shared = EventWords(spoken)
-    return word_scores(cosines, np.stack([shared.scores(text) for text in texts], axis=1))
+    is_all = len(events) == len(video.events)
+    spoken = [event.text for event in events]
+    if is_all and config.event_encoder is None and video.event_vectors is not None:
+        vectors = video.event_vectors
+    else:
+        vectors = cached_text_vectors(encoder, spoken, config.store)
+    shared = video.event_words if is_all else EventWords(spoken)
+    lexical = np.stack([shared.scores(text) for text in texts], axis=1)
+    return word_scores(vectors.astype(np.float64) @ queries.T, lexical)
 
 
 def visual_inputs(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from framesift.server.recent_cache import RecentCache
 from framesift.types.selection import NOTHING_MATCHES
 from helpers.page_visits import ASKED
 
@@ -17,3 +18,11 @@ def test_question_that_nothing_matches_is_reported_and_chance_is_marked(shared_s
     with tab.page.expect_download() as waiting:
         tab.page.click("[data-format=report]")
     assert NOTHING_MATCHES in waiting.value.path().read_text(encoding="utf-8")
+
+
+def test_chance_is_computed_once_for_a_video(shared_server, monkeypatch):
+    url, body = f"/api/videos/{shared_server.boat}/select", {"question": "Is there a boat?"}
+    first = shared_server.post(url, json=body).json()["basis"]["chance"]
+    monkeypatch.setattr(shared_server.services.catalog, "_prepared", RecentCache(1))
+    monkeypatch.setattr("framesift.question_inputs.chance_levels", lambda *_: pytest.fail("computed again"))
+    assert shared_server.post(url, json=body).json()["basis"]["chance"] == first

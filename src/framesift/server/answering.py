@@ -90,7 +90,7 @@ class Answering:
             started = time.perf_counter()
             selection = pipeline.select(prepared, question, queries=queries)
             seconds = time.perf_counter() - started
-            selection = pipeline.compare_with_chance(prepared, selection)
+            selection = pipeline.compare_with_chance(prepared, selection, is_partial=bool(partial))
         warnings = [public_message(text, video) for text in selection.warnings]
         selection = replace(selection, warnings=tuple([*warnings, partial] if partial else warnings))
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)

@@ -11,6 +11,7 @@ import numpy as np
 from framesift.errors import FramesiftError, InputError, StoreError
 from framesift.progress import Progress, ignore_progress
 from framesift.store.arrays import unpack_arrays
+from framesift.store.chance import levels_from
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store, StoreEntry, events_from, index_from, read_payload
 from framesift.store.timelines import pack_timeline, timeline_from
@@ -76,7 +77,7 @@ def _faults_of(entry: StoreEntry, read_fingerprint: Any) -> Iterator[str]:
     if video and not entry.manifest.get("made_by", "").startswith(PICTURE_FILES) and read_fingerprint(video) != content:
         yield f"{video} has another content than the video of this entry"
         return
-    faults_of = {"index": _index_faults, "events": _event_faults, "timeline": _timeline_faults}[kind]
+    faults_of = {"index": _index_faults, "events": _event_faults, "timeline": _timeline_faults, "chance": _levels_faults}[kind]
     yield from faults_of(entry, payload, video)
 
 
@@ -157,6 +158,14 @@ def _timeline_faults(entry: StoreEntry, payload: bytes, video: str) -> Iterator[
         yield f"it has {len(timeline.ticks)} packets; its manifest says {entry.manifest['packets']}"
     if video and pack_timeline(read_timeline(video)) != payload:
         yield f"its packets are not those of {video}"
+
+
+def _levels_faults(entry: StoreEntry, payload: bytes, _video: str) -> Iterator[str]:
+    if entry.problem:  # computed by other rules, and not used
+        return
+    low, high, _ = levels_from(payload)
+    if low > high:
+        yield f"its levels are {low:.3f} and {high:.3f}; expected the lower one first"
 
 
 def _check_rows(vectors: Array, count: int) -> None:

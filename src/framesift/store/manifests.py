@@ -15,6 +15,8 @@ MANIFEST = "manifest.json"
 SCHEMA: Literal["framesift.kept/1"] = "framesift.kept/1"
 # The rules by which candidates are chosen and marked. An index made by others is built again; raise it with the rules.
 SAMPLING_RULES = 2
+# The rules by which chance levels are computed, in the same way.
+CHANCE_RULES = 1
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class _ManifestFields:
     """Fields of a manifest that are used without a check of their own; there are more, by kind."""
 
     schema: Literal["framesift.kept/1"]
-    kind: Literal["index", "events", "texts", "reply", "timeline"]
+    kind: Literal["index", "events", "texts", "reply", "timeline", "chance"]
     sha256: str
     key: Mapping[str, str] = field(default_factory=dict)
     video: _ManifestVideo = _ManifestVideo()
@@ -74,7 +76,7 @@ def is_current(folder: Path) -> bool:
 
 def has_current_rules(manifest: dict[str, Any]) -> bool:
     """Whether an entry was made by the current rules, if any apply to its kind."""
-    rules = {"index": SAMPLING_RULES, "timeline": TIMELINE_RULES}.get(manifest["kind"])
+    rules = {"index": SAMPLING_RULES, "timeline": TIMELINE_RULES, "chance": CHANCE_RULES}.get(manifest["kind"])
     return rules is None or manifest.get("rules") == rules
 
 

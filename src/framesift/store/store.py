@@ -5,6 +5,7 @@
     STORE/<video's content>/<the same>.part/000128.safetensors …                       parts of an unfinished run
     STORE/<video's content>/events-<engine>/events.json, manifest.json                 speech or screen text
     STORE/<video's content>/timeline/timeline.safetensors, manifest.json               its packets: see `timelines`
+    STORE/<video's content>/chance-<vectors and text>/levels.json, manifest.json       what unrelated questions score
     STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json text vectors
     STORE/replies/<model>-<message>/reply.json, manifest.json                          a model's replies to selectors
 
@@ -47,9 +48,8 @@ from framesift.types.vectors import Array, unit_rows
 
 STORE_VARIABLE = "FRAMESIFT_STORE"
 PART, TEXTS, REPLIES = ".part", "texts", "replies"
-# The payload file, by kind of entry.
-PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}
-PAYLOADS |= {"reply": "reply.json", "timeline": "timeline.safetensors"}
+PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}  # by kind of entry
+PAYLOADS |= {"reply": "reply.json", "timeline": "timeline.safetensors", "chance": "levels.json"}
 INDEX = PAYLOADS["index"]
 
 Payload = TypeVar("Payload")
