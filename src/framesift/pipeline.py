@@ -221,9 +221,7 @@ class Pipeline:
             with_text.append(replace(events_for(s, events), warnings=(*video.warnings, *s.warnings[of_index:])))
         return with_text[0] if isinstance(questions, Question | str) else with_text
 
-    def compare_with_chance(
-        self, video: PreparedVideo, selection: Selection, *, is_partial: bool = False
-    ) -> Selection:
+    def compare_with_chance(self, video: PreparedVideo, selection: Selection, *, is_partial: bool = False) -> Selection:
         """The selection with `basis.chance`: whether its question scores more in this video than unrelated ones do.
 
         What those score is stored, unless the video `is_partial`: not indexed to its end yet.

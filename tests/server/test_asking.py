@@ -1,5 +1,7 @@
 """Asking readers over HTTP: which are called, what is shown of them, and slow ones."""
 
+import json
+import socket
 import threading
 
 import httpx
@@ -9,6 +11,7 @@ import framesift as fs
 from framesift.readers import base as reader_base
 from framesift.server import answering
 from helpers.running_server import QUESTION, asked, run_server, until
+from helpers.silent_server import SilentServer
 
 
 def test_only_configured_readers_are_asked(shared_server):
@@ -104,3 +107,19 @@ def test_full_address_of_the_shown_reader_is_asked(shared_server, monkeypatch):
     monkeypatch.setitem(shared_server.services.answering.readers._configured, "http://127.0.0.1:9/v1", address)
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(reader="http://127.0.0.1:9/v1"))
     assert reply.status_code == 200 and called == [address]
+
+
+def test_abandoned_request_ends_the_request_to_the_model_before_its_first_word(shared_server, monkeypatch):
+    pytest.importorskip("openai")
+    silent = SilentServer()
+    monkeypatch.setitem(shared_server.services.answering.readers._configured, silent.url, silent.url)
+    slots = shared_server.services.answering._reader_requests
+    free = slots._value
+    body = json.dumps(asked(reader=silent.url))
+    head = f"POST /api/videos/{shared_server.boat}/ask HTTP/1.1\r\nhost: 127.0.0.1:{shared_server.port}\r\n"
+    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", shared_server.port)) as client:
+        client.sendall((head + body).encode())
+        assert silent.asked.wait(30)
+    assert silent.ended.wait(30)
+    until(lambda: slots._value == free)

@@ -2,10 +2,14 @@
 
 import json
 import socket
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, suppress
 
 import pytest
 
+from framesift.pipeline import Pipeline
+from framesift.server import answering as answering_module
+from framesift.server.answering import Abandoned
 from framesift.server.routes.jobs import MAX_STREAMS
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import until
@@ -58,21 +62,48 @@ def test_limit_of_streams_holds_for_requests_that_arrive_together(empty_server):
     until(lambda: empty_server.services.open_streams == 0)
 
 
+def send_question(server):
+    body = json.dumps({"question": QUESTION})
+    head = f"POST /api/videos/{server.boat}/view HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\n"
+    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    connection.sendall((head + body).encode())
+    return connection
+
+
 def test_abandoned_question_gives_up_its_place(shared_server):
     answering = shared_server.services.answering
     admitted = answering._admitted._value
-    body = json.dumps({"question": QUESTION})
-    head = f"POST /api/videos/{shared_server.boat}/view HTTP/1.1\r\nhost: 127.0.0.1:{shared_server.port}\r\n"
-    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     with ExitStack() as stack:
         for _ in range(4):
             answering._running.acquire()
             stack.callback(answering._running.release)
-        waiting = socket.create_connection(("127.0.0.1", shared_server.port))
-        waiting.sendall((head + body).encode())
+        waiting = send_question(shared_server)
         until(lambda: answering._admitted._value == admitted - 1)
         waiting.close()
         until(lambda: answering._admitted._value == admitted)
+
+
+def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
+    answering = shared_server.services.answering
+    admitted, reached, later = answering._admitted._value, threading.Event(), []
+    select, check_wanted = Pipeline.select, answering_module.check_wanted
+
+    def hold(self, *given, **options):
+        reached.set()
+        with suppress(Abandoned):
+            until(lambda: check_wanted(abandoned[0]))  # until the client has gone
+        return select(self, *given, **options)
+
+    abandoned = []
+    monkeypatch.setattr(answering_module, "check_wanted", lambda event: abandoned.append(event) or check_wanted(event))
+    monkeypatch.setattr(Pipeline, "select", hold)
+    monkeypatch.setattr(Pipeline, "compare_with_chance", lambda *given, **_: later.append(given))
+    asking = send_question(shared_server)
+    assert reached.wait(30)
+    asking.close()
+    until(lambda: answering._admitted._value == admitted)
+    assert later == []
 
 
 def test_text_is_compressed_and_an_unchanged_response_is_not_sent_again(empty_server):

@@ -14,6 +14,7 @@ from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
 from framesift.readers.address import Address, CredentialFilter, register_secrets
 from framesift.readers.servers import ServerProgram, find_program
+from framesift.readers.stopping import is_stoppable, watch_request
 
 EXTRA = "openai"
 CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
@@ -55,8 +56,18 @@ class ServerConnection:
         register_secrets(key)
         return key
 
-    @cached_property
+    @property
     def client(self) -> Any:
+        """The client; of a request that may be stopped one without kept connections, which are hard to identify."""
+        return self._stoppable_client if is_stoppable() else self._client
+
+    @cached_property
+    def _stoppable_client(self) -> Any:
+        hooks = {"request": [watch_request]}
+        return self._client.with_options(http_client=require("openai", EXTRA).DefaultHttpxClient(event_hooks=hooks))
+
+    @cached_property
+    def _client(self) -> Any:
         openai = require("openai", EXTRA)
         # At the debug level, some versions of the package log whole requests, images included.
         if not self.log_requests and not os.environ.get("OPENAI_LOG"):

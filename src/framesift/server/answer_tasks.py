@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from framesift.errors import FramesiftError
 from framesift.readers.address import scrub
+from framesift.readers.stopping import StopEvent
 from framesift.server.answering import Abandoned, Answering
 from framesift.server.catalog import public_message
 from framesift.server.files import LibraryVideo
@@ -26,7 +27,7 @@ class _RunningAnswer:
     video: LibraryVideo
     question_id: str
     answer: KeptAnswer
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: StopEvent = field(default_factory=StopEvent)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -62,9 +63,9 @@ class AnswerTasks:
             task = self._tasks.get(answer_id)
         if task is None:
             return False
-        task.cancelled.set()
         self._set(task, state="cancelled")
-        self._finish(task)  # now: its thread may wait for the reader for long
+        task.cancelled.set()
+        self._finish(task)  # now: a reader on this machine may take long to notice
         return True
 
     def current(self, answer_id: str) -> KeptAnswer | None:

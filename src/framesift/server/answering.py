@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import Any, cast
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
-from framesift.errors import FramesiftError, OptionError, PluginError
+from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
 from framesift.pipeline import Pipeline
 from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
+from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export import save_comparison
 from framesift.rendering.reasons import explain
@@ -87,22 +88,17 @@ class Answering:
         )
         with self._slot(abandoned):
             queries = self._encode_question(prepared.index, question)
+            check_wanted(abandoned)
             started = time.perf_counter()
             selection = pipeline.select(prepared, question, queries=queries)
             seconds = time.perf_counter() - started
+            check_wanted(abandoned)
             selection = pipeline.compare_with_chance(prepared, selection, is_partial=bool(partial))
         warnings = [public_message(text, video) for text in selection.warnings]
         selection = replace(selection, warnings=tuple([*warnings, partial] if partial else warnings))
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)
 
-    def _pipeline(
-        self,
-        request: QuestionRequest,
-        method: str,
-        text_mode: TextMode,
-        reader: str | None = None,
-        reader_options: Mapping[str, Any] | None = None,
-    ) -> Pipeline:
+    def _pipeline(self, request: QuestionRequest, method: str, text_mode: TextMode) -> Pipeline:
         """The server's pipeline with the settings of one request."""
         check_method(get_selector(method))
         return Pipeline(
@@ -116,8 +112,6 @@ class Answering:
                 visual_demand="rules" if request.visual_demand is None else request.visual_demand,
                 overlay=OVERLAY_OF[text_mode],
                 text_mode=text_mode,
-                reader=reader,
-                reader_options=reader_options or {},
             )
         )
 
@@ -133,6 +127,7 @@ class Answering:
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
         images = [_image_urls(video, facts.version, exhibit.selection, size) for exhibit in exhibits]
+        check_wanted(abandoned)  # before its frames are decoded
         times = {time_s for exhibit in exhibits for time_s in exhibit.selection.times_s}
         self.images.announce(video, facts.fingerprint, sorted(times))
         view = view_of(exhibits, images, json_text="")
@@ -146,17 +141,17 @@ class Answering:
         view["warnings"] = [warning for warning in view["warnings"] if warning != partial]
         return view | {"video": video.id, "duration_s": facts.duration_s, "partial": partial}
 
-    def ask(self, video: LibraryVideo, request: AskRequest, abandoned: threading.Event) -> dict[str, Any]:
+    def ask(self, video: LibraryVideo, request: AskRequest, abandoned: StopEvent) -> dict[str, Any]:
         """A reader's answer as a record: with the times it cites and the selection's warnings."""
-        pieces = self.answer_in_pieces(video, request, abandoned, is_streamed=False)
-        return next(piece for piece in pieces if isinstance(piece, dict))
+        return next(piece for piece in self.answer_in_pieces(video, request, abandoned) if isinstance(piece, dict))
 
     def answer_in_pieces(
-        self, video: LibraryVideo, request: AskRequest, stopped: threading.Event, *, is_streamed: bool = True
+        self, video: LibraryVideo, request: AskRequest, stopped: StopEvent
     ) -> Iterator[str | dict[str, Any]]:
         """A reader's reply as it arrives, if the reader can stream, then the record of its answer.
 
-        An address from a request is never called: the reader is one of this server's.
+        An address from a request is never called: the reader is one of this server's. `stopped` ends the request to a
+        model's server at once, a model on this machine between two pieces.
         """
         address, options = self.readers.resolve(request.reader)
         if not self._reader_requests.acquire(blocking=False):
@@ -164,16 +159,15 @@ class Answering:
         try:
             exhibit = self.select(video, request, request.method, request.text_mode, abandoned=stopped).exhibit
             question = parse_question(request.question, request.options)
-            pieces: Iterator[str | Answer]
-            if is_streamed:
-                pieces = stream_answer(exhibit, question, reader=address, text_mode=request.text_mode, **options)
-            else:
-                pipeline = self._pipeline(request, request.method, request.text_mode, address, options)
-                pieces = pipeline.read([(exhibit, question)])
+            stop_requests_with(stopped)
+            pieces = stream_answer(exhibit, question, reader=address, text_mode=request.text_mode, **options)
             with closing(cast(Generator[str | Answer], pieces)):  # which ends the request to a model's server
                 for piece in pieces:
                     check_wanted(stopped)
                     yield _answer_record(piece, question, exhibit) if isinstance(piece, Answer) else piece
+        except (Stopped, ReaderError):
+            check_wanted(stopped)  # which is why the request failed
+            raise
         finally:
             self._reader_requests.release()
 
@@ -206,10 +200,15 @@ class Answering:
                 return write_text(folder / "selection.json", dump_json(content))
             as_zip = form == "zip"
             target = folder / f"{export_name(video)}-evidence"
+
+            def report(*_: object) -> None:
+                check_wanted(abandoned)
+
             if len(exhibits) > 1:
-                saved = save_comparison(exhibits, target, as_zip=as_zip, answers=answers)
+                saved = save_comparison(exhibits, target, as_zip=as_zip, answers=answers, progress=report)
             else:
-                saved = exhibits[0].save(target, as_zip=as_zip, answers=[answer for _, answer in answers])
+                own = [answer for _, answer in answers]
+                saved = exhibits[0].save(target, as_zip=as_zip, answers=own, progress=report)
             return saved if as_zip else saved / "report.html"
 
     def _encode_question(self, index: VideoIndex, question: Question) -> Array:

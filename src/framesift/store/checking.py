@@ -77,7 +77,12 @@ def _faults_of(entry: StoreEntry, read_fingerprint: Any) -> Iterator[str]:
     if video and not entry.manifest.get("made_by", "").startswith(PICTURE_FILES) and read_fingerprint(video) != content:
         yield f"{video} has another content than the video of this entry"
         return
-    faults_of = {"index": _index_faults, "events": _event_faults, "timeline": _timeline_faults, "chance": _levels_faults}[kind]
+    faults_of = {
+        "index": _index_faults,
+        "events": _event_faults,
+        "timeline": _timeline_faults,
+        "chance": _levels_faults,
+    }[kind]
     yield from faults_of(entry, payload, video)
 
 

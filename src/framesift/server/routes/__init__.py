@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, HTTPException, Path, Request
 
 from framesift.errors import FramesiftError
+from framesift.readers.stopping import StopEvent
 from framesift.server.catalog import public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
@@ -30,14 +31,14 @@ async def wait_for(future: "Future[ThreadResult]") -> ThreadResult:
 
 
 async def run_in_thread(
-    request: Request, video: LibraryVideo, work: Callable[[threading.Event], ThreadResult]
+    request: Request, video: LibraryVideo, work: Callable[[StopEvent], ThreadResult]
 ) -> ThreadResult:
     """Run slow work in its own daemon thread: it neither uses up the thread pool nor delays the shutdown.
 
     work gets an event that is set when the client closes the connection. Errors name the video as the page does.
     """
     future: Future[ThreadResult] = Future()
-    abandoned = threading.Event()
+    abandoned = StopEvent()
 
     def run() -> None:
         try:
