@@ -27,29 +27,20 @@ class Ranking:
     """
 
     def __init__(self, scores: Array) -> None:
-        self.order: Array = np.argsort(-scores, kind="stable")
         self.scores: Array = scores
-        drops = -np.diff(scores[self.order])
-        if ((drops > 0) & (drops <= TIE_TOLERANCE)).any():
+        self.order: Array = np.argsort(-scores)
+        if (np.diff(scores[self.order]) >= -TIE_TOLERANCE).any():  # a stable sort takes several times longer
             self.scores = merge_ties(scores)
             self.order = np.argsort(-self.scores, kind="stable")
         self.rank: Array = np.empty(len(scores), dtype=np.int64)
         self.rank[self.order] = np.arange(len(scores))
-        # Sparse table for range minima, built on demand: row k holds the best rank among 2^k consecutive frames.
-        self._minima = [self.rank]
 
     def best_in_ranges(self, lo: Array, hi: Array) -> Array:
         """(K,) index of the best frame of each range lo[k] ≤ index < hi[k]; −1 for an empty range."""
-        level = np.frexp(hi - lo)[1] - 1  # floor(log2(length)), exactly
-        best = np.full(len(lo), -1)
-        for k in range(int(level.max(initial=-1)) + 1):
-            if k == len(self._minima):
-                half, row = 2 ** (k - 1), self._minima[-1]
-                self._minima.append(np.minimum(row[:-half], row[half:]))
-            at = np.flatnonzero(level == k)
-            row = self._minima[k]
-            best[at] = self.order[np.minimum(row[lo[at]], row[hi[at] - 2**k])]
-        return best
+        # reduceat takes the minimum from lo[0] to hi[0], then from there to lo[1], …; every second one is discarded.
+        edges = np.stack((lo, hi), axis=1).ravel()
+        best = np.minimum.reduceat(np.append(self.rank, len(self.rank)), edges)[::2]
+        return np.where(lo < hi, np.append(self.order, -1)[best], -1)
 
     def top_mean(self, lo: Array, hi: Array, count: int) -> Array:
         """(K,) mean of the `count` largest scores of each range, of all if it holds fewer. No range may be empty."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,7 +170,9 @@ class Evidence:
         lexical = np.zeros(count)
         if given_lexical is not None:
             lexical = validate_scores(given_lexical, count, "lexical_scores")
-        times = np.array([(event.start_s, event.end_s) for event in events]).reshape(count, 2)
+        times = np.empty((count, 2))
+        times[:, 0] = np.fromiter(map(attrgetter("start_s"), events), dtype=np.float64, count=count)
+        times[:, 1] = np.fromiter(map(attrgetter("end_s"), events), dtype=np.float64, count=count)
         inside = np.flatnonzero((times[:, 1] >= self.start_s) & (times[:, 0] <= self.duration_s))
         if len(inside) < count:
             events = tuple(events[k] for k in inside)

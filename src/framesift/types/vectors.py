@@ -67,7 +67,7 @@ def dot_products(rows: Array, others: Array) -> Array:
     if rows.dtype == np.float64:
         return small_products(rows, columns)
     out = np.empty((len(rows), len(columns)))
-    step = min(CAST_ROWS, _product_rows(len(columns), rows.shape[1]))
+    step = CAST_ROWS - CAST_ROWS % min(_product_rows(len(columns), rows.shape[1]), CAST_ROWS)
     buffer = np.empty((min(step, len(rows)), rows.shape[1]))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
@@ -116,7 +116,8 @@ def _product_rows(columns: int, dim: int) -> int:
 def merge_ties(values: ArrayLike) -> Array:
     """Replace numbers within TIE_TOLERANCE of each other by one number (float64, same order)."""
     values = np.asarray(values, dtype=np.float64)
-    if values.size < 2:
+    steps = np.diff(np.sort(values))
+    if not ((steps > 0) & (steps <= TIE_TOLERANCE)).any():
         return values
     order = np.argsort(values, kind="stable")
     ascending = values[order]

@@ -1,7 +1,7 @@
 """The settings of GCR: the paper's defaults, and ours where it gives none."""
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 from framesift.errors import OptionError
 from framesift.selection.validation import check_number, check_whole, is_number
@@ -37,7 +37,7 @@ class GCRConfig:
 
     @classmethod
     def defaults(cls) -> dict[str, object]:
-        return asdict(cls())
+        return {field.name: field.default for field in fields(cls)}
 
     def quotas(self, budget: int) -> tuple[int, int, int]:
         """K_g, K_v, K_r: each share of the budget, rounded half up; 0 for a stage left out."""

@@ -61,19 +61,18 @@ def fill_by_mmr(
         in_pool = score >= min(_nth_largest(score, POOL_SIZE), score.max() - margin)
         pool = np.flatnonzero(in_pool & (score > -np.inf))
         if len(pool) > MAX_POOL:
-            cache.all_alike = True
             _fill_exactly(cache, gain, redundancy_weight, size)
             break
         outside = score.max(where=~in_pool, initial=-np.inf)
-        rows, score = vectors.float32_rows[pool], score[pool]
+        rows, gain_in_pool, score = vectors.float32_rows[pool], gain[pool], score[pool]
         while True:
             close = np.flatnonzero(score >= score.max() - margin)
             winner = int(close[0])
             if len(close) > 1:
-                winner = int(close[_exact_winner(cache, pool[close], gain[pool[close]], redundancy_weight)])
+                winner = int(close[_exact_winner(cache, pool[close], gain_in_pool[close], redundancy_weight)])
             cache.selected.append(int(pool[winner]))
             cosines = small_products(rows, rows[winner : winner + 1])[:, 0]
-            np.minimum(score, gain[pool] - redundancy_weight * cosines, out=score)
+            np.minimum(score, gain_in_pool - redundancy_weight * cosines, out=score)
             score[winner] = -np.inf
             if len(cache.selected) == size or score.max() <= outside + margin:
                 break
@@ -82,6 +81,7 @@ def fill_by_mmr(
 
 def _fill_exactly(cache: SimilarityCache, gain: Array, redundancy_weight: float, size: int) -> None:
     """Grow the set to `size` frames without estimates, for candidates too much alike for float32."""
+    cache.all_alike = True
     is_open = np.ones(len(gain), dtype=bool)
     while len(cache.selected) < size:
         is_open[cache.selected] = False

@@ -3,7 +3,6 @@
 Wei et al., "Ground, Cover, and Refine: Evidence-Centric Frame Selection for Long-Video Question Answering".
 """
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     trace: Trace = {
         "candidates": count,
         "duration_s": evidence.length_s,
-        "options": asdict(config),
+        "options": dict(vars(config)),
         "looked_at": count,
         "quotas": {"ground": k_ground, "visual": k_visual, "refine": k_refine},
         "ground": ground_trace(evidence, grounding, demand),

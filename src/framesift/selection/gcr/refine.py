@@ -116,14 +116,17 @@ def swap_regions(
 def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> int:
     """The frame closest to the normalised mean of the region's vectors; the earlier of two."""
     start, stop = int(regions.start[region]), int(regions.stop[region])
+    rows = vectors.float32_rows[start:stop]
+    estimates = small_products(rows, rows.mean(axis=0)[None])[:, 0]
+    error = vectors.float32_error + len(rows) * 2.0**-23  # of a product, and of the mean
+    close = np.flatnonzero(estimates >= estimates.max() - 2 * error)
+    if len(close) == 1:
+        return start + int(close[0])
     mean = vectors.rows[start:stop].mean(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(mean))
     if length <= TIE_TOLERANCE:  # vectors that cancel out have no mean direction
         return start
-    direction = (mean / length)[None]
-    approximate = small_products(vectors.float32_rows[start:stop], direction.astype(np.float32))[:, 0]
-    close = np.flatnonzero(approximate >= approximate.max() - 2 * vectors.float32_error)
-    cosines = dot_products(vectors.rows[start + close], direction)[:, 0]
+    cosines = dot_products(vectors.rows[start + close], (mean / length)[None])[:, 0]
     return start + int(close[cosines >= cosines.max() - TIE_TOLERANCE][0])
 
 
