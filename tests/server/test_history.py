@@ -135,6 +135,30 @@ def test_page_shows_a_streamed_answer_after_a_reload_and_its_times_are_links(slo
     assert tab.complaints == []
 
 
+def test_second_browser_sees_what_the_first_asks_is_answered_names_and_deletes(slow_server, visit):
+    address = f"/video/{slow_server.boat}{ASKED}"
+    first, second = visit(slow_server, address), visit(slow_server, address)
+    for tab in (first, second):
+        assert tab.settles(lambda tab=tab: tab.cards() == 6)
+        tab.page.click("#history summary")
+    first.page.click("#ask-reader")
+    assert second.settles(lambda: "The **wi" in second.page.locator("#answers").text_content())
+    first.page.close()  # the answer goes on
+    slow_server.reader.release.set()
+    assert second.settles(lambda: second.page.locator(".answer strong").count() == 1)
+    third = visit(slow_server, address)
+    third.page.evaluate("window.prompt = () => 'Wind'; window.confirm = () => true")
+    third.page.click("#history summary")
+    third.page.click("#history-list button:text-is('Rename')")
+    opened = second.page.locator(".open-question")
+    assert second.settles(lambda: opened.all_text_contents() == ["Wind"])
+    third.page.click("#history-list button:text-is('Delete')")
+    assert second.settles(lambda: opened.count() == 0 and second.page.locator(".answer").count() == 0)
+    second.page.click("#ask-reader")  # about a deleted question: it is kept again
+    assert second.settles(lambda: second.page.locator(".answer strong").count() == 1)
+    assert len(kept(slow_server)[0]["answers"]) == 1 and second.complaints == []
+
+
 def test_kept_question_is_reopened_with_its_settings_after_a_restart(folder, tmp_path, visit):
     with run_server(folder, tmp_path) as server:
         boat = server.index("boat.mp4")

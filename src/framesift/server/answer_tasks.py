@@ -74,6 +74,14 @@ class AnswerTasks:
             task = self._tasks.get(answer_id)
         return None if task is None else task.answer
 
+    def save(self) -> None:
+        """Keep the text of the running answers as far as it is written, before the server stops."""
+        with self._lock:
+            tasks = list(self._tasks.values())
+        for task in tasks:
+            with suppress(FramesiftError):
+                self._history.put_answer(task.video, task.question_id, task.answer)
+
     def _run(self, task: _RunningAnswer, request: AskRequest) -> None:
         video = task.video
         saved_s, text = time.monotonic(), ""

@@ -151,7 +151,7 @@ class Catalog:
             from framesift.video.sample_video import sample_video
 
             self.files.uploads.mkdir(parents=True, exist_ok=True)
-            sample_video(self.files.uploads, progress=progress)
+            sample_video(self.files.uploads, name=job.name, progress=progress)
             self.files.list_videos()
         video = self._video_of(job)
         self.facts(video, wait=True)

@@ -64,8 +64,9 @@ class NothingKept(FramesiftError):
 class History:
     """The kept questions by video, the last one first. Every change is written before it is reported."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, changed: Callable[[], None] = lambda: None) -> None:
+        self._folder, self._changed = folder, changed
+        self.versions: dict[str, str] = {}  # by video: another one after each change, except that an answer grows
         self._lock = threading.RLock()
         self._running: set[str] = set()  # answers of this process that are being written
 
@@ -106,6 +107,7 @@ class History:
         """Delete what was asked about a video that is deleted."""
         with self._lock:
             self._path(video).unlink(missing_ok=True)
+            self._note_change(video)
 
     def put_answer(self, video: LibraryVideo, question_id: str, answer: KeptAnswer) -> None:
         """Add an answer to a question, or replace the one with its id."""
@@ -116,7 +118,8 @@ class History:
                 known = {one.id: one for one in question.answers} | {answer.id: answer}
                 return replace(question, answers=tuple(known.values())[-MAX_ANSWERS:])
 
-            self._change(video, question_id, change)
+            before = {one.id: one.state for one in self.question(video, question_id).answers}
+            self._change(video, question_id, change, is_growth=before.get(answer.id) == answer.state)
 
     def delete_answer(self, video: LibraryVideo, question_id: str, answer_id: str) -> None:
         def change(question: KeptQuestion) -> KeptQuestion:
@@ -125,12 +128,22 @@ class History:
         self._change(video, question_id, change)
 
     def _change(
-        self, video: LibraryVideo, question_id: str, change: Callable[[KeptQuestion], KeptQuestion]
+        self,
+        video: LibraryVideo,
+        question_id: str,
+        change: Callable[[KeptQuestion], KeptQuestion],
+        *,
+        is_growth: bool = False,
     ) -> KeptQuestion:
         with self._lock:
             changed = change(self.question(video, question_id))
-            self._write(video, [changed if q.id == question_id else q for q in self.questions(video)])
+            kept = [changed if q.id == question_id else q for q in self.questions(video)]
+            self._write(video, kept, is_growth=is_growth)
             return changed
+
+    def _note_change(self, video: LibraryVideo) -> None:
+        self.versions[video.id] = secrets.token_hex(4)
+        self._changed()
 
     def _without_interrupted(self, question: KeptQuestion) -> KeptQuestion:
         """The question, with answers that an earlier process left unfinished marked as such."""
@@ -161,9 +174,11 @@ class History:
                 log.warning("the history %s can't be renamed", path)
             return []
 
-    def _write(self, video: LibraryVideo, questions: list[KeptQuestion]) -> None:
+    def _write(self, video: LibraryVideo, questions: list[KeptQuestion], *, is_growth: bool = False) -> None:
         try:
             write_json(self._path(video), [asdict(question) for question in questions[:MAX_QUESTIONS]])
+            if not is_growth:
+                self._note_change(video)
         except OSError as error:
             raise FramesiftError(
                 f"the question can't be kept ({error.strerror or error}); free some space on the server's disk"

@@ -87,6 +87,7 @@ class VideoRecord(BaseModel):
     )
     beside: list[str] = Field(description="The subtitle files of an upload; the first one is used.")
     job: JobRecord | None
+    examples: list[str] = Field(description="Questions to try; the sample video has some.")
 
 
 class LibraryRecord(BaseModel):

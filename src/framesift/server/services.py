@@ -54,7 +54,7 @@ class Services:
             config.state / "jobs.json", (catalog.index_frames, catalog.find_text), changes, files.folder_id
         )
         answering = Answering(catalog, images, PageReaders(config.state / "readers.json", config.readers))
-        history = History(config.state / "history")
+        history = History(config.state / "history", changes)
         tasks = AnswerTasks(answering, history)
         return cls(config, files, catalog, images, queue, answering, history, tasks, changes)
 
@@ -67,4 +67,5 @@ class Services:
         self.closing = True
         self.catalog.stop()
         self.images.stop()
+        self.tasks.save()
         self.queue.stop()

@@ -39,8 +39,11 @@ MOTORCYCLE, OTHER_SIDE, ROCKET = "motorcycle_left.png", "motorcycle_right.png", 
 WALL, GRASS, GRAVEL, COINS, MOON = "brick.png", "grass.png", "gravel.png", "coins.png", "moon.png"
 BOOK, FORMULAS, EYE, GALAXIES = "page.png", "text.png", "retina.jpg", "hubble_deep_field.jpg"
 
+TITLE = "The third attempt"
+EXAMPLES = ("Why was the launch put off?", "Where were the coins found?", "What does the cat do?")
+
 SCENES = (
-    SampleScene("", 6, title="The third attempt\na day on the ground"),
+    SampleScene("", 6, title=f"{TITLE}\na day on the ground"),
     *sequence(
         "day",
         shot(COFFEE, 10, "Every morning starts the same way: one cup, no sugar."),

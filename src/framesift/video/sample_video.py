@@ -24,11 +24,12 @@ from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event, Question
 from framesift.types.vectors import Array
-from framesift.video.sample_story import SCENES, Look, SampleScene
+from framesift.video.sample_story import SCENES, TITLE, Look, SampleScene
 
 WIDTH, HEIGHT, FPS = 640, 360, 10
 VERSION = 3  # part of the file name: increased whenever the content changes
 FILE_NAME = f"sample-{VERSION}.mp4"
+SHOWN_NAME = f"{TITLE} (sample).mp4"  # of the copy in a library
 FADE_FRAMES = 8
 ENCODING = {"preset": "superfast", "crf": "30", "g": "50", "bf": "0", "threads": "1"}
 FRAMES_AHEAD = 32  # rendered before they are encoded; bounds memory
@@ -66,9 +67,9 @@ def sample_events() -> list[Event]:
     return events
 
 
-def sample_video(folder: Path, *, progress: Progress = ignore_progress) -> Path:
+def sample_video(folder: Path, *, name: str = FILE_NAME, progress: Progress = ignore_progress) -> Path:
     """The path of the sample video in `folder`; rendered on the first call."""
-    path = folder / FILE_NAME
+    path = folder / name
     if not path.exists():
         try:
             with atomic_path(path) as temporary:

@@ -14,7 +14,7 @@ from framesift.server.jobs import IndexJob
 from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep, describe_job
 from framesift.server.services import Services
-from framesift.video.sample_video import VERSION
+from framesift.video.sample_video import SHOWN_NAME
 
 MAX_STREAMS = 32
 POLL_S = 0.2
@@ -22,7 +22,8 @@ KEEPALIVE_S = 15.0
 STREAM: dict[int | str, dict[str, object]] = {
     200: {
         "content": {"text/event-stream": {}},
-        "description": "A `jobs` event with the whole list for every change",
+        "description": "A `jobs` event with the whole list for every change, and a `history` event with a version by "
+        "video whenever somebody asks, names or deletes a question, or an answer begins or ends",
     }
 }
 
@@ -64,8 +65,7 @@ def index_video(services: ServicesDep, video: VideoDep) -> JobRecord:
 @router.post("/sample", responses=error_responses(503), status_code=202)
 def make_sample(services: ServicesDep) -> JobRecord:
     """Queue the generation of the ten-minute sample video, which is then listed among the uploads."""
-    name = f"sample-{VERSION}.mp4"
-    return describe_job(services, services.queue.add(services.files.upload_id(name), name, "sample"))
+    return describe_job(services, services.queue.add(services.files.upload_id(SHOWN_NAME), SHOWN_NAME, "sample"))
 
 
 @router.delete("/jobs/{job}", responses=error_responses(404))
@@ -106,13 +106,17 @@ class _JobStream(StreamingResponse):
 
 
 async def _job_events(services: Services) -> AsyncIterator[str]:
-    sent, idle_s = -1, 0.0
+    sent, idle_s, history = -1, 0.0, ""
     while not services.closing:
         if services.changes.value != sent:
             sent, idle_s = services.changes.value, 0.0
             if services.jobs_json[0] != sent:  # shared by all streams
                 services.jobs_json = sent, json.dumps([job.model_dump() for job in list_jobs(services)])
             yield f"event: jobs\ndata: {services.jobs_json[1]}\n\n"
+            versions = json.dumps(dict(services.history.versions))  # which other threads change
+            if versions != history:
+                history = versions
+                yield f"event: history\ndata: {versions}\n\n"
         elif idle_s >= KEEPALIVE_S:
             idle_s = 0.0
             yield ": keep-alive\n\n"  # so that a closed connection is noticed

@@ -29,6 +29,8 @@ from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
 from framesift.video.frames import probe
+from framesift.video.sample_story import EXAMPLES
+from framesift.video.sample_video import SHOWN_NAME
 
 MAX_UPLOADS = 3  # at a time
 STALLED_S = 60
@@ -96,6 +98,7 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
         warnings=stored_warnings or [] if summary is None else summary.warnings,
         beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
         job=None if job is None else describe_job(services, job),
+        examples=list(EXAMPLES) if video.uploaded and video.name == SHOWN_NAME else [],
     )
 
 

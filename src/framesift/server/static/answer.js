@@ -102,7 +102,8 @@ export class Answers {
     this.following.delete(answer.id);
   }
 
-  update(kept, answer) {
+  update(followed, answer) {
+    const kept = this.kept?.id === followed.id ? this.kept : followed; // it may have been loaded again
     kept.answers = kept.answers.map((one) => (one.id === answer.id ? answer : one));
     this.find(answer.id)?.replaceWith(this.card(answer));
   }

@@ -27,6 +27,19 @@ function seconds(text) {
     .reduce((sum, part) => 60 * sum + Number(part), 0);
 }
 
+/** Offer questions to try, as buttons that ask them. */
+export function drawExamples(examples) {
+  find("examples").hidden = !examples.length;
+  const ask = (question) => {
+    find("question").value = question;
+    find("ask").requestSubmit();
+  };
+  const buttons = examples.map((question) =>
+    el("button", { type: "button", className: "plain small", onclick: () => ask(question) }, question),
+  );
+  find("examples").replaceChildren(el("span", { className: "fine" }, "Try:"), ...buttons);
+}
+
 export class Settings {
   constructor(choices, onChange) {
     this.methods = new Map(choices.methods.map((method) => [method.name, method]));

@@ -18,6 +18,7 @@ class JobStream {
     this.heardAt = Number.NEGATIVE_INFINITY; // from a leader, itself included
     this.usedAt = performance.now();
     this.jobs = null; // the list last received
+    this.history = {}; // the versions of the videos' kept questions
     this.lostTimer = 0;
     this.retryTimer = 0;
     this.channel.addEventListener("message", ({ data }) => this.receive(data));
@@ -43,13 +44,13 @@ class JobStream {
     return performance.now() - this.heardAt > SILENT_MS;
   }
 
-  send(kind, jobs) {
-    this.channel.postMessage({ kind, id: this.id, jobs });
+  send(kind, jobs, history) {
+    this.channel.postMessage({ kind, id: this.id, jobs, history });
   }
 
-  receive({ kind, id, jobs }) {
+  receive({ kind, id, jobs, history }) {
     if (kind === "hello") {
-      if (this.source) this.send("jobs", this.jobs);
+      if (this.source) this.send("jobs", this.jobs, this.history);
     } else if (kind === "leave") {
       this.heardAt = Number.NEGATIVE_INFINITY;
       this.applyIfSilent();
@@ -59,6 +60,7 @@ class JobStream {
       if (kind === "lost") this.onLost();
       else this.onAlive();
       if (jobs) this.deliver(jobs);
+      if (history) this.deliverHistory(history);
     }
   }
 
@@ -83,6 +85,11 @@ class JobStream {
       const jobs = JSON.parse(event.data);
       this.send("jobs", jobs);
       this.deliver(jobs);
+    });
+    this.source.addEventListener("history", (event) => {
+      const history = JSON.parse(event.data);
+      this.send("history", null, history);
+      this.deliverHistory(history);
     });
     this.source.addEventListener("open", () => {
       this.send("beat");
@@ -113,6 +120,11 @@ class JobStream {
   deliver(jobs) {
     this.jobs = jobs;
     this.handlers.onJobs(jobs);
+  }
+
+  deliverHistory(history) {
+    this.history = history;
+    this.handlers.onHistory?.(history);
   }
 
   onLost() {
@@ -153,8 +165,8 @@ class JobStream {
 
 /**
  * Subscribe to the jobs. onLost is called when the server has not responded for a while, onBack when it does again and
- * when the browser restores the page from its cache.
+ * when the browser restores the page from its cache, onHistory with a version by video when kept questions change.
  */
-export function watchJobs(onJobs, onLost, onBack) {
-  return new JobStream({ onJobs, onLost, onBack });
+export function watchJobs(onJobs, onLost, onBack, onHistory) {
+  return new JobStream({ onJobs, onLost, onBack, onHistory });
 }

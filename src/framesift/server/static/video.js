@@ -8,7 +8,7 @@ import { isOpen, progressText, updateJobRows } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
 import { Player } from "./player.js";
 import { setUpReaders } from "./readers.js";
-import { Settings } from "./settings.js";
+import { drawExamples, Settings } from "./settings.js";
 import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
 import { drawState } from "./state.js";
 import { watchJobs } from "./stream.js";
@@ -369,8 +369,23 @@ async function keep() {
   return undefined;
 }
 
-find("reader-form").addEventListener("submit", (event) => {
+/** Show what another tab or browser has asked, named or deleted, and its answers. */
+let historyVersion;
+async function onHistory(versions) {
+  if (versions[id] === historyVersion) return;
+  historyVersion = versions[id];
+  await questions.load();
+  const { kept } = answers;
+  if (!kept) return;
+  const now = questions.kept.find((one) => one.id === kept.id) ?? null;
+  if (!now) keptRequest = ""; // asking a reader keeps it again
+  const states = (question) => question?.answers.map((answer) => answer.id + answer.state).join();
+  if (states(now) !== states(kept)) answers.show(now, view);
+}
+
+find("reader-form").addEventListener("submit", async (event) => {
   event.preventDefault();
+  if (!answers.kept) await keep();
   if (answers.kept) answers.ask(find("reader").value, shownRequest);
 });
 
@@ -382,7 +397,11 @@ for (const button of find("exports").querySelectorAll("button"))
 let lastState = "";
 function onJobs(jobs) {
   const job = jobs.find((one) => one.video === id) ?? null;
-  if (!job) return;
+  if (!job) {
+    if (video.job) refresh().catch(showError); // another browser may have deleted the video
+    video.job = null;
+    return;
+  }
   if (job.id + job.state !== lastState) {
     lastState = job.id + job.state;
     refresh().catch(showError);
@@ -408,7 +427,8 @@ try {
   choices = await get("/api/choices");
   await refresh();
   settings = new Settings(choices, onSettingChanged);
-  watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack);
+  watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack, onHistory);
+  drawExamples(video.examples);
   moveFirst();
   setUpKeys();
   if (settings.moment_s !== null) player.goTo(settings.moment_s);
