@@ -4,17 +4,17 @@
 
 Five seconds of VIDEO, from its first minute on, are enlarged to 1920 × 1080 and 3840 × 2160, with film grain, and
 encoded by x264 and x265 with their default settings; their packets are repeated until the file has the wanted length.
-For each row: the index as `framesift.index` builds it, timed whole, and each part alone. demux: the scan of all
-packets; decode: the frames that the candidates need, without converting any; convert: colours and size; encode:
-resizing, normalising and the network; store: writing the vectors; check: the hash of the file. Then the same candidates
-are decoded on the CPU, and times, pixels and vectors of the first minute compared. host, GPU: the memory beyond that of
-the loaded network. Needs a GPU with 16 GiB, torch, transformers.
+For each row: the index as `framesift.index` builds it, timed whole, also without the reuse of unchanged frames, and
+each part alone. demux: the scan of all packets; decode: the frames that the candidates need, without converting any;
+convert: colours and size; encode: resizing, normalising and the network; store: writing the vectors; check: the hash of
+the file. Then the same candidates are decoded on the CPU, and times, pixels and vectors of the first seconds compared.
+Last, VIDEO and a video of slides are indexed with both decoders. GPU, host: the memory beyond that of the loaded
+network; driver: the part of the latter that the driver maps. Needs a GPU with 16 GiB, torch, transformers.
 """
 
 import argparse
 import gc
 import platform
-import resource
 import tempfile
 import time
 import traceback
@@ -25,11 +25,12 @@ from functools import partial
 from pathlib import Path
 
 import av
-import av.filter
 import numpy as np
 import torch
 import transformers
+from gpu_videos import make_slides, make_video
 
+from framesift._utils.memory import release_free_memory
 from framesift.encoders import siglip
 from framesift.encoders.base import to_rgb
 from framesift.encoders.siglip import DualEncoder, image_layout
@@ -39,11 +40,7 @@ from framesift.store.fingerprint import WatchedFile
 from framesift.video import cuda, frames, parallel, timeline
 from framesift.video.decoding import DecodePlan
 
-FPS = 24
-ENCODED_S = 5
-FIRST_S = 60
 SIDE = 384
-SIZES = {"1080": (1920, 1080), "2160": (3840, 2160)}
 ROWS = ("h264-1080", "h264-1080:keyframes", "hevc-1080", "h264-2160", "hevc-2160")
 GOALS_S = {"h264-1080": 25, "hevc-1080": 25, "h264-2160": 40, "hevc-2160": 40, "h264-1080:keyframes": 8}
 COMPARED_S = 20
@@ -77,8 +74,10 @@ class RandomSiglip(DualEncoder):
 class NoConverter:
     """Drops frames: what is left is demuxing and decoding."""
 
-    def convert(self, frame):
-        return frame.pts
+    batch_size = 1
+
+    def convert_batch(self, frames):
+        return [frame.pts for frame in frames]
 
 
 def step(*words):
@@ -92,57 +91,6 @@ def stopwatch(seconds, name):
     yield
     torch.cuda.synchronize()
     seconds[name] = seconds.get(name, 0) + time.perf_counter() - start
-
-
-def make_clip(source, path, codec, size):
-    """Encode ENCODED_S seconds of the source, enlarged, with grain."""
-    width, height = size
-    with av.open(str(source)) as video, av.open(str(path), "w") as out:
-        stream = out.add_stream("libx264" if codec == "h264" else "libx265", FPS)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.codec_context.time_base = Fraction(1, FPS)
-        if codec == "hevc":
-            stream.codec_context.options = {"x265-params": "log-level=error"}
-        video.seek(FIRST_S * 1_000_000)
-        graph = av.filter.Graph()
-        nodes = [
-            graph.add_buffer(template=video.streams.video[0]),
-            graph.add("scale", f"{width}:{height}:flags=bicubic"),
-        ]
-        nodes += [graph.add("noise", "c0s=7:c0f=t"), graph.add("buffersink")]
-        graph.link_nodes(*nodes).configure()
-        for n, frame in enumerate(video.decode(video=0)):
-            if n == ENCODED_S * FPS:
-                break
-            graph.push(frame)
-            picture = graph.pull()
-            picture.pts, picture.time_base, picture.pict_type = n, Fraction(1, FPS), 0
-            out.mux(stream.encode(picture))
-        out.mux(stream.encode(None))
-
-
-def repeat_clip(clip, path, minutes):
-    """Repeat the packets of a clip."""
-    with av.open(str(clip)) as source, av.open(str(path), "w") as out:
-        from_stream = source.streams.video[0]
-        stream = out.add_stream_from_template(from_stream)
-        packets = [p for p in source.demux(from_stream) if p.size]
-        length = int(ENCODED_S / from_stream.time_base)
-        stamps = [(p.pts, p.dts) for p in packets]
-        for round_number in range(minutes * 60 // ENCODED_S):
-            for packet, (pts, dts) in zip(packets, stamps, strict=True):
-                packet.pts, packet.dts = pts + round_number * length, dts + round_number * length
-                packet.stream = stream
-                out.mux(packet)
-
-
-def make_video(source, folder, name, minutes):
-    """An hour-long file for a row such as h264-1080, by repeating its clip."""
-    codec, height = name.split("-")
-    clip, path = folder / f"clip-{name}.mp4", folder / f"{name}.mp4"
-    make_clip(source, clip, codec, SIZES[height])
-    repeat_clip(clip, path, minutes)
-    return f"{name}: {8 * path.stat().st_size / (60 * minutes) / 1e6:.1f} Mbit/s"
 
 
 def measure(path, mode, encoder, folder):
@@ -164,19 +112,28 @@ def measure(path, mode, encoder, folder):
     seconds["encode"] = len(wanted) / facts["encode_fps"]
     step("convert alone", round(1000 * each, 2), "ms; encode alone", round(facts["encode_fps"]), "frames/s")
     del pixels
+    if mode == "exact":
+        timeline._timelines.clear()
+        with stopwatch(seconds, "no reuse"):
+            indexing.index(path, encoder, 1.0, mode, store=folder / "encode", unchanged_frames="encode")
     gc.collect()
+    release_free_memory()
     torch.cuda.empty_cache()
     timeline._timelines.clear()
-    before = resident_bytes(), torch.cuda.mem_get_info()[0]
-    most = [0, 0]
+    before = resident_bytes("VmRSS"), torch.cuda.mem_get_info()[0], driver_bytes()
+    peak = "VmHWM" if reset_peak() else "VmRSS"
+    most = [0, 0, 0]
 
-    def watch(*_):
-        most[0] = max(most[0], resident_bytes() - before[0])
-        most[1] = max(most[1], before[1] - torch.cuda.mem_get_info()[0])
+    def watch(_, done, expected):
+        most[0] = max(most[0], before[1] - torch.cuda.mem_get_info()[0])
+        most[2] = max(most[2], resident_bytes(peak) - before[0])
+        if not most[1] and done > expected / 2:
+            most[1] = driver_bytes() - before[2]
 
     with timed_calls(seconds), stopwatch(seconds, "whole"):
-        indexing.index(path, encoder, 1.0, mode, store=folder, progress=watch)
-    facts["host_mib"], facts["gpu_gib"] = most[0] / 2**20, most[1] / 2**30
+        index = indexing.index(path, encoder, 1.0, mode, store=folder / "reuse", progress=watch)
+    facts["gpu_gib"], facts["driver_mib"], facts["host_mib"] = most[0] / 2**30, most[1] / 2**20, most[2] / 2**20
+    facts["reused"] = int((index.frames[1:] == index.frames[:-1]).all(axis=1).sum())
     step("whole", round(seconds["whole"], 2), "s", facts)
     return seconds, facts
 
@@ -185,21 +142,45 @@ def decode_alone(path, plan):
     """Frames per second once all sessions are open: from the first fifth of the candidates on."""
     wanted = plan.wanted[:DECODED_ALONE]
     skipped = len(wanted) // 5
-    for number, _ in enumerate(images(path, DecodePlan(plan.timeline, wanted, plan.keys_only), without_conversion())):
+    for number, _ in enumerate(decode(path, DecodePlan(plan.timeline, wanted, plan.keys_only), NoConverter())):
         if number == skipped:
             start = time.perf_counter()
     seconds = time.perf_counter() - start
     return int(DecodePlan(plan.timeline, wanted[skipped:], plan.keys_only).packets()[0].sum()) / seconds
 
 
-def resident_bytes():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+def resident_bytes(name):
+    """VmRSS, what the process has in memory, or VmHWM, the most it had."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def without_conversion():
+def reset_peak():
+    """Count VmHWM from here on; False where the system can't."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def driver_bytes():
+    """The memory of the host that NVIDIA's driver maps into this process."""
+    found, is_driver = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        if not words[0].endswith(":"):
+            is_driver = words[-1].startswith("/dev/nvidia")
+        elif is_driver and words[0] == "Rss:":
+            found += 1024 * int(words[1])
+    return found
+
+
+def decode(path, plan, converter):
+    """Decode in several sessions, with another converter."""
     decoder = cuda.CudaDecoder()
-    decoder.converter = lambda *_: NoConverter()
-    return decoder
+    decoder.converter = lambda *_: converter
+    return parallel._decode_parallel(str(path), plan, parallel.split(plan), 2 * SIDE, decoder)
 
 
 @contextmanager
@@ -228,28 +209,26 @@ def timed_calls(seconds):
             setattr(owner, name, function)
 
 
-def images(path, plan, decoder):
-    return parallel._decode_parallel(str(path), plan, parallel.split(plan), 2 * SIDE, decoder)
-
-
 def convert_alone(path, plan, count=128):
     """Seconds for converting one frame, the frames being decoded already, and images."""
     taken = []
 
     class Keep:
-        def convert(self, frame):
-            taken.append(frame)
+        batch_size = 1
 
+        def convert_batch(self, frames):
+            taken.extend(frames)
+            return frames
+
+    list(decode(path, DecodePlan(plan.timeline, plan.wanted[:count], keys_only=plan.keys_only), Keep()))
     decoder = cuda.CudaDecoder()
-    keeper = cuda.CudaDecoder()
-    keeper.converter = lambda *_: Keep()
-    list(images(path, DecodePlan(plan.timeline, plan.wanted[:count], keys_only=plan.keys_only), keeper))
     with decoder.open(str(path), 1) as video:
         converter = decoder.converter(video, 2 * SIDE)
-        converter.convert(taken[0])
+        batches = [taken[start : start + converter.batch_size] for start in range(0, count, converter.batch_size)]
+        converter.convert_batch(batches[0])
         torch.cuda.synchronize()
         start = time.perf_counter()
-        pixels = [converter.convert(frame).pixels for frame in taken]
+        pixels = [image.pixels for batch in batches for image in converter.convert_batch(batch)]
         torch.cuda.synchronize()
     return (time.perf_counter() - start) / len(taken), pixels
 
@@ -277,19 +256,15 @@ def network_table(encoder, with_compile):
             pixels = torch.randn(32, 3, SIDE, SIDE, device="cuda", dtype=model.dtype)
             compiled(pixel_values=pixels)
             torch.cuda.synchronize()
-            took = time.perf_counter() - start
-            print(
-                f"| compiled in {took:.0f} s | 32 | {rate(partial(compiled, pixel_values=pixels), 32):.0f} |",
-                flush=True,
-            )
+            took, fps = time.perf_counter() - start, rate(partial(compiled, pixel_values=pixels), 32)
+            print(f"| compiled in {took:.0f} s | 32 | {fps:.0f} |", flush=True)
     rng = np.random.default_rng(0)
     small = rng.integers(0, 256, (128, 96, 171, 3), dtype=np.uint8)
     pictures = [np.asarray(to_rgb(image).resize((1366, 768))) for image in small]
     fps = rate(partial(encoder.encode_images, pictures), len(pictures), 5)
     print(f"| encode_images, 1366 × 768 from the CPU | 128 | {fps:.0f} |", flush=True)
-    pil = encoder._processor
     start = time.perf_counter()
-    pil(images=[to_rgb(image) for image in pictures[:16]], return_tensors="pt")
+    encoder._processor(images=[to_rgb(image) for image in pictures[:16]], return_tensors="pt")
     print(f"| PIL processor on the CPU | 16 | {16 / (time.perf_counter() - start):.0f} |", flush=True)
 
 
@@ -312,7 +287,7 @@ def compare(path, encoder, mode):
     with gpu, cpu:
         for (time_a, image_a), (time_b, image_b) in zip(gpu, cpu, strict=True):
             if time_a != time_b:
-                raise SystemExit(f"{path}: {time_a} on the GPU, {time_b} on the CPU")
+                raise ValueError(f"{path}: {time_a} on the GPU, {time_b} on the CPU")
             difference = np.abs(image_a.download().astype(int) - image_b)
             worst, means = max(worst, int(difference.max())), [*means, difference.mean()]
             ours.append(image_a.pixels)
@@ -326,14 +301,60 @@ def compare(path, encoder, mode):
                  for part in prepared.split(32)]  # fmt: skip
     on_cpu = torch.cat(parts).numpy()
     cosines = (on_gpu * (on_cpu / np.linalg.norm(on_cpu, axis=1, keepdims=True))).sum(axis=1)
-    step("compared", len(ours), "frames: largest difference of a pixel", worst, "mean", round(float(np.mean(means)), 3),
-         "lowest cosine", round(float(cosines.min()), 5))  # fmt: skip
     return {"compared": len(ours), "worst": worst, "mean": float(np.mean(means)), "cosine": float(cosines.min())}
 
 
+def compare_indexes(path, encoder, folder, fps):
+    """The indexes of one video, decoded on the CPU and on the GPU: times, unchanged candidates, vectors."""
+    cpu, gpu = (
+        indexing.index(path, encoder, fps, store=folder / f"compared-{path.stem}-{decode}", decode=decode)
+        for decode in ("cpu", "cuda")
+    )
+    times = "the same" if np.array_equal(cpu.times_s, gpu.times_s) else "OTHER"
+    repeats = [np.flatnonzero((index.frames[1:] == index.frames[:-1]).all(axis=1)) for index in (cpu, gpu)]
+    vectors = [index.frames.astype(np.float64) for index in (cpu, gpu)]
+    cosines = np.prod([1 / np.linalg.norm(v, axis=1) for v in vectors], axis=0) * (vectors[0] * vectors[1]).sum(axis=1)
+    same = "the same" if np.array_equal(*repeats) else "others"
+    print(f"{path.name}: {len(cpu.times_s)} candidates, {times} times on the CPU and the GPU; unchanged "
+          f"{len(repeats[0])} and {len(repeats[1])}, {same}; lowest cosine "
+          f"{cosines.min():.5f}", flush=True)  # fmt: skip
+
+
+PARTS = ("demux", "decode", "convert", "encode", "store", "check")
+
+
+def table_head(minutes):
+    columns = " | ".join(f"{part}, s" for part in PARTS)
+    print(f"\n| {minutes} minutes of | candidates | reused | frames decoded | frames/s | {columns} "
+          "| no reuse, s | whole, s | wanted, s | GPU, GiB | host, MiB | driver, MiB |")  # fmt: skip
+    print("|---|" + "---:|" * (len(PARTS) + 10), flush=True)
+
+
+def table_row(row, seconds, facts):
+    cells = [row, facts["candidates"], facts["reused"], facts["frames"], f"{facts['decode_fps']:.0f}",
+             *(f"{seconds.get(part, 0):.1f}" for part in PARTS), f"{seconds.get('no reuse', 0):.1f}",
+             f"{seconds['whole']:.1f}", GOALS_S.get(row, ""), f"{facts['gpu_gib']:.1f}", f"{facts['host_mib']:.0f}",
+             f"{facts['driver_mib']:.0f}"]  # fmt: skip
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    if "cosine" in facts:
+        print(f"{row}: {facts['compared']} frames on the GPU and the CPU: same times, pixels differ by "
+              f"{facts['mean']:.2f} levels on average and {facts['worst']} at most, lowest cosine "
+              f"{facts['cosine']:.5f}", flush=True)  # fmt: skip
+
+
+@contextmanager
+def errors_shown(what):
+    """Print an error and go on: one step must not lose the others."""
+    try:
+        yield
+    except Exception:
+        traceback.print_exc()
+        step("FAILED", what)
+
+
 def main(args):
-    print("torch", torch.__version__, "transformers", transformers.__version__, "av",
-          av.__version__, platform.python_version())  # fmt: skip
+    versions = [(module.__name__, module.__version__) for module in (torch, transformers, av)]
+    print(*versions, platform.python_version())
     table = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(args.folder or name)
@@ -345,37 +366,26 @@ def main(args):
         step(torch.cuda.get_device_name(), "decoder:", reason or "ready")
         encoder = RandomSiglip("cuda")
         step("network on the GPU, GiB:", round(torch.cuda.memory_allocated() / 2**30, 2))
-        try:
-            network_table(encoder, args.compile)
-        except Exception as error:
-            step("FAILED network", error)
         for row in args.rows:
-            try:
+            with errors_shown(row):
                 clip, _, mode = row.partition(":")
                 path, mode = folder / f"{clip}.mp4", mode or "exact"
                 seconds, facts = measure(path, mode, encoder, folder / f"store-{row.replace(':', '-')}")
                 if mode == "exact":
-                    facts |= compare(path, encoder, mode)
+                    with errors_shown(f"comparison of {row}"):
+                        facts |= compare(path, encoder, mode)
                 table.append((row, seconds, facts))
-            except Exception as error:  # one row must not lose the others
-                traceback.print_exc()
-                step("FAILED", row, error)
-    parts = ("demux", "decode", "convert", "encode", "store", "check")
-    columns = " | ".join(f"{part}, s" for part in parts)
-    print(f"\n| {args.minutes} minutes of | candidates | frames decoded | frames/s | {columns} "
-          "| whole, s | wanted, s | GPU, GiB | host, MiB |")  # fmt: skip
-    print("|---|" + "---:|" * (len(parts) + 7))
-    for row, seconds, facts in table:
-        fps = f"{facts['decode_fps']:.0f}"
-        cells = [row, facts["candidates"], facts["frames"], fps, *(f"{seconds.get(p, 0):.1f}" for p in parts),
-                 f"{seconds['whole']:.1f}", GOALS_S.get(row, ""), f"{facts['gpu_gib']:.1f}",
-                 f"{facts['host_mib']:.0f}"]  # fmt: skip
-        print("| " + " | ".join(map(str, cells)) + " |")
-    for row, _, facts in table:
-        if "cosine" in facts:
-            print(f"{row}: {facts['compared']} frames on the GPU and the CPU: same times, pixels differ by "
-                  f"{facts['mean']:.2f} levels on average and {facts['worst']} at most, lowest cosine "
-                  f"{facts['cosine']:.5f}")  # fmt: skip
+                table_head(args.minutes)
+                table_row(*table[-1])
+        with errors_shown("indexes"):
+            make_slides(args.video, folder / "slides.mp4")
+            compare_indexes(folder / "slides.mp4", encoder, folder, 4.0)
+            compare_indexes(args.video, encoder, folder, 4.0)
+        with errors_shown("network"):
+            network_table(encoder, args.compile)
+    table_head(args.minutes)
+    for entry in table:
+        table_row(*entry)
 
 
 if __name__ == "__main__":

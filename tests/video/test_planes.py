@@ -8,7 +8,7 @@ import pytest
 
 from framesift.video.blank import is_blank
 from framesift.video.colour import HLG, PQ, FrameConverter, Orientation, read_orientation
-from framesift.video.planes import Picture, PlaneConverter
+from framesift.video.planes import Pictures, PlaneConverter
 from framesift.video.resampling import filter_matrix
 from helpers.sample_data import SAMPLE_DATA
 
@@ -19,12 +19,14 @@ MEAN, MOST = 2.5, 6
 MATRICES = (1, 5, 6, 7, 9, 2)  # by the numbers of ITU-T H.273; 2: not stated
 
 
-def picture_of(frame, orientation=None):
-    luma, *chroma = (torch.from_dlpack(plane) for plane in frame.planes)
+def pictures_of(*frames, orientation=None):
+    planes = [[torch.from_dlpack(plane) for plane in frame.planes] for frame in frames]
+    luma, chroma = torch.stack([p[0] for p in planes]), torch.stack([torch.stack(p[1:]) for p in planes])
+    frame = frames[0]
     is_full = frame.color_range == 2 or frame.format.name.startswith("yuvj")
     turned = read_orientation(frame) if orientation is None else orientation
     bits = BITS[frame.format.name]
-    return Picture(luma, torch.stack(chroma), bits, is_full, frame.colorspace, frame.color_trc, turned)
+    return Pictures(luma, chroma, bits, is_full, frame.colorspace, frame.color_trc, turned)
 
 
 def textured(format_name, width=96, height=64, *, colorspace=1, full=False, transfer=1, seed=0):
@@ -44,7 +46,7 @@ def textured(format_name, width=96, height=64, *, colorspace=1, full=False, tran
 
 def differences(frame, short_side, codec="h264", aspect=None, dtype=None):
     expected = FrameConverter(aspect, short_side).convert(frame)
-    image = PlaneConverter(aspect, short_side, codec=codec, dtype=dtype).convert(picture_of(frame))
+    (image,) = PlaneConverter(aspect, short_side, codec=codec, dtype=dtype).convert(pictures_of(frame))
     assert image.dtype == torch.uint8 and tuple(image.shape) == expected.shape
     return np.abs(image.numpy().astype(int) - expected)
 
@@ -92,32 +94,59 @@ def test_half_precision_changes_nothing_visible():
 
 def test_images_are_mirrored_and_turned():
     frame = textured("yuv420p")
-    plain = PlaneConverter(None).convert(picture_of(frame, Orientation())).numpy()
+    plain = PlaneConverter(None).convert(pictures_of(frame, orientation=Orientation()))[0].numpy()
     for quarters in range(4):
         for mirrored in (False, True):
-            image = PlaneConverter(None).convert(picture_of(frame, Orientation(quarters, mirrored))).numpy()
+            turned = pictures_of(frame, orientation=Orientation(quarters, mirrored))
+            image = PlaneConverter(None).convert(turned)[0].numpy()
             np.testing.assert_array_equal(image, np.rot90(plain[:, ::-1] if mirrored else plain, quarters))
+
+
+def test_images_of_a_batch_are_those_of_single_pictures():
+    for name, transfer in (("yuv420p", 1), ("yuv420p10le", PQ)):
+        frames = [textured(name, transfer=transfer, seed=seed) for seed in range(3)]
+        for short_side in (None, 47, 46):
+            converter = PlaneConverter(None, short_side)
+            together = converter.convert(pictures_of(*frames, orientation=Orientation(1, True)))
+            single = [converter.convert(pictures_of(f, orientation=Orientation(1, True)))[0] for f in frames]
+            # The sums of a product may be added in another order.
+            np.testing.assert_allclose(together, torch.stack(single), atol=1)
 
 
 def test_rows_of_a_filter_sum_to_one():
     for size, target in ((30, 7), (7, 30), (9, 9)):
-        for kind in ("sws bicubic", "sws bilinear", "nearest", "pillow bicubic", "pillow bilinear"):
-            np.testing.assert_allclose(filter_matrix(size, target, kind, 0.25).sum(axis=1), 1, atol=1e-6)
+        for kind in ("sws bicubic", "sws bilinear", "nearest", "pillow bicubic", "pillow bilinear", "pillow box"):
+            at = 0.5 if kind == "pillow box" else 0.25
+            np.testing.assert_allclose(filter_matrix(size, target, kind, at).sum(axis=1), 1, atol=1e-6)
 
 
 def test_reduced_images_are_pillows_to_rounding_and_as_blank_as_the_whole():
     from PIL import Image
 
-    from framesift.video.cuda import reduce_image
+    from framesift.video.cuda import reduce_images
 
     rng = np.random.default_rng(0)
     for height, width in ((300, 401), (128, 200), (97, 130), (771, 640)):
         image = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
         factor = max(min(height, width) // 128, 1)
-        ours = reduce_image(torch.from_numpy(image)).numpy()
+        ours = reduce_images(torch.from_numpy(image)[None])[0].numpy()
         np.testing.assert_allclose(ours, np.asarray(Image.fromarray(image).reduce(factor)), atol=1)
         for whole in (image, np.full_like(image, 30)):
-            assert is_blank(reduce_image(torch.from_numpy(whole)).numpy()) == is_blank(whole)
+            assert is_blank(reduce_images(torch.from_numpy(whole)[None])[0].numpy()) == is_blank(whole)
+
+
+def test_small_images_are_pillows_to_rounding():
+    from PIL import Image
+
+    from framesift.video.cuda import shrink_images
+    from framesift.video.unchanged import small_picture
+
+    rng = np.random.default_rng(0)
+    for height, width in ((128, 228), (150, 171), (240, 135), (40, 30)):
+        images = rng.integers(0, 256, (2, height, width, 3), dtype=np.uint8)
+        expected = np.stack([small_picture(Image.fromarray(image)) for image in images])
+        found = shrink_images(torch.from_numpy(images)).numpy()
+        assert found.dtype == expected.dtype and np.abs(found - expected).max() <= 1
 
 
 @pytest.mark.sample_data

@@ -1,7 +1,10 @@
 """Main and GPU memory: what is free, and what this process used."""
 
+import ctypes
 import os
 import sys
+from functools import cache
+from typing import Any
 
 
 def free_memory() -> int | None:
@@ -30,3 +33,18 @@ def peak_memory() -> tuple[int | None, int | None]:
     if torch is None or not torch.cuda.is_available():
         return main, None
     return main, int(torch.cuda.max_memory_allocated())
+
+
+def release_free_memory() -> None:
+    """Give the memory that was freed back to the system, where the C library would keep it (glibc)."""
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None

@@ -50,16 +50,18 @@ def prepare_images(images: Sequence[Any], layout: ImageLayout, *, device: Any = 
     """
     import torch
 
-    prepared: list[Any] = [None] * len(images)
+    order: list[int] = []
+    prepared = []
     for numbers in _by_size(images):
-        for start in range(0, len(numbers), UPLOADED):
-            part = numbers[start : start + UPLOADED]
+        is_uploaded = isinstance(images[numbers[0]], torch.Tensor)
+        for start in range(0, len(numbers), step := len(numbers) if is_uploaded else UPLOADED):
+            part = numbers[start : start + step]
             pixels = stack_images([images[n] for n in part], device)
             values = resize_images(pixels, layout.size_of(tuple(pixels.shape[-2:])), layout.resample)
-            values = _normalise(_crop(values, layout.crop), layout).to(dtype or torch.float32)
-            for n, image in zip(part, values, strict=True):
-                prepared[n] = image
-    return torch.stack(prepared)
+            prepared.append(_normalise(_crop(values, layout.crop), layout).to(dtype or torch.float32))
+            order += part
+    values = torch.cat(prepared)
+    return values if order == sorted(order) else values[np.argsort(order).tolist()]
 
 
 def stack_images(images: Sequence[Any], device: Any) -> Any:
@@ -122,8 +124,15 @@ def _crop(values: Any, size: Size | None) -> Any:
 
 
 def _normalise(values: Any, layout: ImageLayout) -> Any:
-    mean, std = (values.new_tensor(numbers).view(3, 1, 1) for numbers in (layout.mean, layout.std))
+    mean, std = (_per_channel(tuple(numbers), values.device) for numbers in (layout.mean, layout.std))
     return (values / 255 - mean) / std
+
+
+@lru_cache(maxsize=64)
+def _per_channel(numbers: tuple[float, ...], device: Any) -> Any:
+    import torch
+
+    return torch.tensor(numbers, device=device).view(3, 1, 1)
 
 
 def _by_size(images: Sequence[Any]) -> list[list[int]]:

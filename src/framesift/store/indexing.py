@@ -12,7 +12,9 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+from PIL import Image
 
+from framesift._utils.memory import release_free_memory
 from framesift._utils.records import shown
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
@@ -167,6 +169,7 @@ def _build(
             done += len(new)
             if len(parts[-1]) == PART_SIZE:
                 store.save_part(key, done - PART_SIZE, parts[-1])
+                release_free_memory()
             progress("indexing", done, max(expected, done))
             now = time.perf_counter()
             if number == 1:  # the first includes what is loaded and prepared once
@@ -244,7 +247,7 @@ class _Batch:
     """
 
     times_s: list[float] = field(default_factory=list)
-    images: list[Any] = field(default_factory=list)  # arrays, or CudaImages where the GPU decodes
+    images: list[Any] = field(default_factory=list)  # arrays, or tensors where the GPU decodes
     rows: list[int] = field(default_factory=list)
     is_blank: list[bool] = field(default_factory=list)
     is_damaged: list[bool] = field(default_factory=list)
@@ -268,8 +271,7 @@ def _encode(encoder: Encoder, batch: _Batch, path: str) -> Array:
         return np.empty((0, encoder.dim), dtype=np.float16)
     takes_tensors = getattr(encoder, "image_device", None) is not None
     images = [
-        (image.pixels if takes_tensors else image.download()) if isinstance(image, CudaImage) else image
-        for image in batch.images
+        image if takes_tensors or isinstance(image, np.ndarray) else image.cpu().numpy() for image in batch.images
     ]
     vectors = np.asarray(encoder.encode_images(images))
     if vectors.shape != (len(batch.images), encoder.dim):
@@ -280,6 +282,14 @@ def _encode(encoder: Encoder, batch: _Batch, path: str) -> Array:
         at = batch.times_s[batch.rows.index(int(bad[0]) + 1)]
         raise FramesiftError(f"the encoder {encoder.name} returned a non-finite vector for {path} at {at:.3f} s")
     return vectors.astype(np.float16)
+
+
+def _reduced(image: Array | CudaImage) -> tuple[Image.Image, Array]:
+    """A candidate's reduced picture, and its small one."""
+    if isinstance(image, CudaImage):
+        return Image.fromarray(image.reduced), image.small
+    picture = reduce_picture(image)
+    return picture, small_picture(picture)
 
 
 def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
@@ -315,11 +325,11 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
         try:
             for time_s, image in sampling:
                 batch.times_s.append(time_s)
-                picture = reduce_picture(image.reduced if isinstance(image, CudaImage) else image)
-                small = small_picture(picture) if reuse else None
-                if small is None or encoded is None or count % PART_SIZE == 0 or not is_unchanged(small, encoded):
+                picture, small = _reduced(image)
+                is_new = not reuse or encoded is None or count % PART_SIZE == 0 or not is_unchanged(small, encoded)
+                if is_new:
                     encoded = small
-                    batch.images.append(image)
+                    batch.images.append(image.pixels if isinstance(image, CudaImage) else image)
                 batch.rows.append(len(batch.images))
                 batch.is_blank.append(is_blank_picture(picture))
                 batch.is_damaged.append(sampling.damaged_s[-1:] == [time_s])

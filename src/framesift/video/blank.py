@@ -19,6 +19,7 @@ CORNER = 1 / 6
 # Letterbox and pillarbox bars: dark up to this level, equal on both sides of a picture of at least this share.
 BAR_LEVEL = 24
 PICTURE_SHARE = 0.3
+MIDDLE = PICTURE_SHARE * (0.5 - CORNER)  # from the middle to the corners of the smallest picture between bars
 
 
 def is_blank(image: Array) -> bool:
@@ -37,12 +38,27 @@ def reduce_picture(image: Array) -> Image.Image:
 
 def is_blank_picture(picture: Image.Image) -> bool:
     """As `is_blank`, of a picture that is already reduced."""
+    if _has_contrast(picture):
+        return False
     picture = _without_overlays(picture.crop(_picture_box(picture)))
     below, above = _spread(picture.convert("L").histogram(), picture.width * picture.height)
     if max(below, above) > FINE_LEVELS:
         return False
     cells = picture.resize(COARSE_SIZE, Image.Resampling.BOX)
     return max(high - low for low, high in cells.getextrema()) <= COARSE_LEVELS  # type: ignore[misc]
+
+
+def _has_contrast(picture: Image.Image) -> bool:
+    """Whether the middle alone, which no bar, edge or corner reaches, differs more than a blank frame may.
+
+    This decides on most frames, in a fraction of the time.
+    """
+    across, down = (max(int(MIDDLE * side) - 2, 0) for side in picture.size)  # bars may differ by two lines
+    x, y = picture.width // 2, picture.height // 2
+    middle = picture.crop((x - across, y - down, x + across, y + down))
+    levels = np.sort(np.asarray(middle.convert("L")), axis=None)
+    outliers = int(OUTLIERS * picture.width * picture.height) + 1
+    return len(levels) > 2 * outliers and int(levels[-1 - outliers]) - int(levels[outliers]) > 2 * FINE_LEVELS
 
 
 def _picture_box(picture: Image.Image) -> tuple[int, int, int, int]:

@@ -4,7 +4,7 @@ Scaling and colour conversion are one step of libswscale.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple, cast
@@ -92,6 +92,8 @@ def shrunk_size(width: int, height: int, short_side: int | None) -> tuple[int, i
 class FrameConverter:
     """Converts the frames of one stream to images (H, W, 3) uint8 RGB."""
 
+    batch_size = 1
+
     def __init__(self, aspect: Fraction | None, short_side: int | None = None) -> None:
         self._aspect = aspect
         self._short_side = short_side
@@ -118,6 +120,9 @@ class FrameConverter:
             self._rotation, self._orientation = frame.rotation, read_orientation(frame)
         image = rgb.to_ndarray()
         return orient(to_standard_range(image, frame.color_trc) if is_hdr else image, self._orientation)
+
+    def convert_batch(self, frames: Sequence[av.VideoFrame]) -> list[Array]:
+        return list(map(self.convert, frames))
 
 
 def orient(image: Array, orientation: Orientation) -> Array:

@@ -5,11 +5,12 @@ reported.
 """
 
 import ctypes
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import av
 from av.codec.hwaccel import HWAccel, hwdevices_available
@@ -20,16 +21,20 @@ from framesift.errors import InputError, OptionError
 from framesift.types.vectors import Array
 from framesift.video.blank import FINE_SIDE
 from framesift.video.colour import Orientation, read_orientation
-from framesift.video.container import OpenedVideo, open_video
+from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED
-from framesift.video.planes import Picture, PlaneConverter
+from framesift.video.planes import Pictures, PlaneConverter
+from framesift.video.resampling import filter_matrix
+from framesift.video.unchanged import SMALL_SIZE
 
-# Decoder sessions at a time: more than the seven decoding units of an H200, as some of them wait for Python; each takes
-# a tenth of a second to open and tens of megabytes on the host.
-MOST_SESSIONS = 10
+# Decoder sessions at a time, for frames of up to LARGE_PIXELS and for larger ones: an H200 has seven decoding units,
+# and some sessions wait for Python. Each takes memory of the host, 9 bytes per pixel in the driver and, in FFmpeg's
+# decoders, 3 (H.264) or 6 (HEVC), so that those of HEVC, which take less time, are fewer.
+SESSIONS = {"h264": (8, 10)}
+OTHER_SESSIONS = (7, 5)
 SEGMENTS_PER_SESSION = 12
-# A session may take this share of the GPU's free memory, its reference frames and output frames counted as SURFACES.
-MEMORY_SHARE = 0.02
+# Sessions may take this share of the GPU's free memory, their reference frames and output frames counted as SURFACES.
+MEMORY_SHARE = 0.2
 SURFACES = 40
 
 # What FFmpeg gives frames on the GPU as, and the bits of a sample; 10 bits come in the upper part of 16.
@@ -55,12 +60,13 @@ class UnsuitedVideo(InputError):
 class CudaImage:
     """An image in the GPU's memory.
 
-    pixels: tensor (H, W, 3) uint8 RGB. reduced: an array, the image averaged over blocks to a shorter side of 128 to
-    255 pixels.
+    pixels: tensor (H, W, 3) uint8 RGB. reduced, small: arrays, the image averaged over blocks to a shorter side of 128
+    to 255 pixels, and as `unchanged.small_picture` does.
     """
 
     pixels: Any
     reduced: Array
+    small: Array
 
     def download(self) -> Array:
         """The image as an array."""
@@ -112,16 +118,29 @@ class CudaDecoder:
         if video.container.format.name not in INDEXED:
             return 1
         free, _ = torch.cuda.mem_get_info(self._number)
-        session_bytes = SURFACES * 3 * video.stream.width * video.stream.height // 2
-        fitting = int(MEMORY_SHARE * MOST_SESSIONS * free / session_bytes)
-        return max(1, min(MOST_SESSIONS, len(segments) // SEGMENTS_PER_SESSION + 1, fitting))
+        pixels = video.stream.width * video.stream.height
+        most = SESSIONS.get(video.codec, OTHER_SESSIONS)[pixels > LARGE_PIXELS]
+        fitting = int(MEMORY_SHARE * free / (SURFACES * 3 * pixels // 2))
+        return max(1, min(most, len(segments) // SEGMENTS_PER_SESSION + 1, fitting))
 
     def converter(self, video: OpenedVideo, short_side: int | None) -> "CudaConverter":
         return CudaConverter(video, short_side, self._number)
 
 
+class _PlaneLayout(NamedTuple):
+    """How to read the planes of a frame."""
+
+    bits: int
+    is_full_range: bool
+    colorspace: int
+    transfer: int
+    orientation: Orientation
+
+
 class CudaConverter:
-    """Converts the frames of one session to images in the GPU's memory."""
+    """Converts the frames of one session to images in the GPU's memory, several at a time: each step is one call."""
+
+    batch_size = 8
 
     def __init__(self, video: OpenedVideo, short_side: int | None, number: int) -> None:
         import torch
@@ -135,8 +154,23 @@ class CudaConverter:
         self._rotation: int | None = None
         self._orientation = Orientation()
 
-    def convert(self, frame: av.VideoFrame) -> CudaImage:
-        """Convert a frame; UnsuitedVideo if it was not decoded on the GPU, or in a format that is not supported."""
+    def convert_batch(self, frames: Sequence[av.VideoFrame]) -> list[CudaImage]:
+        """Convert frames; UnsuitedVideo if one was not decoded on the GPU, or in a format that is not supported."""
+        layouts = list(map(self._layout, frames))
+        images: list[CudaImage] = []
+        for layout, group in itertools.groupby(zip(layouts, frames, strict=True), key=lambda pair: pair[0]):
+            images += self._convert([frame for _, frame in group], layout)
+        return images
+
+    def _convert(self, frames: Sequence[av.VideoFrame], layout: _PlaneLayout) -> list[CudaImage]:
+        torch = self._torch
+        # FFmpeg copies frames in the default stream, in which the following operations are ordered after the copy.
+        with torch.cuda.device(self._device), torch.cuda.stream(torch.cuda.default_stream(self._device)):
+            planes = [[torch.from_dlpack(plane.__dlpack__(stream=None)) for plane in frame.planes] for frame in frames]
+            luma, chroma = (torch.stack(tensors) for tensors in zip(*planes, strict=True))
+            return describe_images(self._planes.convert(Pictures(luma, chroma.permute(0, 3, 1, 2), *layout)))
+
+    def _layout(self, frame: av.VideoFrame) -> _PlaneLayout:
         if frame.sw_format is None:
             raise UnsuitedVideo("the GPU does not decode this codec, profile or size")
         bits = _FORMATS.get(frame.sw_format.name)
@@ -145,32 +179,45 @@ class CudaConverter:
             raise UnsuitedVideo(f"frames are {what} on the GPU; expected 4:2:0 of even size, as in the stream's header")
         if frame.rotation != self._rotation:
             self._rotation, self._orientation = frame.rotation, read_orientation(frame)
-        torch = self._torch
-        # FFmpeg copies frames in the default stream, in which the following operations are ordered after the copy.
-        with torch.cuda.device(self._device), torch.cuda.stream(torch.cuda.default_stream(self._device)):
-            luma, chroma = (torch.from_dlpack(plane.__dlpack__(stream=None)) for plane in frame.planes)
-            picture = Picture(
-                luma,
-                chroma.permute(2, 0, 1),
-                bits,
-                frame.color_range == _FULL_RANGE,
-                frame.colorspace,
-                frame.color_trc,
-                self._orientation,
-            )
-            pixels = self._planes.convert(picture)
-            return CudaImage(pixels, reduce_image(pixels).cpu().numpy())
+        is_full_range = frame.color_range == _FULL_RANGE
+        return _PlaneLayout(bits, is_full_range, frame.colorspace, frame.color_trc, self._orientation)
 
 
-def reduce_image(pixels: Any) -> Any:
-    """Average a tensor (H, W, 3) uint8 over blocks, to a shorter side of 128 to 255; as Pillow's `Image.reduce`."""
+def describe_images(pixels: Any) -> list[CudaImage]:
+    """The images of a tensor (N, H, W, 3) uint8 RGB."""
+    reduced = reduce_images(pixels)
+    small = shrink_images(reduced)
+    arrays = (tensor.cpu().numpy() for tensor in (reduced, small))
+    return [CudaImage(*image) for image in zip(pixels, *arrays, strict=True)]
+
+
+def reduce_images(pixels: Any) -> Any:
+    """Average images (N, H, W, 3) uint8 over blocks to a shorter side of 128 to 255, as Pillow's `Image.reduce`."""
     import torch
     from torch.nn.functional import avg_pool2d
 
-    factor = max(min(pixels.shape[:2]) // FINE_SIDE, 1)
-    planes = pixels.permute(2, 0, 1)[None].float()
+    factor = max(min(pixels.shape[1:3]) // FINE_SIDE, 1)
+    planes = pixels.permute(0, 3, 1, 2).float()
     means = avg_pool2d(planes, factor, ceil_mode=True, count_include_pad=False)
-    return (means[0].permute(1, 2, 0) + 0.5).to(torch.uint8)
+    return (means.permute(0, 2, 3, 1) + 0.5).to(torch.uint8)
+
+
+def shrink_images(images: Any) -> Any:
+    """(N, 36, 64, 3) int16: the mean colours of the cells of images (N, H, W, 3) uint8, as Pillow computes them."""
+    import torch
+
+    values = images.permute(0, 3, 1, 2).float()
+    for size, axis in zip(SMALL_SIZE, (-1, -2), strict=True):
+        table = _box_table(values.shape[axis], size, values.device)
+        values = (values @ table.T if axis == -1 else table @ values).add_(0.5).floor_()
+    return values.permute(0, 2, 3, 1).to(torch.int16)
+
+
+@cache
+def _box_table(size: int, target: int, device: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(filter_matrix(size, target, "pillow box")).to(device)
 
 
 def _hwaccel(number: int) -> HWAccel:

@@ -4,6 +4,7 @@ On two cores this takes less time than the decoders' own threads, which wait for
 (benchmarks/indexing.py). The images are the same.
 """
 
+import itertools
 import logging
 import queue
 import threading
@@ -38,10 +39,12 @@ log = logging.getLogger(__name__)
 
 
 class Converter(Protocol):
-    """Converts frames to images."""
+    """Converts frames to images: arrays (H, W, 3) uint8 RGB, or CudaImages. batch_size: how many at a time."""
 
-    def convert(self, frame: av.VideoFrame) -> Any:
-        """The image: an array (H, W, 3) uint8 RGB, or a CudaImage."""
+    batch_size: int
+
+    def convert_batch(self, frames: Sequence[av.VideoFrame]) -> Sequence[Any]:
+        """The images of the frames."""
 
 
 class SegmentDecoder(Protocol):
@@ -158,9 +161,12 @@ def _capacity(video: OpenedVideo, short_side: int | None) -> int:
 
 
 def _converted(reader: PacketReader, plan: DecodePlan, converter: Converter) -> Iterator[DecodedImage]:
-    for result in decode_wanted(reader, plan):
-        image = None if result.frame is None else converter.convert(result.frame)
-        yield DecodedImage(result.wanted, result.packet, image, result.is_damaged)
+    decoded = decode_wanted(reader, plan)
+    while results := list(itertools.islice(decoded, converter.batch_size)):
+        images = iter(converter.convert_batch([result.frame for result in results if result.frame is not None]))
+        for result in results:
+            image = None if result.frame is None else next(images)
+            yield DecodedImage(result.wanted, result.packet, image, result.is_damaged)
 
 
 class _DecodingSegment:

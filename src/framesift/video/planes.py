@@ -43,10 +43,10 @@ _WEIGHTS = {
 LEFT_CHROMA = frozenset({"h264", "hevc"})
 
 
-class Picture(NamedTuple):
-    """The planes of a frame in 4:2:0, and how to read them.
+class Pictures(NamedTuple):
+    """The planes of N frames in 4:2:0, and how to read them.
 
-    luma (H, W), chroma (2, H / 2, W / 2): uint8 or uint16 tensors. bits: the largest value is 2^bits − 1;
+    luma (N, H, W), chroma (N, 2, H / 2, W / 2): uint8 or uint16 tensors. bits: the largest value is 2^bits − 1;
     formats that store 10 bits in the upper part of 16 count as 16. colorspace, transfer: by the numbers of ITU-T H.273.
     """
 
@@ -60,7 +60,7 @@ class Picture(NamedTuple):
 
 
 class PlaneConverter:
-    """Converts the pictures of one stream to images (H, W, 3) uint8 RGB on their device.
+    """Converts the pictures of one stream to images (N, H, W, 3) uint8 RGB on their device.
 
     dtype: of the products; float16 is exact to a tenth of a level and takes a fraction of the time on a GPU.
     """
@@ -74,27 +74,27 @@ class PlaneConverter:
         self._dtype = dtype
         self._tables: dict[tuple[Any, ...], Any] = {}
 
-    def convert(self, picture: Picture) -> Any:
-        """The image of one picture, a tensor."""
+    def convert(self, pictures: Pictures) -> Any:
+        """The images, a tensor."""
         import torch
 
-        rows, columns = picture.luma.shape
+        count, rows, columns = pictures.luma.shape
         width, height = shrunk_size(*square_pixel_size(columns, rows, self._aspect), self._short_side)
         kind: Filter = "sws bicubic" if (height, width) != (rows, columns) else "sws bilinear"
         # libswscale converts 8-bit frames of the same size without interpolating the chroma.
-        chroma_kind: Filter = "nearest" if kind == "sws bilinear" and picture.bits == 8 else kind
+        chroma_kind: Filter = "nearest" if kind == "sws bilinear" and pictures.bits == 8 else kind
         # It computes the chroma of two columns at a time, unless their number is odd.
         pair = 2 - width % 2
-        luma = self._resized(picture.luma, picture.bits, (height, width), (kind, 0.5))
-        chroma = self._resized(picture.chroma, picture.bits, (height, width // pair), (chroma_kind, self._chroma_at))
-        planes = torch.empty((3, height, width), device=luma.device)
-        planes[0] = luma
-        planes[1:].view(2, height, -1, pair).copy_(chroma[..., None])
-        matrix, offset = self._colour_matrix(picture, luma.device)
-        rgb = torch.addmm(offset, matrix, planes.flatten(1)).view(3, height, width).permute(1, 2, 0)
-        if picture.transfer in (PQ, HLG):
-            return _turn(self._standard_range(rgb, picture.transfer), picture.orientation)
-        return _turn(rgb.add(0.5).clamp_(0, 255).to(torch.uint8), picture.orientation)
+        luma = self._resized(pictures.luma, pictures.bits, (height, width), (kind, 0.5))
+        chroma = self._resized(pictures.chroma, pictures.bits, (height, width // pair), (chroma_kind, self._chroma_at))
+        planes = torch.empty((count, 3, height, width), device=luma.device)
+        planes[:, 0] = luma
+        planes[:, 1:].view(count, 2, height, -1, pair).copy_(chroma[..., None])
+        matrix, offset = self._colour_matrix(pictures, luma.device)
+        rgb = (matrix @ planes.flatten(2)).add_(offset).view(count, 3, height, width).permute(0, 2, 3, 1)
+        if pictures.transfer in (PQ, HLG):
+            return _turn(self._standard_range(rgb, pictures.transfer), pictures.orientation)
+        return _turn(rgb.add_(0.5).clamp_(0, 255).to(torch.uint8), pictures.orientation)
 
     def _resized(self, planes: Any, bits: int, size: tuple[int, int], how: tuple[Filter, float]) -> Any:
         """(…, *size): the planes on a scale of 8 bits. how: the filter, and the place of a sample in its columns."""
@@ -110,14 +110,14 @@ class PlaneConverter:
             values = down @ values
         return values if across is None else values @ across.T
 
-    def _colour_matrix(self, picture: Picture, device: Any) -> tuple[Any, Any]:
+    def _colour_matrix(self, pictures: Pictures, device: Any) -> tuple[Any, Any]:
         """(3, 3) and (3, 1) float32: from luma and chroma to RGB, in levels from 0 to 255, not clipped."""
         import torch
 
-        is_large = picture.luma.shape[0] >= HIGH_DEFINITION
-        key = ("colours", picture.colorspace, picture.is_full_range, is_large)
+        is_large = pictures.luma.shape[1] >= HIGH_DEFINITION
+        key = ("colours", pictures.colorspace, pictures.is_full_range, is_large)
         if key not in self._tables:
-            matrix, offset = rgb_matrix(picture.colorspace, is_large, picture.is_full_range)
+            matrix, offset = rgb_matrix(pictures.colorspace, is_large, pictures.is_full_range)
             self._tables[key] = (torch.from_numpy(matrix).to(device), torch.from_numpy(offset).to(device))
         tensors: tuple[Any, Any] = self._tables[key]
         return tensors
@@ -133,7 +133,7 @@ class PlaneConverter:
         return self._tables[key]
 
     def _standard_range(self, rgb: Any, transfer: int) -> Any:
-        """As `colour.to_standard_range`, of (H, W, 3) float32 levels from 0 to 255."""
+        """As `colour.to_standard_range`, of (…, 3) float32 levels from 0 to 255."""
         import torch
 
         if ("curve", transfer) not in self._tables:
@@ -160,11 +160,11 @@ def rgb_matrix(colorspace: int, is_large: bool, is_full_range: bool) -> tuple[Ar
     return matrix.astype(np.float32), offset.astype(np.float32)
 
 
-def _turn(image: Any, orientation: Orientation) -> Any:
+def _turn(images: Any, orientation: Orientation) -> Any:
     import torch
 
     if orientation.mirrored:
-        image = image.flip(1)
+        images = images.flip(2)
     if orientation.quarters:
-        image = torch.rot90(image, orientation.quarters)
-    return image.contiguous()
+        images = torch.rot90(images, orientation.quarters, (1, 2))
+    return images.contiguous()

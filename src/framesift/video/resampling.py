@@ -8,7 +8,7 @@ import numpy as np
 from framesift.types.vectors import Array
 
 # "sws": libswscale's filters, whose bicubic one has B = 0 and C = 0.6; "pillow": Pillow's, with C = 0.5.
-Filter = Literal["sws bicubic", "sws bilinear", "nearest", "pillow bicubic", "pillow bilinear"]
+Filter = Literal["sws bicubic", "sws bilinear", "nearest", "pillow bicubic", "pillow bilinear", "pillow box"]
 
 
 @lru_cache(maxsize=64)
@@ -24,11 +24,17 @@ def filter_matrix(size: int, target: int, kind: Filter, at: float = 0.5) -> Arra
     if kind == "nearest":
         matrix[np.arange(target), middles.astype(int)] = 1
         return matrix.astype(np.float32)
-    support, stretch = (2 if "bicubic" in kind else 1), max(scale, 1.0)
+    support = {"bicubic": 2.0, "bilinear": 1.0, "box": 0.5}[kind.split()[1]]
+    stretch = max(scale, 1.0)
     taps = np.arange(2 * int(np.ceil(support * stretch)) + 2)
     places = np.floor(middles - at - support * stretch).astype(int)[:, None] + taps
-    distance = np.abs(places - (middles - at)[:, None]) / stretch
-    weights = _bicubic(distance, 0.6 if "sws" in kind else 0.5) if support == 2 else np.maximum(1 - distance, 0)
+    distance = (places - middles[:, None] + at) * (1 / stretch)  # rounded as in Pillow, whose box has sharp edges
+    if kind == "pillow box":
+        weights = ((distance > -0.5) & (distance <= 0.5)).astype(float)
+    elif support == 2:
+        weights = _bicubic(np.abs(distance), 0.6 if "sws" in kind else 0.5)
+    else:
+        weights = np.maximum(1 - np.abs(distance), 0)
     if "pillow" in kind:
         weights = np.where((places >= 0) & (places < size), weights, 0)
     weights /= weights.sum(axis=1, keepdims=True)
