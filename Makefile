@@ -55,8 +55,11 @@ bench: $(VENV)/installed
 selftest: $(VENV)/installed-dev
 	$(BIN)/framesift bench selftest
 
+# The pip that comes with Python may be old: a new one installs the packages in half the time. A Python without pip has
+# to unpack its own first.
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $@ install --quiet --no-compile -c constraints.txt pip || $(PYTHON) -m venv --upgrade $(VENV)
 
 # Modules are compiled when they are first imported: most of the packages' modules never are.
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt

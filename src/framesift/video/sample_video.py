@@ -6,14 +6,13 @@ seconds, with cuts and cross-fades, and subtitles give the spoken text (`sample_
 
 import math
 import random
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFont
@@ -24,17 +23,22 @@ from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event, Question
 from framesift.types.vectors import Array
-from framesift.video.sample_story import SCENES, TITLE, Look, SampleScene
+from framesift.video.sample_story import SCENES, TITLE, Look
+
+if TYPE_CHECKING:
+    from av.packet import Packet
 
 WIDTH, HEIGHT, FPS = 640, 360, 10
-VERSION = 3  # part of the file name: increased whenever the content changes
+VERSION = 4  # part of the file name: increased whenever the content changes
 FILE_NAME = f"sample-{VERSION}.mp4"
 SHOWN_NAME = f"{TITLE} (sample).mp4"  # of the copy in a library
 FADE_FRAMES = 8
-ENCODING = {"preset": "superfast", "crf": "30", "g": "50", "bf": "0", "threads": "1"}
-FRAMES_AHEAD = 32  # rendered before they are encoded; bounds memory
+ZOOM_EVERY = 8  # the other shots move by whole pixels, which needs no resampling and is quick to encode
+ENCODING = {"preset": "ultrafast", "qp": "28", "g": "50", "threads": "1"}
 
 Crop = tuple[float, float, float, float]  # left, top, right, bottom
+Render = Callable[[int], Array]  # frame k of a shot: (1.5·HEIGHT, WIDTH), planes one below another
+Planes = list[Image.Image]  # brightness, blue and red difference, each of full size, in limited range
 
 QUESTION = Question(
     "What stands on the launch pad, and why was the start put off?",
@@ -48,14 +52,6 @@ LOOKS: dict[Look, tuple[float, float, float, float]] = {
     "night": (0.6, 0.7, 12.0, -6.0),
     "archive": (0.95, 0.0, -8.0, 6.0),
 }
-
-
-class Planes(NamedTuple):
-    """An image as video stores it: brightness, and blue and red difference at half size, in limited range."""
-
-    y: Image.Image
-    cb: Image.Image
-    cr: Image.Image
 
 
 def sample_events() -> list[Event]:
@@ -91,96 +87,142 @@ def _as_srt(events: list[Event]) -> str:
 def _write(path: Path, progress: Progress) -> None:
     import av
 
-    total = sum(scene.seconds for scene in SCENES) * FPS
+    total, done = sum(scene.seconds for scene in SCENES) * FPS, 0
     with av.open(str(path), "w") as container, ThreadPoolExecutor(2) as pool:
         stream = container.add_stream("libx264", rate=FPS, options=ENCODING)
         stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         stream.codec_context.time_base = Fraction(1, FPS)
-        for done, image in enumerate(_run_ahead(pool, _frames()), 1):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="yuv420p")))
-            if done % FPS == 0:
+        shots = [pool.submit(_encoded, number) for number in range(len(SCENES))]
+        try:
+            for shot in shots:
+                for packet in shot.result():
+                    packet.stream, packet.pts, packet.dts = stream, done, done
+                    container.mux(packet)
+                    done += 1
                 progress("sample video", done, total)
-        container.mux(stream.encode(None))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
-def _run_ahead(pool: ThreadPoolExecutor, calls: Iterable[Callable[[], Array]]) -> Iterator[Array]:
-    """The results of the calls in their order, while a few of the next ones run."""
-    running: deque[Future[Array]] = deque()
-    for call in calls:
-        running.append(pool.submit(call))
-        if len(running) > FRAMES_AHEAD:
-            yield running.popleft().result()
-    while running:
-        yield running.popleft().result()
+def _encoded(number: int) -> list["Packet[Any]"]:
+    """The packets of a shot, one per frame. It has an encoder of its own, so that two are rendered at a time."""
+    import av
+
+    encoder = av.CodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+    encoder.time_base, encoder.options = Fraction(1, FPS), ENCODING
+    frames = (av.VideoFrame.from_ndarray(image, format="yuv420p") for image in _frames(number))
+    return [packet for frame in chain(frames, [None]) for packet in encoder.encode(frame)]
 
 
-def _frames() -> Iterator[Callable[[], Array]]:
-    """A call for every frame of the video that renders it: (1.5·HEIGHT, WIDTH), planes one below another."""
-    before = None
-    for number, scene in enumerate(SCENES):
-        render = _renderer(scene, number)
-        for k in range(scene.seconds * FPS):
-            yield partial(_frame, render, k, before if scene.fades and k < FADE_FRAMES else None)
-        before = partial(_later, render, scene.seconds * FPS)
+def _frames(number: int) -> Iterator[Array]:
+    """The frames of a shot; in a fade they are mixed with those of the shot before, which goes on."""
+    scene, render = SCENES[number], _renderer(number)
+    before = _renderer(number - 1) if scene.fades and number else None
+    for k in range(scene.seconds * FPS):
+        frame = render(k)
+        if before is not None and k < FADE_FRAMES:
+            share = (k + 1) / (FADE_FRAMES + 1)
+            earlier = before(SCENES[number - 1].seconds * FPS + k)
+            frame = np.rint((1 - share) * earlier + share * frame).astype(np.uint8)
+        yield frame
 
 
-def _later(render: Callable[[int], Planes], frames: int, k: int) -> Planes:
-    return render(frames + k)
-
-
-def _frame(render: Callable[[int], Planes], k: int, before: Callable[[int], Planes] | None) -> Array:
-    """Frame k of a shot; in a fade mixed with the shot before, which goes on."""
-    planes = render(k)
-    if before is not None:
-        share = (k + 1) / (FADE_FRAMES + 1)
-        planes = Planes(*(Image.blend(a, b, share) for a, b in zip(before(k), planes, strict=True)))
-    return np.concatenate([np.asarray(plane).reshape(-1, WIDTH) for plane in planes])
-
-
-def _renderer(scene: SampleScene, number: int) -> Callable[[int], Planes]:
+def _renderer(number: int) -> Render:
     """The function that renders frame k of a shot; it goes on for a fade beyond the shot's end."""
+    scene = SCENES[number]
     if scene.title:
-        card = _planes(_title_card(scene.title), "day", size=(WIDTH, HEIGHT))
+        card = _frame(*map(np.asarray, _resized(_planes(_title_card(scene.title), "day"))))
         return lambda _: card
-    with Image.open(photographs() / scene.photograph) as opened:
-        photograph = opened.convert("RGB")
-    planes = _planes(photograph, scene.look, size=photograph.size)
-    boxes = list(camera(photograph.size, scene.seconds * FPS + FADE_FRAMES, random.Random(number)))  # noqa: S311 (no secret)
-    silhouette = _silhouette(scene.crossed_by) if scene.crossed_by else None
+    planes = _planes(_photograph(scene.photograph), scene.look)
+    frames = scene.seconds * FPS + FADE_FRAMES
+    move = _zoom if number % ZOOM_EVERY == 0 else _pan
+    render = move(planes, frames, random.Random(number))  # noqa: S311 (no secret)
+    return _crossed(render, _silhouette(scene.crossed_by), frames) if scene.crossed_by else render
 
-    def render(k: int) -> Planes:
-        box = _sway(boxes[k], k, photograph.size)
-        x, y = (half / whole for half, whole in zip(planes.cb.size, photograph.size, strict=True))
-        half_box = (box[0] * x, box[1] * y, box[2] * x, box[3] * y)
-        half_size = (WIDTH // 2, HEIGHT // 2)
-        frame = Planes(
-            planes.y.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR, box=box),
-            planes.cb.resize(half_size, Image.Resampling.BILINEAR, box=half_box),
-            planes.cr.resize(half_size, Image.Resampling.BILINEAR, box=half_box),
-        )
-        if silhouette is not None:
-            share = k / len(boxes)
-            left = round(share * (WIDTH + silhouette.width)) - silhouette.width
-            top = HEIGHT - silhouette.height - 20 + round(8 * math.sin(k * 1.3))
-            frame.y.paste(30, (left, top), silhouette)
-        return frame
+
+def _pan(planes: Planes, frames: int, rng: random.Random) -> Render:
+    """A camera that moves over the photograph in a straight line, by whole pixels."""
+    width, height = planes[0].size
+    scale = WIDTH / (rng.uniform(0.72, 1.0) * min(width, height * WIDTH / HEIGHT))
+    size = max(round(width * scale), WIDTH), max(round(height * scale), HEIGHT)
+    y, cb, cr = (np.asarray(plane.resize(size, Image.Resampling.BICUBIC)) for plane in planes)
+    room = size[0] - WIDTH, size[1] - HEIGHT
+    first, last = ((rng.random() * room[0], rng.random() * room[1]) for _ in range(2))
+
+    def render(k: int) -> Array:
+        share = k / frames
+        swayed = zip(first, last, _sway(k), room, strict=True)
+        left, top = (min(max(round(a + (b - a) * share + sway), 0), most) for a, b, sway, most in swayed)
+        whole, half = ((slice(top, top + HEIGHT, n), slice(left, left + WIDTH, n)) for n in (1, 2))
+        return _frame(y[whole], cb[half], cr[half])
 
     return render
 
 
-def _planes(image: Image.Image, look: Look, *, size: tuple[int, int]) -> Planes:
+def _zoom(planes: Planes, frames: int, rng: random.Random) -> Render:
+    """A camera that moves and changes its focal length."""
+    size = planes[0].size
+    boxes = list(camera(size, frames, rng))
+
+    def render(k: int) -> Array:
+        left, top, right, bottom = boxes[k]
+        scale = (right - left) / WIDTH
+        x, y = (scale * sway for sway in _sway(k))
+        x, y = min(max(x, -left), size[0] - right), min(max(y, -top), size[1] - bottom)
+        box = left + x, top + y, right + x, bottom + y
+        return _frame(*map(np.asarray, _resized(planes, box)))
+
+    return render
+
+
+def _crossed(render: Render, silhouette: Image.Image, frames: int) -> Render:
+    """The shot with a dark shape that moves through it."""
+
+    def cross(k: int) -> Array:
+        frame = render(k)
+        left = round(k / frames * (WIDTH + silhouette.width)) - silhouette.width
+        top = HEIGHT - silhouette.height - 20 + round(8 * math.sin(k * 1.3))
+        image = Image.fromarray(frame[:HEIGHT])
+        image.paste(30, (left, top), silhouette)
+        frame[:HEIGHT] = np.asarray(image)
+        return frame
+
+    return cross
+
+
+def _resized(planes: Planes, box: Crop | None = None) -> Planes:
+    """A part of the image as a frame shows it: the two differences have half its size."""
+    sizes = (WIDTH, HEIGHT), (WIDTH // 2, HEIGHT // 2), (WIDTH // 2, HEIGHT // 2)
+    pairs = zip(planes, sizes, strict=True)
+    return [plane.resize(size, Image.Resampling.BILINEAR, box=box) for plane, size in pairs]
+
+
+def _frame(*planes: Array) -> Array:
+    """The planes one below another."""
+    return np.concatenate([plane.reshape(-1, WIDTH) for plane in planes])
+
+
+def _sway(k: int) -> tuple[float, float]:
+    """How many pixels a camera in the hand is off at frame k."""
+    return 4 * math.sin(0.5 * k), 2 * math.sin(0.37 * k)
+
+
+def _photograph(name: str) -> Image.Image:
+    with Image.open(photographs() / name) as opened:
+        return opened.convert("RGB")
+
+
+def _planes(image: Image.Image, look: Look) -> Planes:
     contrast, saturation, blue, red = LOOKS[look]
     y, cb, cr = image.convert("YCbCr").split()
-    half = (max(size[0] // 2, 1), max(size[1] // 2, 1))
-    return Planes(
+    return [
         y.point([round(16 + value * contrast * 219 / 255) for value in range(256)]),
         *(
-            plane.resize(half, Image.Resampling.BOX).point(
-                [round(128 + (value - 128) * saturation * 224 / 255 + tint) for value in range(256)]
-            )
+            plane.point([round(128 + (value - 128) * saturation * 224 / 255 + tint) for value in range(256)])
             for plane, tint in ((cb, blue), (cr, red))
         ),
-    )
+    ]
 
 
 def _title_card(text: str) -> Image.Image:
@@ -210,14 +252,6 @@ def camera(size: tuple[int, int], frames: int, rng: random.Random) -> Iterator[C
         h = w * HEIGHT / WIDTH
         left, top = x * (width - w), y * (height - h)
         yield left, top, min(left + w, width), min(top + h, height)
-
-
-def _sway(box: Crop, k: int, size: tuple[int, int]) -> Crop:
-    """The box moved a little, as a camera in the hand."""
-    left, top, right, bottom = box
-    x, y = 0.006 * (right - left) * math.sin(0.5 * k), 0.006 * (bottom - top) * math.sin(0.37 * k)
-    x, y = min(max(x, -left), size[0] - right), min(max(y, -top), size[1] - bottom)
-    return left + x, top + y, right + x, bottom + y
 
 
 def photographs() -> Path:
