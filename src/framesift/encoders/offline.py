@@ -111,18 +111,17 @@ class OfflineEncoder:
 
     def run_network(self, images: Sequence["ImageInput"]) -> tuple[Array, Array]:
         """(n, 1000) class logits and (n, 1280) pooled features."""
-        rgb_images = [to_rgb(image) for image in images]
         logits = np.empty((len(images), efficientnet.CLASSES), dtype=np.float32)
         features = np.empty((len(images), efficientnet.FEATURES), dtype=np.float32)
         with self._lock:
             session, pool = self._session, self._pool
 
         def fill(index: int) -> None:
-            image = rgb_images[index]
+            image = to_rgb(images[index])
             resized = image.resize(prepared_size(*image.size), resample=3, reducing_gap=3.0)  # 3 is bicubic
             (logits[index],), (features[index],) = session.run(OUTPUTS, {"pixels": np.asarray(resized)[None]})
 
-        list(pool.map(fill, range(len(rgb_images))))
+        list(pool.map(fill, range(len(images))))
         return logits, features
 
     def encode_texts(self, texts: Sequence[str]) -> Array:
@@ -173,11 +172,12 @@ def prepared_size(width: int, height: int) -> tuple[int, int]:
 
 def mean_class_vector(logits: Array, vectors: Array, *, most: int = CLASSES, temperature: float = TEMPERATURE) -> Array:
     """(n, D): the mean vector of the `most` likely classes, of (1000, D), weighted by their probabilities."""
-    scaled = logits.astype(np.float64) / temperature
-    probabilities = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-    unlikely = np.argsort(-probabilities, axis=1, kind="stable")[:, most:]
-    np.put_along_axis(probabilities, unlikely, 0.0, axis=1)
-    means: Array = (probabilities / probabilities.sum(axis=1, keepdims=True)) @ vectors
+    likely = np.argsort(-logits, axis=1, kind="stable")[:, :most]
+    scaled = np.take_along_axis(logits, likely, axis=1).astype(np.float64) / temperature
+    probabilities = np.exp(scaled - scaled[:, :1])
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    # Products of rows, which are too small for a BLAS to share among threads: those would wait for the busy cores.
+    means: Array = np.matmul(probabilities[:, None, :], vectors[likely])[:, 0]
     return means
 
 
