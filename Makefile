@@ -8,13 +8,17 @@ BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @bi
 # Ignore packages from outside the virtual environment.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
+.PHONY: demo test pytest test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
 
-test: lint
-	$(BIN)/pytest -n auto
+# The linters run beside the tests, which wait for servers and browsers a part of the time.
+test: $(VENV)/installed-dev
+	$(MAKE) -j 2 lint pytest
+
+pytest: $(VENV)/installed-dev
+	$(BIN)/pytest -n auto --dist worksteal
 
 # lmms-eval caps packages below our minimum versions, so it has its own environment.
 test-lmms: $(LMMS)/installed

@@ -3,7 +3,9 @@
 No test depends on time: Hypothesis has no deadline, which a busy machine would exceed.
 """
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from framesift._utils.cores import usable_cores
 from framesift.readers import address
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
@@ -19,9 +22,23 @@ LEFT_OUT = "no sample data"
 
 # Hundreds of tests start a command: without compiled modules each of them would compile the whole package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Several processes run tests at once: further threads of each would only wait for one another.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile("framesift", deadline=None)
 hypothesis.settings.load_profile("framesift")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, for `-n auto`: tests wait for servers, commands and browsers."""
+    return usable_cores() + 1
+
+
+def pytest_collection_finish() -> None:
+    """Leave the imported libraries out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -44,6 +61,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def forget_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers the keys and passwords of a test for that test only."""
     monkeypatch.setattr(address, "_registered", set())
+
+
+@pytest.fixture(autouse=True)
+def repeat_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeats failed requests to a reader without waiting in between."""
+    if client := sys.modules.get("openai._base_client"):
+        monkeypatch.setattr(client, "MAX_RETRY_DELAY", 0.0, raising=False)
 
 
 @pytest.fixture

@@ -141,9 +141,10 @@ def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:
 
 
 def make_clip(path: Path, seconds: int = 20, fps: int = 5, size: tuple[int, int] = (96, 64), seed: int = 0) -> Path:
-    """A clip whose two colours change every three seconds."""
+    """A clip whose two colours change every three seconds, and a bar every second: indexing encodes few frames."""
     colours = np.random.default_rng(seed).integers(0, 256, (seconds, 2, 3), dtype=np.uint8)
-    return write_frames(path, (two_colours(colours[k // fps // 3], k, size) for k in range(seconds * fps)), fps=fps)
+    frames = (two_colours(colours[k // fps // 3], k // fps, size) for k in range(seconds * fps))
+    return write_frames(path, frames, fps=fps)
 
 
 def two_colours(colours: np.ndarray, number: int, size: tuple[int, int] = (96, 64)) -> np.ndarray:

@@ -26,11 +26,14 @@ def asked(**more: Any) -> dict[str, Any]:
 
 
 def make_video(path: Path, seconds: int = 24, *, subtitles: bool = True) -> Path:
-    """Write H.264, which Chromium plays, with a new colour every three seconds, and a subtitle file beside it."""
+    """Write H.264, which Chromium plays, and a subtitle file beside it.
+
+    Every second looks different, and within it all frames are the same, which indexing encodes once.
+    """
     rng = np.random.default_rng(len(path.name))
     path.parent.mkdir(parents=True, exist_ok=True)
     colours = rng.integers(0, 256, (seconds // 3 + 1, 2, 3), dtype=np.uint8)
-    frames = (two_colours(colours[k // 15], k) for k in range(seconds * 5))
+    frames = (two_colours(colours[k // 15], k // 5) for k in range(seconds * 5))
     write_frames(path, frames, fps=5, codec="libx264", g="10", preset="ultrafast")
     if subtitles:
         cues = (f"{k}\n00:00:{a:02d},000 --> 00:00:{b:02d},000\n{t}\n" for k, (a, b, t) in enumerate(LINES, 1))

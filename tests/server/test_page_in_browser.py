@@ -107,7 +107,7 @@ def test_unknown_video_is_an_error_with_a_link_to_the_library(shared_server, vis
 
 
 def test_subtitles_added_later_redraw_the_evidence(empty_server, visit, tmp_path):
-    data = make_video(tmp_path / "video.mp4", 8, subtitles=False).read_bytes()
+    data = make_video(tmp_path / "boat.mp4", 8, subtitles=False).read_bytes()
     video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=data).json()["id"]
     tab = visit(empty_server, f"/video/{video}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)
