@@ -44,12 +44,42 @@ def test_asking_and_playing_work_by_keyboard(shared_server, visit):
     assert tab.settles(lambda: tab.at_s() > 5)
 
 
-def test_every_control_has_an_accessible_name(shared_server, visit):
-    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}&o=a&o=b")
-    assert tab.settles(lambda: tab.cards() == 6)
-    nameless = tab.page.evaluate(
-        """[...document.querySelectorAll("button, input, select, textarea, a[href], summary, progress")]
-        .filter((one) => !(one.textContent.trim() || one.labels?.length || one.getAttribute("aria-label")))
-        .map((one) => one.outerHTML)"""
-    )
-    assert nameless == []
+# What is wrong with a page for somebody who hears it.
+FAULTS = """() => {
+    const all = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+    const text = (one) => one.textContent.replace(/\\s+/g, " ").trim();
+    const named = (one) => text(one) || one.labels?.length || one.getAttribute("aria-label");
+    const faults = all("button, input, select, textarea, a[href], summary, progress")
+        .filter((one) => !named(one)).map((one) => `no name: ${one.outerHTML}`);
+    faults.push(...all("button[aria-label], summary[aria-label]")
+        .filter((one) => text(one) && !one.getAttribute("aria-label").includes(text(one)))
+        .map((one) => `its name lacks its text: ${one.outerHTML}`));
+    faults.push(...all("img:not([alt])").map((one) => `no alt: ${one.outerHTML}`));
+    const levels = all("h1, h2, h3, h4").map((one) => Number(one.tagName[1]));
+    if (levels.filter((level) => level === 1).length !== 1 || levels[0] !== 1) faults.push(`headings ${levels}`);
+    if (levels.some((level, k) => k && level > levels[k - 1] + 1)) faults.push(`a level is left out: ${levels}`);
+    if (all("main").length !== 1) faults.push("not one main");
+    if (document.documentElement.lang !== "en" || !document.title) faults.push("no language or no title");
+    const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+    if (new Set(ids).size !== ids.length) faults.push("an id is used twice");
+    return faults;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "ready"),
+    [
+        ("/", ".video-card"),
+        ("/?find=boat", "#moments .video-card"),
+        ("/video/{boat}", "#text-info"),
+        ("/video/{boat}" + ASKED + "&o=a&o=b&and=uniform", ".card"),
+        ("/api/docs", ".call"),
+        ("/video/x", "h1"),
+    ],
+)
+def test_page_can_be_heard(shared_server, visit, path, ready):
+    tab = visit(shared_server, path.format(boat=shared_server.boat))
+    assert tab.settles(lambda: tab.page.locator(ready).count() > 0)
+    tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert tab.settles(lambda: ready != ".card" or tab.page.locator(".why").count() > 0)
+    assert tab.page.evaluate(FAULTS) == []

@@ -63,7 +63,7 @@ class SecurityMiddleware:
                     return
                 raise RequestRefused(
                     401,
-                    "This page needs a token: open the address that framesift printed when it started"
+                    "This page needs a token: enter it, or open the address that framesift printed when it started."
                     if expects_html(scope["path"], headers.get("accept", ""))
                     else "The header Authorization is missing or wrong; expected Authorization: Bearer TOKEN",
                 )

@@ -167,7 +167,6 @@ class _Page:
             "id": f"{position}-{k}",
             # The first lane's frames have addresses: report.html#frame-3.
             "anchor": f"frame-{number}" if position == 0 else "",
-            "label": f"Open frame {number}, {time}, {frame['role']}" + (", damaged" if frame["damaged"] else ""),
             "number": number,
             "time": time,
             "role": _role(frame["role"]),

@@ -22,9 +22,7 @@ function frameImage(frame, textMode) {
       event.target.replaceWith(el("span", { className: "image-error" }, "This frame could not be loaded.")),
   });
   const hasBand = textMode === "blank" ? Boolean(frame.words) : Boolean(frame.text);
-  const band = hasBand
-    ? el("span", { className: "band", dir: "auto", "aria-hidden": "true" }, textMode === "blank" ? " " : frame.text)
-    : "";
+  const band = hasBand ? el("span", { className: "band", dir: "auto" }, textMode === "blank" ? " " : frame.text) : "";
   return el("span", { className: "shot loading" }, image, band);
 }
 
@@ -47,7 +45,7 @@ function reasons(frame, also, onPlay) {
   const box = el(
     "details",
     { className: "reasons" },
-    el("summary", { "aria-label": `Why frame ${frame.number}` }, "Why this frame"),
+    el("summary", { "aria-label": `Why this frame: ${frame.number}` }, "Why this frame"),
   );
   // Filled when opened, so that the alternatives are only fetched then.
   box.addEventListener(
@@ -62,7 +60,7 @@ function reasons(frame, also, onPlay) {
       ];
       if (frame.nearly.length)
         parts.push(
-          el("h4", {}, "Alternatives"),
+          el("h3", {}, "Alternatives"),
           el(
             "ul",
             { className: "alternatives" },
@@ -80,7 +78,6 @@ function reasons(frame, also, onPlay) {
 
 function card(frame, also, { textMode, roles, onPlay }) {
   const name = `frame ${frame.number}, ${frame.role}${frame.damaged ? ", damaged" : ""}`;
-  const label = [`Play from ${clock(frame.time_s)}: ${name}`, frame.words, frame.why[0]].filter(Boolean).join(". ");
   // Text that is on the frame is not repeated below it.
   const text = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
@@ -88,12 +85,8 @@ function card(frame, also, { textMode, roles, onPlay }) {
     { className: `card role-${frame.role}`, "data-frame": frame.id, "aria-label": name, tabIndex: -1 },
     el(
       "button",
-      {
-        type: "button",
-        className: "open",
-        "aria-label": label,
-        onclick: () => onPlay(frame.time_s, frame.picture, frame.id),
-      },
+      { type: "button", className: "open", onclick: () => onPlay(frame.time_s, frame.picture, frame.id) },
+      el("span", { className: "hidden" }, "Play from "),
       frameImage(frame, textMode),
       el(
         "span",

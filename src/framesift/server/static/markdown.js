@@ -1,6 +1,5 @@
 // Markdown of a model's reply as elements built from text, never from markup: what it does not know stays as written.
 import { el } from "./common.js";
-import { clock } from "./shared.js";
 
 const INLINE =
   /(`+)(.+?)\1|\*\*(.+?)\*\*|__(.+?)__|(?<!\w)\*(\S(?:.*?\S)?)\*(?!\w)|(?<!\w)_(\S(?:.*?\S)?)_(?!\w)|(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:[.,]\d{1,3})?(?![\d:])/;
@@ -23,11 +22,7 @@ function inline(text, onTime) {
 
 function timeLink(text, time_s, onTime) {
   const onclick = () => onTime(time_s);
-  return el(
-    "button",
-    { type: "button", className: "time-link", "aria-label": `Play from ${clock(time_s)}`, onclick },
-    text,
-  );
+  return el("button", { type: "button", className: "time-link", "aria-label": `Play from ${text}`, onclick }, text);
 }
 
 function list(lines, isOrdered, onTime) {

@@ -305,7 +305,7 @@ export class Settings {
       return el(
         "div",
         { className: "group" },
-        el("h3", {}, name),
+        el("h2", {}, name),
         el("p", { className: "fine" }, about),
         el("div", { className: "fields" }, rows),
       );

@@ -236,7 +236,7 @@ function draw() {
   const part = view.window ? ` from ${clock(from_s)} to ${clock(to_s)}` : "";
   find("summary").textContent = `${count} of ${counted(considered, "frame")}${part}, selected in ${time}.`;
   showMessage(find("partial"), view.partial && `${view.partial} The frames are updated as more is indexed.`);
-  showMessage(find("match"), view.note);
+  showMessage(find("match"), !view.partial && view.note); // more of the video may match
   find("warnings").replaceChildren(warningBox(view.warnings));
   drawText();
   drawCards();
