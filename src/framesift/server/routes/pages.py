@@ -34,7 +34,8 @@ SERVER_ASSETS = (
     "video.js",
     "page.css",
 )
-REPORT_ASSETS = ("timeline.js", "rows.js", "scale.js", "timeline.css", "style.css")  # shared with the report
+# Shared with the report.
+REPORT_ASSETS = ("timeline.js", "zoom.js", "tip.js", "rows.js", "scale.js", "timeline.css", "style.css")
 MEDIA_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 router = APIRouter(include_in_schema=False)

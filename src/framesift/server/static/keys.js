@@ -1,11 +1,12 @@
-// Keys of a video's page: the player's usual ones, and "/" for the question.
+// Keys of a video's page: the player's usual ones, those that zoom the timeline, and "/" for the question.
 import { find } from "./common.js";
+import { ZOOM_KEYS } from "./shared.js";
 
 const STEPS_S = { j: -10, l: 10, ArrowLeft: -5, ArrowRight: 5 };
 const OWN_KEYS = "input, textarea, select, button, summary, a, video, [tabindex]:not(.card)";
 
-/** Space and K play or pause, J and L go ten seconds back and on, the arrow keys five. */
-export function setUpKeys() {
+/** Space and K play or pause, J and L go ten seconds back and on, the arrow keys five; onZoom("in", "out" or "whole"). */
+export function setUpKeys(onZoom) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(OWN_KEYS)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -13,7 +14,8 @@ export function setUpKeys() {
     if (key === "/") {
       find("question").focus();
       find("question").select();
-    } else if (player.hidden || player.readyState < 1) return;
+    } else if (key in ZOOM_KEYS) onZoom(ZOOM_KEYS[key]);
+    else if (player.hidden || player.readyState < 1) return;
     else if (key === " " || key === "k") {
       if (player.paused) player.play().catch(() => {});
       else player.pause();

@@ -42,7 +42,7 @@ export class Player {
     const format = this.video.codec ? ` (${this.video.codec})` : "";
     const message = `This browser can't play the video's format${format}. Click a frame to see it here.`;
     showMessage(find("unplayable"), playable ? "" : message);
-    if (!playable) find("hint").textContent = HINT;
+    if (!playable) find("hint-text").textContent = HINT;
   }
 
   loaded() {

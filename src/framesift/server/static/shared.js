@@ -2,6 +2,8 @@
 // because the report inlines them and a page opened from disk can't import.
 import "./scale.js";
 import "./rows.js";
+import "./tip.js";
+import "./zoom.js";
 import "./timeline.js";
 
-export const { clock, drawTimeline, lengthText, markerPath, nearest, svgElement } = globalThis.framesift;
+export const { ZOOM_KEYS, clock, drawTimeline, lengthText, markerPath, nearest, svgElement } = globalThis.framesift;

@@ -220,6 +220,7 @@ function draw() {
       onWindow: (from_s, to_s) => chooseWindow({ from_s, to_s }),
       imageNear,
     });
+  find("zoom-hint").hidden = !timeline.canZoom();
   pickedFrame = null;
   timeline.mark(null);
   player.reportPosition();
@@ -430,7 +431,7 @@ try {
   watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack, onHistory);
   drawExamples(video.examples);
   moveFirst();
-  setUpKeys();
+  setUpKeys((direction) => timeline?.zoom(direction));
   if (settings.moment_s !== null) player.goTo(settings.moment_s);
   setUpReaders(choices);
   questions.load();

@@ -1,5 +1,6 @@
 // The rows of a timeline, each drawn into an SVG from `top` downwards. Each drawing function returns the row's hit tests:
-// {bottom, tipAt(time_s, x, y), frameAt(time_s, x, y)}.
+// {bottom, tipAt(time_s, x, y), frameAt(time_s, x, y)}. `plot` has the part of the video that is visible as `range`;
+// plot.x(time_s) is at its edge for a time outside.
 const { clock, nearest, thin, ticks } = globalThis.framesift;
 
 // Taken from the parser, so that the report contains no URL of another site.
@@ -11,6 +12,7 @@ const TRACK_HEIGHT = 36;
 const ROLES = ["ground", "visual", "context", "refined"];
 const ROLE_STEP = 13; // pixels between the sub-rows of a crowded lane
 const HIT_RADIUS = 14; // pixels around a marker that count as on it
+const TOP_OF_SCALE = 2; // of the relevance curve, in levels of chance
 
 function svgElement(name, attributes = {}, parent = null) {
   const element = document.createElementNS(NAMESPACE, name);
@@ -34,6 +36,7 @@ const span = (item) => `${clock(item.start_s)} – ${clock(item.end_s)}`;
 /** Items with start_s and end_s as bars of one path, each at least `minWidth` pixels wide. */
 function bars(plot, items, y, height, minWidth = 1) {
   return items
+    .filter(({ start_s, end_s }) => end_s >= plot.range.from_s && start_s <= plot.range.to_s)
     .map((item) => {
       const from = round(plot.x(item.start_s));
       const width = Math.max(minWidth, round(plot.x(item.end_s)) - from - 0.5);
@@ -54,38 +57,51 @@ function partsByVideo(plot, points) {
   return parts.values();
 }
 
+/** The scale of the relevance curve: the values at its bottom and top, and that of chance if it is known. */
+function scaleOf({ chance, relevance }) {
+  // With the level of chance the scale is the video's own, whatever the question.
+  if (chance) return { floor: chance[0], level: chance[1], top: chance[0] + TOP_OF_SCALE * (chance[1] - chance[0]) };
+  const finite = relevance.filter(Number.isFinite);
+  const [floor, top] = [Math.min, Math.max].map((better) => finite.reduce((a, b) => better(a, b), finite[0]));
+  return { floor, level: null, top };
+}
+
+/** Triangles at the top of the scale, where the curve is cut off; close ones are one. */
+function drawCutOff(plot, group, points, top) {
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { time_s } of points) {
+    const x = round(plot.x(time_s));
+    if (x < last + 10) continue;
+    last = x;
+    svgElement("path", { class: "tl-over", d: `M${x} ${top - 5}l4 5h-8z` }, group);
+  }
+}
+
 function drawCurve(plot, top) {
   const { curve, duration_s } = plot.data;
-  const points = thin(curve.times_s, curve.relevance, duration_s, plot.width);
-  let low = Infinity;
-  let peak = points[0];
-  for (const point of points) {
-    low = Math.min(low, point.value);
-    if (point.value > peak.value) peak = point;
-  }
-  // With the level of chance the scale is the video's own, whatever the question: chance is half way up.
-  const [floor, level] = curve.chance ?? [low, null];
-  const highest = level === null ? peak.value : Math.max(2 * level - floor, peak.value);
-  const spread = highest - floor || 1;
+  const { from_s, to_s } = plot.range;
+  const points = thin(curve.times_s, curve.relevance, from_s, to_s, plot.width);
+  const scale = scaleOf(curve);
+  const peak = curve.relevance.reduce((best, value, k) => (value > (curve.relevance[best] ?? -Infinity) ? k : best), 0);
   const bottom = top + CURVE_HEIGHT;
-  const y = (value) => round(bottom - 2 - (Math.max(0, value - floor) / spread) * (CURVE_HEIGHT - 8));
+  const share = (value) => Math.max(0, Math.min(1, (value - scale.floor) / (scale.top - scale.floor || 1)));
+  const y = (value) => round(bottom - 2 - share(value) * (CURVE_HEIGHT - 8));
   const group = svgElement("g", { role: "img", class: "tl-curve" }, plot.svg);
-  group.setAttribute("aria-label", `Relevance over time, highest at ${clock(peak.time_s)}`);
+  group.setAttribute("aria-label", `Relevance over time, highest at ${clock(curve.times_s[peak])}`);
   for (const part of partsByVideo(plot, points)) {
     const line = part.map((point) => `${round(plot.x(point.time_s))} ${y(point.value)}`).join("L");
     const [first, last] = [plot.x(part[0].time_s), plot.x(part.at(-1).time_s)].map(round);
     svgElement("path", { class: "tl-area", d: `M${first} ${bottom}L${line}L${last} ${bottom}z` }, group);
     svgElement("path", { class: "tl-line", d: `M${line}` }, group);
   }
-  if (level !== null) {
+  const cutOff = points.filter(({ value }) => scale.level !== null && value > scale.top);
+  drawCutOff(plot, group, cutOff, y(scale.top));
+  if (scale.level !== null) {
     const [first, last] = [plot.x(0), plot.x(duration_s)].map(round);
-    svgElement("path", { class: "tl-chance", d: `M${first} ${y(level)}H${last}` }, group);
-    const label = svgElement(
-      "text",
-      { class: "tl-chance-label", x: last, y: y(level) - 3, "text-anchor": "end" },
-      group,
-    );
-    label.textContent = "chance";
+    const line = y(scale.level);
+    svgElement("path", { class: "tl-chance", d: `M${first} ${line}H${last}` }, group);
+    svgElement("text", { class: "tl-chance-label", x: last, y: line - 3, "text-anchor": "end" }, group).textContent =
+      "chance";
   }
   return {
     bottom,
@@ -93,8 +109,10 @@ function drawCurve(plot, top) {
       const k = nearest(curve.times_s, time_s);
       const value = curve.relevance[k];
       if (!Number.isFinite(value)) return null;
+      const { level, top: end } = scale;
       const beside = level === null ? "" : `, ${value > level ? "above" : "not above"} chance (${level.toFixed(3)})`;
-      return { title: clock(curve.times_s[k]), text: `relevance ${value.toFixed(3)}${beside}` };
+      const over = level !== null && value > end ? `, above the end of the scale (${end.toFixed(3)})` : "";
+      return { title: clock(curve.times_s[k]), text: `relevance ${value.toFixed(3)}${beside}${over}` };
     },
   };
 }
@@ -119,7 +137,12 @@ function makeStepper(plot, group, key, label, items, middle, tipOf, top, bottom)
   };
   const show = () => plot.showForFocus(tipOf(items[k]), plot.x(middle(items[k])), top, bottom);
   announce();
-  group.addEventListener("focus", () => group.matches(":focus-visible") && show());
+  group.addEventListener("focus", () => {
+    if (!group.matches(":focus-visible")) return;
+    if (!plot.range.has(middle(items[k]))) k = nearest(items, plot.range.middle_s, middle);
+    announce();
+    show();
+  });
   group.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
     const ends = { Home: 0, End: items.length - 1 };
@@ -129,7 +152,7 @@ function makeStepper(plot, group, key, label, items, middle, tipOf, top, bottom)
     else return;
     event.preventDefault();
     announce();
-    show();
+    if (!plot.reveal(middle(items[k]))) show(); // revealing draws again, which shows the focused item
   });
 }
 
@@ -137,7 +160,7 @@ const middleOf = (item) => (item.start_s + item.end_s) / 2;
 
 /** The item on at `time_s`, or the closest one within a few pixels. Items ascend by start and may overlap. */
 function itemAt(plot, items, time_s) {
-  const tolerance_s = (4 / plot.width) * plot.data.duration_s;
+  const tolerance_s = (4 / plot.width) * plot.range.span_s;
   let best = null;
   let distance_s = tolerance_s;
   for (const item of items) {
@@ -171,6 +194,7 @@ function drawEvents(plot, top) {
 function drawSwaps(plot, lane, top, track, y) {
   const group = svgElement("g", { class: "tl-swaps" }, plot.svg);
   for (const swap of lane.swaps) {
+    if (!plot.range.has(swap.out_s) && !plot.range.has(swap.in_s)) continue;
     const [from, to] = [round(plot.x(swap.out_s)), round(plot.x(swap.in_s))];
     const rise = Math.min(track - top, 12 + Math.abs(to - from) / 6) * 1.6;
     const [middle, peak] = [round((from + to) / 2), round(track - rise)];
@@ -182,7 +206,7 @@ function drawSwaps(plot, lane, top, track, y) {
       { class: "tl-head", d: "M1 0L-7 -3.5L-7 3.5z", transform: `translate(${to} ${end}) rotate(${angle})` },
       group,
     );
-    svgElement("circle", { class: "tl-out", cx: from, cy: y, r: 4.5 }, group);
+    if (plot.range.has(swap.out_s)) svgElement("circle", { class: "tl-out", cx: from, cy: y, r: 4.5 }, group);
   }
   const tipOf = (swap) => ({ title: `${clock(swap.out_s)} replaced by ${clock(swap.in_s)}`, text: swap.note });
   const middle = (swap) => (swap.out_s + swap.in_s) / 2;
@@ -209,8 +233,9 @@ function drawMarkers(plot, lane, frames, yOf, crowded) {
   group.setAttribute("aria-label", `${lane.name}: selected frames, arrow keys to browse`);
   const r = crowded ? 4 : 7;
   const previous = plot.positions.get(lane.key);
-  const active = frames.some((frame) => frame.id === previous) ? previous : frames[0]?.id;
-  for (const frame of frames) {
+  const visible = frames.filter(({ time_s }) => plot.range.has(time_s));
+  const active = visible.some((frame) => frame.id === previous) ? previous : visible[0]?.id;
+  for (const frame of visible) {
     const marker = svgElement("g", { role: "button", class: `tl-marker role-${frame.role}` }, group);
     marker.setAttribute("transform", `translate(${round(plot.x(frame.time_s))} ${round(yOf(frame))})`);
     marker.setAttribute("tabindex", frame.id === active ? 0 : -1);
@@ -227,7 +252,8 @@ function drawLane(plot, lane, top) {
   const track = top + (lane.swaps.length ? ARC_HEIGHT : 0);
   const frames = [...lane.frames].sort((a, b) => a.time_s - b.time_s);
   // Where many markers would overlap, they are small and each role gets a row of its own.
-  const close = frames.filter((frame, k) => k && plot.x(frame.time_s) - plot.x(frames[k - 1].time_s) < 9);
+  const close_s = (9 / plot.width) * plot.data.duration_s; // at any zoom, so that the height stays
+  const close = frames.filter((frame, k) => k && frame.time_s - frames[k - 1].time_s < close_s);
   const crowded = close.length > frames.length / 4;
   const roles = ROLES.filter((role) => frames.some((frame) => frame.role === role));
   const height = crowded ? Math.max(TRACK_HEIGHT, 2 * ROLE_STEP + roles.length * ROLE_STEP) : TRACK_HEIGHT;
@@ -252,7 +278,7 @@ function drawLane(plot, lane, top) {
   const nearestFrame = (x, pointer_y) => {
     let best = null;
     let distance = HIT_RADIUS;
-    for (const frame of frames) {
+    for (const frame of frames.filter(({ time_s }) => plot.range.has(time_s))) {
       const away = Math.hypot(plot.x(frame.time_s) - x, yOf(frame) - pointer_y);
       if (away < distance) [best, distance] = [frame, away];
     }
@@ -280,14 +306,15 @@ function frameTip(frame) {
 function drawOutside(plot, group, height) {
   const { duration_s, window } = plot.data;
   if (!window) return;
-  const [from, to] = window.map((time_s) => round(plot.x(time_s)));
-  for (const [left, right, edge] of [
-    [round(plot.x(0)), from, from],
-    [to, round(plot.x(duration_s)), to],
+  const [from_s, to_s] = window;
+  for (const [start_s, end_s, edge_s] of [
+    [0, from_s, from_s],
+    [to_s, duration_s, to_s],
   ]) {
+    const [left, right, edge] = [start_s, end_s, edge_s].map((time_s) => round(plot.x(time_s)));
     if (right <= left) continue;
     svgElement("path", { class: "tl-shade", d: `M${left} 0H${right}V${height}H${left}z` }, group);
-    svgElement("path", { class: "tl-edge", d: `M${edge} 0V${height}` }, group);
+    if (plot.range.has(edge_s)) svgElement("path", { class: "tl-edge", d: `M${edge} 0V${height}` }, group);
   }
 }
 
@@ -297,7 +324,7 @@ function drawNames(plot, group, top) {
   videos.forEach(({ name, start_s }, k) => {
     const x = round(plot.x(start_s));
     const room = Math.floor((plot.x(videos[k + 1]?.start_s ?? duration_s) - x) / 7.5); // characters
-    svgElement("path", { class: "tl-edge", d: `M${x} 0V${top + 5}` }, group);
+    if (plot.range.has(start_s)) svgElement("path", { class: "tl-edge", d: `M${x} 0V${top + 5}` }, group);
     const text = name.length > room ? `${name.slice(0, Math.max(0, room - 1))}…` : name;
     if (room > 3) svgElement("text", { x, y: top + 19 }, group).textContent = text;
   });
@@ -311,7 +338,7 @@ function drawAxis(plot, top) {
     drawNames(plot, group, top);
     return { bottom: top + 24 };
   }
-  for (const time_s of ticks(duration_s, plot.width)) {
+  for (const time_s of ticks(plot.range.from_s, plot.range.to_s, plot.width)) {
     const x = round(plot.x(time_s));
     svgElement("path", { d: `M${x} ${top}v5` }, group);
     // The first and last label are aligned to the edges, so that neither is cut off.

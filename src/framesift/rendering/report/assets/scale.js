@@ -28,22 +28,29 @@ function lengthText(duration_s) {
 
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
-/** Tick times in seconds: the finest step whose labels, `labelWidth` pixels each, do not overlap. */
-function ticks(duration_s, width, labelWidth = 76) {
+/** Tick times from `from_s` to `to_s`: the finest step whose labels, `labelWidth` pixels each, do not overlap. */
+function ticks(from_s, to_s, width, labelWidth = 76) {
+  const span_s = to_s - from_s;
   const maxTicks = Math.max(1, Math.floor(width / labelWidth));
-  const step = STEPS_S.find((one) => duration_s / one <= maxTicks) ?? 86400 * Math.ceil(duration_s / 86400 / maxTicks);
+  const step = STEPS_S.find((one) => span_s / one <= maxTicks) ?? 86400 * Math.ceil(span_s / 86400 / maxTicks);
   const times = [];
-  for (let k = 0; k * step <= duration_s; k += 1) times.push(k * step);
+  for (let k = Math.ceil(from_s / step); k * step <= to_s; k += 1) times.push(k * step);
   return times;
 }
 
+/** The point of the line from `a` to `b` at a time between them. */
+const between = (a, b, time_s) => ({
+  time_s,
+  value: a.value + ((b.value - a.value) * (time_s - a.time_s)) / (b.time_s - a.time_s),
+});
+
 /**
- * Reduce a curve to `width` pixel columns: of a column with more than two points the lowest and the highest are kept, in
- * their order. Points that are not finite are skipped.
+ * Reduce the part of a curve from `from_s` to `to_s` to `width` pixel columns: of a column with more than two points the
+ * lowest and the highest are kept, in their order. Points that are not finite are skipped.
  */
-function thin(times_s, values, duration_s, width) {
+function thin(times_s, values, from_s, to_s, width) {
   const points = [];
-  let column = -1;
+  let column = null;
   let low = null;
   let high = null;
   const closeColumn = () => {
@@ -52,11 +59,12 @@ function thin(times_s, values, duration_s, width) {
     else if (low.time_s < high.time_s) points.push(low, high);
     else points.push(high, low);
   };
-  for (let k = 0; k < times_s.length; k += 1) {
+  const last = Math.min(times_s.length - 1, lowerBound(times_s, to_s));
+  for (let k = Math.max(0, lowerBound(times_s, from_s) - 1); k <= last; k += 1) {
     const value = values[k];
     if (!Number.isFinite(value) || !Number.isFinite(times_s[k])) continue;
     const point = { time_s: times_s[k], value };
-    const pointColumn = Math.floor((times_s[k] / duration_s) * width);
+    const pointColumn = Math.floor(((times_s[k] - from_s) / (to_s - from_s)) * width);
     if (pointColumn !== column) {
       closeColumn();
       column = pointColumn;
@@ -68,11 +76,16 @@ function thin(times_s, values, duration_s, width) {
     }
   }
   closeColumn();
-  return points;
+  // The line is cut where it enters and leaves the part.
+  const [a, b] = points;
+  if (b && a.time_s < from_s && b.time_s > from_s) points[0] = between(a, b, from_s);
+  const [c, d] = points.slice(-2);
+  if (d && d.time_s > to_s && c.time_s < to_s) points[points.length - 1] = between(c, d, to_s);
+  return points.filter(({ time_s }) => time_s >= from_s && time_s <= to_s);
 }
 
-/** The position of the item whose `key(item)` is closest to `value`, -1 if there is none. Items ascend by key. */
-function nearest(items, value, key = (item) => item) {
+/** The position of the first item whose `key(item)` is at least `value`. Items ascend by key. */
+function lowerBound(items, value, key = (item) => item) {
   let from = 0;
   let to = items.length;
   while (from < to) {
@@ -80,6 +93,12 @@ function nearest(items, value, key = (item) => item) {
     if (key(items[middle]) < value) from = middle + 1;
     else to = middle;
   }
+  return from;
+}
+
+/** The position of the item whose `key(item)` is closest to `value`, -1 if there is none. Items ascend by key. */
+function nearest(items, value, key = (item) => item) {
+  const from = lowerBound(items, value, key);
   if (from === 0) return items.length ? 0 : -1;
   if (from === items.length) return from - 1;
   return value - key(items[from - 1]) <= key(items[from]) - value ? from - 1 : from;

@@ -1,13 +1,16 @@
 // A video's timeline: relevance curve, events, and one lane per method with its selected frames, omitted segments and
 // swaps, on one time axis. It is independent of the page around it; timeline.css styles it.
-const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, frameTip, svgElement } =
+const { TimeRange, htmlElement, listenToKeys, listenToPinch, listenToWheel, makeButtons, makeOverview, makeTip } =
+  globalThis.framesift;
+const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, frameTip, nearest, svgElement } =
   globalThis.framesift;
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
-const MAX_IMAGE = { width: 220, height: 160 }; // pixels of an image in the tip
+const AXIS_HEIGHT = 24;
 const DRAG_PIXELS = 6; // less is a click
-const REST_MS = 90; // how long the pointer rests before an image is loaded for its time
+const TOUCH_DRAG_PIXELS = 16;
+const JUMP_S = 5; // playback that moves further has been moved
 
 function withDefaults(data) {
   const { times_s = [], relevance = [] } = data.curve ?? {};
@@ -18,77 +21,6 @@ function withDefaults(data) {
   return { ...data, duration_s, curve: { ...data.curve, times_s, relevance }, events: data.events ?? [], lanes };
 }
 
-function html(name, className, parent) {
-  const element = document.createElement(name);
-  element.className = className;
-  parent.append(element);
-  return element;
-}
-
-/** The tip beside the pointer: text and an image. Space for an image is reserved while it loads, so that nothing moves. */
-function makeTip(root) {
-  const box = html("div", "tl-tip", root);
-  box.setAttribute("aria-hidden", "true"); // its text is in the labels of the items
-  box.hidden = true;
-  const image = html("img", "tl-tip-image", box);
-  image.alt = "";
-  const title = html("div", "tl-tip-title", box);
-  const text = html("div", "tl-tip-text", box);
-  text.dir = "auto";
-  let restTimer = 0;
-  let reposition = () => {}; // called again when the size of the tip has changed
-  const load = (url) => image.getAttribute("src") !== url && image.setAttribute("src", url);
-  image.addEventListener("load", () => reposition());
-  image.addEventListener("error", () => {
-    image.hidden = true;
-    reposition();
-  });
-
-  function loadAfterRest({ url, width, height }) {
-    const scale = Math.min(1, MAX_IMAGE.width / width, MAX_IMAGE.height / height);
-    image.width = Math.round(width * scale);
-    image.height = Math.round(height * scale);
-    if (image.getAttribute("src") === url) return;
-    image.removeAttribute("src");
-    restTimer = setTimeout(() => load(url), REST_MS);
-  }
-
-  /** Below the row; above it if the window ends first; if neither fits, beside the pointer. */
-  function place(x, above, below) {
-    const maxLeft = root.clientWidth - box.offsetWidth;
-    const top = root.getBoundingClientRect().top;
-    const lowest = innerHeight - top - box.offsetHeight - 4;
-    const over = above - box.offsetHeight - 10;
-    const under = below + 10;
-    const isClear = under <= lowest || top + over >= 0;
-    const beside = x < root.clientWidth / 2 ? x + 16 : x - box.offsetWidth - 16;
-    box.style.left = `${Math.max(0, Math.min(maxLeft, isClear ? x - box.offsetWidth / 2 : beside))}px`;
-    box.style.top = `${under <= lowest ? under : isClear ? over : Math.max(4 - top, lowest)}px`;
-  }
-
-  return {
-    show(tip, x, above, below) {
-      clearTimeout(restTimer);
-      title.textContent = tip.title;
-      text.textContent = tip.text;
-      text.hidden = !tip.text;
-      image.hidden = !tip.image && !tip.nearby;
-      if (tip.image) {
-        image.removeAttribute("width");
-        image.removeAttribute("height");
-        load(tip.image);
-      } else if (tip.nearby) loadAfterRest(tip.nearby);
-      box.hidden = false;
-      reposition = () => place(x, above, below);
-      reposition();
-    },
-    hide() {
-      clearTimeout(restTimer);
-      box.hidden = true;
-    },
-  };
-}
-
 /**
  * Draw a timeline into `element` and redraw it when the element changes size.
  *
@@ -96,7 +28,8 @@ function makeTip(root) {
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
  *        onFrame(id), onSeek(time_s), onWindow(from_s, to_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
- * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), destroy()}; update merges.
+ * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), zoom("in", "out" or "whole"),
+ * canZoom(), destroy()}; update merges.
  */
 function drawTimeline(element, data) {
   let current = data;
@@ -105,29 +38,40 @@ function drawTimeline(element, data) {
   let marked = null;
   let played_s = null;
   let isForFocus = false; // whether the tip belongs to the focused item rather than to the pointer
+  let hovered = null; // the last event of the pointer over the timeline
+  let redrawRequest = 0;
+  const range = new TimeRange();
   const positions = new Map(); // of the arrow keys in each row, kept when redrawing
-  const root = html("div", "tl", element);
+  const root = htmlElement("div", "tl", element);
+  const updateButtons = makeButtons(root, range, zoom);
   const svg = svgElement("svg", { class: "tl-svg", role: "group", "aria-label": "Timeline of the video" }, root);
-  const now = html("div", "tl-now", root);
+  const updateOverview = makeOverview(root, range, rangeChanged);
+  const now = htmlElement("div", "tl-now", root);
   now.setAttribute("aria-hidden", "true");
   now.hidden = true;
   const tip = makeTip(root);
 
   function caption(text, top) {
-    const length = Math.floor(plot.width / 6.5); // characters
+    const room = plot.width - (top ? 0 : root.firstElementChild.offsetWidth); // the buttons are beside the first one
+    const length = Math.floor(room / 6.5); // characters
     const line = svgElement("text", { class: "tl-caption", x: SIDE, y: top + 15 }, svg);
     line.textContent = text.length > length ? `${text.slice(0, length - 1)}…` : text;
     return top + CAPTION_HEIGHT;
   }
 
   function redraw() {
+    cancelAnimationFrame(redrawRequest);
+    redrawRequest = 0;
     const outer = root.clientWidth;
     if (!outer) return;
     const focusedKey = svg.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const shown = withDefaults(current);
+    range.setDuration(shown.duration_s);
+    updateButtons();
+    updateOverview();
     const width = outer - 2 * SIDE;
-    const x = (time_s) => SIDE + (Math.max(0, Math.min(shown.duration_s, time_s)) / shown.duration_s) * width;
-    plot = { svg, data: shown, outer, width, x, positions, showForFocus, seek: current.onSeek };
+    const x = (time_s) => SIDE + Math.max(0, Math.min(1, (time_s - range.from_s) / range.span_s)) * width;
+    plot = { svg, data: shown, outer, width, x, range, positions, showForFocus, reveal, seek: current.onSeek };
     svg.replaceChildren();
     const outside = svgElement("g", { class: "tl-outside" }, svg);
     const guide = svgElement("path", { class: "tl-guide", d: "M0 0" }, svg);
@@ -146,17 +90,39 @@ function drawTimeline(element, data) {
     add("", (y) => drawAxis(plot, y + 4), 0);
     plot.guide = guide;
     plot.height = top;
-    drawOutside(plot, outside, top - 24);
+    plot.axisTop = top - AXIS_HEIGHT;
+    drawOutside(plot, outside, plot.axisTop);
     plot.chosen = svgElement("path", { class: "tl-chosen", d: "M0 0" }, svg);
     plot.head = svgElement("path", { class: "tl-playhead" }, svg);
     plot.highlight = svgElement("path", { class: "tl-highlight" }, svg);
     hide();
-    playing(played_s);
+    drawPlayhead();
     svg.setAttribute("viewBox", `0 0 ${outer} ${top}`);
     svg.setAttribute("width", outer);
     svg.setAttribute("height", top);
-    mark(marked);
+    drawMark();
     if (focusedKey) svg.querySelector(`[data-key="${CSS.escape(focusedKey)}"]`)?.focus({ preventScroll: true });
+    if (hovered && svg.matches(":hover")) point(hovered);
+  }
+
+  /** Draw again when the visible part has changed, once before the next paint. */
+  function rangeChanged(isChanged) {
+    if (isChanged) redrawRequest ||= requestAnimationFrame(redraw);
+  }
+
+  /** Zoom around the focused marker, or the playback position, or the middle. */
+  function zoom(direction) {
+    if (!plot || !range.canZoom) return;
+    const focused = frameOf(document.activeElement?.closest?.(".tl-marker"));
+    const around_s = [focused?.time_s, played_s].find((time_s) => Number.isFinite(time_s) && range.has(time_s));
+    rangeChanged(range.step(direction, around_s ?? range.middle_s));
+  }
+
+  /** Pan to a time that is not visible; whether it was not. */
+  function reveal(time_s) {
+    const isMoved = range.reveal(time_s);
+    if (isMoved) redraw();
+    return isMoved;
   }
 
   /** Show the tip of an item that extends from `above` to `below`. */
@@ -178,11 +144,17 @@ function drawTimeline(element, data) {
     tip.hide();
   }
 
+  /** Where an event is between the left (0) and the right end (1) of the visible part. */
+  function shareAt(event) {
+    const { left } = svg.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (event.clientX - left - SIDE) / plot.width));
+  }
+
   function at(event) {
     const box = svg.getBoundingClientRect();
     const x = event.clientX - box.left;
     const y = event.clientY - box.top;
-    const time_s = Math.max(0, Math.min(1, (x - SIDE) / plot.width)) * plot.data.duration_s;
+    const time_s = range.from_s + shareAt(event) * range.span_s;
     return { x, y, time_s, row: rows.find((row) => y >= row.top && y <= row.bottom) };
   }
 
@@ -194,6 +166,7 @@ function drawTimeline(element, data) {
 
   function leave() {
     if (!plot) return;
+    hovered = null;
     hide();
     outline(null);
     now.hidden = true;
@@ -201,6 +174,7 @@ function drawTimeline(element, data) {
   }
 
   function point(event) {
+    hovered = event;
     const { x, y, time_s, row } = at(event);
     const nearby = current.imageNear?.(time_s);
     const content = row?.tipAt?.(time_s, x, y) ?? (nearby && { title: clock(time_s), text: "" });
@@ -209,36 +183,50 @@ function drawTimeline(element, data) {
     else hide();
     const frame = row?.frameAt?.(time_s, x, y);
     svg.classList.toggle("tl-clickable", Boolean(frame) || Boolean(current.onSeek));
+    svg.classList.toggle("tl-grab", isPanned(y));
     outline(frame?.id ?? null);
     const line = plot.x(time_s);
-    plot.guide.setAttribute("d", `M${line} 0V${plot.height - 24}`);
+    plot.guide.setAttribute("d", `M${line} 0V${plot.axisTop}`);
     now.hidden = false;
     now.textContent = clock(time_s);
-    now.style.top = `${plot.height - 23}px`;
+    now.style.top = `${plot.axisTop + 1}px`;
     now.style.left = `${Math.max(0, Math.min(plot.outer - now.offsetWidth, line - now.offsetWidth / 2))}px`;
   }
-  // Dragging chooses a part of the video; a touch scrolls the page instead.
-  let pressed = null; // {x, time_s} where a drag may begin
+  listenToWheel(svg, range, (event) => at(event).time_s, rangeChanged);
+  listenToKeys(root, zoom);
+  const pinch = listenToPinch(svg, range, shareAt, rangeChanged);
+  // Dragging on the axis pans; elsewhere it chooses a part of the video.
+  let pressed = null; // {x, time_s, from_s, isPan} where a drag may begin
   let isDragged = false;
+  const isPanned = (y) => y >= plot.axisTop && !range.isWhole;
   svg.addEventListener("pointerdown", (event) => {
-    isDragged = false;
-    pressed = current.onWindow && event.button === 0 && event.pointerType !== "touch" ? at(event) : null;
+    isDragged = pinch.isPinched();
+    const start = at(event);
+    const isPan = isPanned(start.y);
+    const canDrag = event.button === 0 && !isDragged && (isPan || current.onWindow);
+    pressed = canDrag ? { ...start, from_s: range.from_s, isPan } : null;
     point(event);
   });
   svg.addEventListener("pointermove", (event) => {
     point(event);
     const { x, time_s } = at(event);
-    if (!pressed || (!isDragged && Math.abs(x - pressed.x) < DRAG_PIXELS)) return;
+    if (pinch.isPinched()) pressed = null;
+    const least = event.pointerType === "touch" ? TOUCH_DRAG_PIXELS : DRAG_PIXELS;
+    if (!pressed || (!isDragged && Math.abs(x - pressed.x) < least)) return;
     if (!isDragged) svg.setPointerCapture(event.pointerId);
     isDragged = true;
+    if (pressed.isPan) {
+      rangeChanged(range.set(pressed.from_s - ((x - pressed.x) / plot.width) * range.span_s, range.span_s));
+      return;
+    }
     const [left, right] = [pressed.time_s, time_s].sort((a, b) => a - b).map((one) => plot.x(one));
-    plot.chosen.setAttribute("d", `M${left} 0H${right}V${plot.height - 24}H${left}z`);
+    plot.chosen.setAttribute("d", `M${left} 0H${right}V${plot.axisTop}H${left}z`);
   });
   const endDrag = (event) => {
     if (plot) plot.chosen.setAttribute("d", "M0 0");
     const from = pressed;
     pressed = null;
-    if (!from || !isDragged || event.type === "pointercancel") return;
+    if (!from || from.isPan || !isDragged || event.type === "pointercancel") return;
     current.onWindow(...[from.time_s, at(event).time_s].sort((a, b) => a - b).map((one) => Math.round(one * 10) / 10));
   };
   svg.addEventListener("pointerup", endDrag);
@@ -262,7 +250,13 @@ function drawTimeline(element, data) {
     positions.set(marker.dataset.lane, marker.dataset.frame);
   }
 
+  const frameWith = (id) =>
+    plot.data.lanes.flatMap((lane) => lane.frames).find((frame) => String(frame.id) === String(id));
+  const frameOf = (marker) => marker && frameWith(marker.dataset.frame);
+
   function focus(id) {
+    const frame = frameWith(id);
+    if (frame) reveal(frame.time_s);
     const marker = markerOf(id);
     if (!marker) return;
     makeTabStop(marker);
@@ -275,30 +269,27 @@ function drawTimeline(element, data) {
     current.onFrame?.(id);
   }
 
-  /** The marker closest in time in the lane above or below. */
-  function across(marker, step) {
-    const lanes = [...svg.querySelectorAll(".tl-markers")];
-    const lane = lanes[lanes.indexOf(marker.parentNode) + step];
-    const from = marker.getBoundingClientRect().x;
-    const away = (other) => Math.abs(other.getBoundingClientRect().x - from);
-    return [...(lane?.children ?? [])].sort((a, b) => away(a) - away(b))[0];
+  const framesOf = (lane) => [...lane.frames].sort((a, b) => a.time_s - b.time_s);
+
+  /** The frame that an arrow key goes to from a marker: in its lane, or the closest in time in the next one. */
+  function frameBeside(marker, key) {
+    const { lanes } = plot.data;
+    const lane = lanes.findIndex((one) => one.key === marker.dataset.lane);
+    const frames = framesOf(lanes[lane]);
+    const k = frames.findIndex((frame) => String(frame.id) === marker.dataset.frame);
+    const sideways = { ArrowLeft: k - 1, ArrowRight: k + 1, Home: 0, End: frames.length - 1 };
+    if (key in sideways) return frames[sideways[key]];
+    const others = framesOf(lanes[lane + (key === "ArrowUp" ? -1 : 1)] ?? { frames: [] });
+    return others[nearest(others, frames[k].time_s, (frame) => frame.time_s)];
   }
 
+  const ARROWS = ["ArrowLeft", "ArrowRight", "Home", "End", "ArrowUp", "ArrowDown"];
   svg.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
     const marker = event.target.closest?.(".tl-marker");
     if (!marker) return;
-    const all = marker.parentNode;
-    const moves = {
-      ArrowLeft: () => marker.previousElementSibling,
-      ArrowRight: () => marker.nextElementSibling,
-      Home: () => all.firstElementChild,
-      End: () => all.lastElementChild,
-      ArrowUp: () => across(marker, -1),
-      ArrowDown: () => across(marker, 1),
-    };
     if (event.key === "Enter" || event.key === " ") open(marker.dataset.frame);
-    else if (event.key in moves) focus((moves[event.key]() ?? marker).dataset.frame);
+    else if (ARROWS.includes(event.key)) focus(frameBeside(marker, event.key)?.id ?? marker.dataset.frame);
     else return;
     event.preventDefault();
   });
@@ -306,26 +297,38 @@ function drawTimeline(element, data) {
   root.addEventListener("focusin", (event) => {
     const marker = event.target.closest(".tl-marker");
     if (!marker?.matches(":focus-visible")) return;
-    const frames = plot.data.lanes.flatMap((lane) => lane.frames);
-    const frame = frames.find((one) => String(one.id) === marker.dataset.frame);
+    const frame = frameOf(marker);
     const box = marker.getBoundingClientRect();
     const top = svg.getBoundingClientRect().top;
     showForFocus(frameTip(frame), plot.x(frame.time_s), box.top - top - 6, box.bottom - top + 6);
   });
   root.addEventListener("focusout", () => isForFocus && hide());
 
-  function mark(id) {
-    marked = id;
+  function drawMark() {
     svg.querySelector(".tl-marked")?.classList.remove("tl-marked");
-    if (id !== null) markerOf(id)?.classList.add("tl-marked");
+    if (marked !== null) markerOf(marked)?.classList.add("tl-marked");
   }
 
-  /** Show the playback position. */
+  function mark(id) {
+    marked = id;
+    const frame = plot && id !== null && frameWith(id);
+    if (!frame || !reveal(frame.time_s)) drawMark();
+  }
+
+  function drawPlayhead() {
+    const isVisible = played_s !== null && range.has(played_s);
+    const x = isVisible ? Math.round(plot.x(played_s) * 10) / 10 : 0;
+    plot.head.setAttribute("d", isVisible ? `M${x} 0V${plot.axisTop}` : "M0 0");
+  }
+
+  /** Show the playback position, which stays in view unless the timeline was panned away from it. */
   function playing(time_s) {
+    const before_s = played_s;
     played_s = time_s;
     if (!plot) return;
-    const x = time_s === null ? 0 : Math.round(plot.x(time_s) * 10) / 10;
-    plot.head.setAttribute("d", time_s === null ? "M0 0" : `M${x} 0V${plot.height - 24}`);
+    const isJump = time_s !== null && Math.abs(time_s - (before_s ?? 0)) > JUMP_S;
+    const wasInView = before_s !== null && range.has(before_s);
+    if (time_s === null || !(isJump || wasInView) || !reveal(time_s)) drawPlayhead();
   }
 
   let width = 0;
@@ -345,8 +348,11 @@ function drawTimeline(element, data) {
     mark,
     playing,
     focus,
+    zoom,
+    canZoom: () => range.canZoom,
     destroy() {
       observer.disconnect();
+      cancelAnimationFrame(redrawRequest);
       document.removeEventListener("pointerdown", leaveIfOutside);
       root.remove();
     },
