@@ -48,6 +48,7 @@ export class Answers {
     this.kept = null; // the question shown
     this.view = null;
     this.following = new Map(); // AbortControllers by answer
+    this.unfolded = new Set(); // answers shown in full
     this.error = el("p", { className: "problem", role: "alert", hidden: true });
     setInterval(() => this.updateTimers(), 1000);
   }
@@ -61,8 +62,46 @@ export class Answers {
     if (kept?.id !== this.kept?.id) this.leave();
     this.kept = kept;
     this.view = view;
-    this.box.replaceChildren(...(kept?.answers ?? []).map((answer) => this.card(answer)), this.error);
+    this.draw();
     for (const answer of kept?.answers ?? []) if (answer.state === "running") this.follow(answer);
+  }
+
+  /** Draw the newest answer of each lane; earlier ones are folded, so that the frames stay in view. */
+  draw() {
+    const answers = this.kept?.answers ?? [];
+    const ofLanes = this.lanes.map((lane) => answers.findLast((answer) => answer.method === lane.method));
+    const newest = ofLanes.some(Boolean) ? ofLanes.filter(Boolean) : answers.slice(-1);
+    const earlier = answers.filter((answer) => !newest.includes(answer));
+    const cards = (list) => list.map((answer) => this.card(answer));
+    const className = newest.length > 1 ? "newest several" : "newest";
+    const folded = el(
+      "details",
+      { className: "more", open: Boolean(this.box.querySelector("details[open]")) },
+      el("summary", {}, counted(earlier.length, "earlier answer")),
+      cards(earlier),
+    );
+    this.box.replaceChildren(el("div", { className }, cards(newest)), earlier.length ? folded : "", this.error);
+    for (const card of this.box.querySelectorAll(".answer")) this.fold(card);
+  }
+
+  /** Limit the height of a long answer, with a button that shows all of it; one being written shows its end. */
+  fold(card) {
+    const id = card.dataset.answer;
+    const text = card.querySelector(".answer-body");
+    const button = card.querySelector(".unfold");
+    const set = (isOpen) => {
+      if (isOpen) this.unfolded.add(id);
+      else this.unfolded.delete(id);
+      card.classList.toggle("unfolded", isOpen);
+      button.textContent = isOpen ? "Show less" : "Show all";
+      button.setAttribute("aria-expanded", isOpen);
+    };
+    set(this.unfolded.has(id));
+    const isLong = text.scrollHeight > text.clientHeight + 4;
+    card.classList.toggle("long", isLong);
+    button.hidden = !this.unfolded.has(id) && !isLong;
+    button.onclick = () => set(!this.unfolded.has(id));
+    if (card.getAttribute("aria-busy") === "true") text.scrollTop = text.scrollHeight;
   }
 
   /** Stop following, as another question is shown; the answers go on on the server. */
@@ -80,7 +119,7 @@ export class Answers {
       for (const lane of this.lanes) {
         const answer = await post(`${this.url}/${kept.id}/answers`, { ...body, method: lane.method, reader });
         kept.answers.push(answer);
-        this.error.before(this.card(answer));
+        this.draw();
         this.follow(answer);
       }
     } catch (error) {
@@ -105,7 +144,11 @@ export class Answers {
   update(followed, answer) {
     const kept = this.kept?.id === followed.id ? this.kept : followed; // it may have been loaded again
     kept.answers = kept.answers.map((one) => (one.id === answer.id ? answer : one));
-    this.find(answer.id)?.replaceWith(this.card(answer));
+    const before = this.find(answer.id);
+    if (!before) return;
+    const card = this.card(answer);
+    before.replaceWith(card);
+    this.fold(card);
   }
 
   find(id) {
@@ -122,7 +165,7 @@ export class Answers {
       await request(`${this.url}/${this.kept.id}/answers/${answer.id}`, { method: "DELETE" });
       if (answer.state === "running") return;
       this.kept.answers = this.kept.answers.filter((one) => one.id !== answer.id);
-      this.find(answer.id)?.remove();
+      this.draw();
     } catch (error) {
       showMessage(this.error, error.message);
     }
@@ -143,6 +186,7 @@ export class Answers {
       },
       isRunning ? "Cancel" : "Delete",
     );
+    const unfold = el("button", { type: "button", className: "link unfold", hidden: true });
     const { answer } = kept;
     const facts = [kept.reader];
     if (answer) facts.push(counted(answer.times_s.length, "frame"));
@@ -165,13 +209,17 @@ export class Answers {
     return el(
       "div",
       { className: "answer", "data-answer": kept.id, "aria-busy": String(isRunning) },
-      several ? el("h3", {}, `With the frames of ${kept.method}`) : "",
-      answer || kept.text ? text : "",
-      isRunning && !kept.text ? el("progress", { "aria-label": "Waiting for the reader" }) : "",
-      kept.error ? el("p", { className: "problem", role: "alert" }, kept.error) : "",
-      cited,
-      answer?.note ? el("p", { className: "fine" }, `Note: ${answer.note}.`) : "",
-      el("p", { className: "fine" }, facts.join(" · "), since && " · ", since, " ", remove),
+      several ? el("h3", {}, `Frames of ${kept.method}`) : "",
+      el(
+        "div",
+        { className: "answer-body" },
+        answer || kept.text ? text : "",
+        isRunning && !kept.text ? el("progress", { "aria-label": "Waiting for the reader" }) : "",
+        kept.error ? el("p", { className: "problem", role: "alert" }, kept.error) : "",
+        cited,
+        answer?.note ? el("p", { className: "fine" }, `Note: ${answer.note}.`) : "",
+      ),
+      el("p", { className: "fine" }, facts.join(" · "), since && " · ", since, " ", unfold, " ", remove),
     );
   }
 }

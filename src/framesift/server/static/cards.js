@@ -2,10 +2,10 @@
 import { counted, el } from "./common.js";
 import { clock, markerPath, svgElement } from "./shared.js";
 
-export function rolePill(role, meaning = "") {
+export function rolePill(role) {
   const svg = svgElement("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" });
   svgElement("path", { d: markerPath(role, 6.5) }, svg);
-  return el("span", { className: `role role-${role}`, title: meaning }, svg, role);
+  return el("span", { className: `role role-${role}` }, svg, role);
 }
 
 /** A frame with the text band that a reader sees on it. */
@@ -76,7 +76,7 @@ function reasons(frame, also, onPlay) {
   return box;
 }
 
-function card(frame, also, { textMode, roles, onPlay }) {
+function card(frame, also, { textMode, onPlay }) {
   const name = `frame ${frame.number}, ${frame.role}${frame.damaged ? ", damaged" : ""}`;
   // Text that is on the frame is not repeated below it.
   const text = frame.words && frame.words !== frame.text ? frame.words : "";
@@ -94,7 +94,7 @@ function card(frame, also, { textMode, roles, onPlay }) {
         el("span", { className: "number" }, String(frame.number)),
         el("span", { className: "time" }, clock(frame.time_s)),
         frame.damaged ? el("span", { className: "damaged" }, "damaged") : "",
-        rolePill(frame.role, roles[frame.role]),
+        rolePill(frame.role),
       ),
       text ? el("span", { className: "event-text", dir: "auto" }, text) : "",
       el("span", { className: "reason", dir: "auto" }, frame.why[0] ?? ""),
@@ -104,7 +104,7 @@ function card(frame, also, { textMode, roles, onPlay }) {
   );
 }
 
-/** Draw all lanes side by side. options: order ("rank" or "time"), textMode, roles by name, onPlay(time_s, url, id). */
+/** Draw all lanes side by side. options: order ("rank" or "time"), textMode, onPlay(time_s, url, id). */
 export function drawLanes(box, lanes, options) {
   const methodsOf = new Map();
   for (const lane of lanes)

@@ -29,7 +29,7 @@ export class QuestionHistory {
 
   draw() {
     find("history").hidden = !this.kept.length;
-    find("history-count").textContent = counted(this.kept.length, "question");
+    find("history-count").textContent = this.kept.length.toLocaleString("en");
     find("history-list").replaceChildren(...this.kept.map((question) => this.row(question)));
   }
 

@@ -1,16 +1,8 @@
 // The question and its settings: their controls, and their copy in the page's address, which survives a reload.
-import { el, find } from "./common.js";
+import { el, find, showMessage } from "./common.js";
+import { methodSentence, TEXT_MODES } from "./methods.js";
 import { clock } from "./shared.js";
 
-const TEXT_MODES = {
-  aligned: "on its frame",
-  none: "hidden",
-  prompt: "as one block in the prompt",
-  tagged: "per frame in the prompt",
-  blank: "as an empty band (control)",
-  shuffled: "on a wrong frame (control)",
-  memorycard: "above the frames",
-};
 const SLIDER_MAX = 64;
 const MAX_BUDGET = 256;
 const MAX_OPTIONS = 26;
@@ -50,14 +42,25 @@ export class Settings {
     this.moment_s = null; // where a link into the video points
     this.window = { from_s: null, to_s: null }; // the part of the video to consider; null for its start and end
     this.onChange = onChange;
-    const option = (name, label, whyNot = "") =>
-      el("option", { value: name, disabled: Boolean(whyNot), title: whyNot }, label);
-    const methods = choices.methods.map((method) => option(method.name, method.name, method.why_not));
-    methods.forEach((one, k) => {
-      one.title ||= choices.methods[k].summary;
-    });
-    find("method").replaceChildren(...methods);
-    find("compare").replaceChildren(option("", "none"), ...methods.map((one) => one.cloneNode(true)));
+    const option = (name, label) => el("option", { value: name }, label);
+    const methodOptions = (isAvailable) =>
+      choices.methods
+        .filter(({ available }) => available === isAvailable)
+        .map((method) =>
+          el(
+            "option",
+            { value: method.name, disabled: !isAvailable },
+            `${method.name} – ${methodSentence(method)}${isAvailable ? "" : ` (${method.why_not})`}`,
+          ),
+        );
+    for (const id of ["method", "compare"]) {
+      const others = methodOptions(false);
+      find(id).replaceChildren(
+        ...(id === "compare" ? [option("", "none")] : []),
+        ...methodOptions(true),
+        ...(others.length ? [el("optgroup", { label: "Not on this page" }, others)] : []),
+      );
+    }
     find("text-mode").replaceChildren(...choices.text_modes.map((mode) => option(mode, TEXT_MODES[mode] ?? mode)));
     this.read();
     find("budget").addEventListener("input", () => {
@@ -113,7 +116,7 @@ export class Settings {
     const method = find("method").value;
     if (find("compare").value === method) find("compare").value = "";
     for (const one of find("compare").options)
-      one.disabled = one.value === method || Boolean(this.methods.get(one.value)?.why_not);
+      one.disabled = one.value === method || this.methods.get(one.value)?.available === false;
   }
 
   /** The slider covers common budgets; typing a larger one extends it. */
@@ -231,7 +234,13 @@ export class Settings {
     const [from_s, to_s] = ["from", "to"].map((name) => seconds(query.get(name) ?? ""));
     this.setWindow({ from_s: Number.isNaN(from_s) ? null : from_s, to_s: Number.isNaN(to_s) ? null : to_s });
     this.methodOptions = this.validOptions(query.get("s"));
-    if (["m", "and", "text", "d", "s"].some((name) => query.has(name))) find("more").open = true;
+    this.showChanged();
+  }
+
+  /** Beside the folded settings, whether any of them differs from its default. */
+  showChanged() {
+    const query = new URLSearchParams(this.search);
+    find("more-changed").hidden = !["m", "and", "text", "d", "s", "from", "to"].some((name) => query.has(name));
   }
 
   /** Read the address after Back or Forward; false if the query is the same, as for a link inside the page. */
@@ -287,6 +296,7 @@ export class Settings {
     if (isStep) history.pushState(null, "", url);
     else history.replaceState(null, "", url);
     this.search = location.search;
+    this.showChanged();
   }
 
   /** Take over the question and settings of a kept request. */
@@ -298,19 +308,25 @@ export class Settings {
   // ---- method options
 
   drawSettings() {
+    const wasOpen = new Set([...find("settings").querySelectorAll("details[open]")].map((one) => one.dataset.method));
     const groups = this.selectedMethods.map((name) => {
       const method = this.methods.get(name);
       const rows = Object.entries(method.options).map(([key, initial]) => this.optionField(name, key, initial));
       const about = `${method.summary}${method.paper ? ` (${method.paper})` : ""}`;
+      const isChanged = Object.keys(this.methodOptions[name] ?? {}).length > 0;
       return el(
-        "div",
-        { className: "group" },
-        el("h2", {}, name),
+        "details",
+        { className: "more", open: isChanged || wasOpen.has(name), "data-method": name },
+        el("summary", {}, `Options of ${name}`),
         el("p", { className: "fine" }, about),
         el("div", { className: "fields" }, rows),
       );
     });
     find("settings").replaceChildren(this.visualDemandField(), ...groups);
+    for (const id of ["method", "compare"]) {
+      const method = this.methods.get(find(id).value);
+      showMessage(find(`${id}-about`), method && methodSentence(method));
+    }
   }
 
   optionField(method, key, initial) {
@@ -350,6 +366,10 @@ export class Settings {
       input.value = this.visualDemand ?? "";
       this.changed();
     });
-    return el("div", { className: "fields" }, el("label", {}, el("span", {}, "spoken (0) to visual (1)"), input));
+    return el(
+      "div",
+      { className: "fields" },
+      el("label", {}, el("span", {}, "Asks about what is said (0) or seen (1)"), input),
+    );
   }
 }

