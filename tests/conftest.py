@@ -15,6 +15,7 @@ import pytest
 
 from framesift._utils.cores import usable_cores
 from framesift.readers import address
+from helpers.examples import examples
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 
@@ -26,7 +27,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-hypothesis.settings.register_profile("framesift", deadline=None)
+hypothesis.settings.register_profile("framesift", deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("framesift")
 
 

@@ -1,9 +1,11 @@
 """The command line: what it prints, what it keeps, and its exit codes."""
 
+import io
 import json
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
@@ -28,24 +30,41 @@ def store(tmp_path, monkeypatch):
     return tmp_path / "store" / "indexes"
 
 
+@pytest.fixture(scope="module")
+def first_demo(tmp_path_factory):
+    """The folder in which a demo of a short video has run, and what it printed; others there reuse its index."""
+    folder, out, err = tmp_path_factory.mktemp("demo"), io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(demo, "SCENES", short_story())
+        patch.setenv("FRAMESIFT_STORE", str(folder / "store"))
+        patch.chdir(folder)
+        assert main(["demo", "--budget", "8"]) == 0
+    return folder, out.getvalue(), err.getvalue()
+
+
 @pytest.fixture
-def short_demo(monkeypatch):
+def demo_folder(first_demo, monkeypatch):
     monkeypatch.setattr(demo, "SCENES", short_story())
+    monkeypatch.setenv("FRAMESIFT_STORE", str(first_demo[0] / "store"))
+    monkeypatch.chdir(first_demo[0])
+    return first_demo[0] / "framesift-demo"
 
 
 @pytest.mark.slow
-def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(short_demo, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["demo", "--budget", "8"]) == 0
-    out, err = capsys.readouterr()
+def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(first_demo):
+    folder, out, err = first_demo
     assert "The launch was put off because of the wind" in out
     assert "encoder offline" in err
-    assert f"Report: {tmp_path / 'framesift-demo' / 'report.html'}" in out
-    assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
-    assert (tmp_path / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
-    (tmp_path / "framesift-demo" / "note.txt").write_text("dear")
-    assert main(["demo", "--budget", "8"]) == 0  # a second run is not an error
-    assert (tmp_path / "framesift-demo" / "note.txt").read_text() == "dear"
+    assert f"Report: {folder / 'framesift-demo' / 'report.html'}" in out
+    assert (folder / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
+    assert (folder / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
+
+
+@pytest.mark.slow
+def test_second_demo_is_not_an_error_and_keeps_other_files(demo_folder):
+    (demo_folder / "note.txt").write_text("dear")
+    assert main(["demo", "--budget", "8"]) == 0
+    assert (demo_folder / "note.txt").read_text() == "dear"
 
 
 def test_demo_replaces_nothing_but_a_demo_and_says_so_first(tmp_path, capsys):
@@ -59,8 +78,8 @@ def test_demo_replaces_nothing_but_a_demo_and_says_so_first(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_demo_as_json_is_a_selection(short_demo, tmp_path, capsys):
-    assert main(["demo", "--json", "--budget", "6", "--method", "uniform", "--out", str(tmp_path / "d")]) == 0
+def test_demo_as_json_is_a_selection(demo_folder, capsys):
+    assert main(["demo", "--json", "--budget", "6", "--method", "uniform"]) == 0
     assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6
 
 
@@ -124,7 +143,7 @@ def test_doctor_reports_what_is_installed_and_what_auto_means(capsys):
         ["library", "--max-size", "5GB"],
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(short_demo, arguments, capsys):
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments, capsys):
     assert main(arguments) == 2
     *before, sentence = capsys.readouterr().err.splitlines()
     assert sentence.startswith("framesift: ")

@@ -11,6 +11,7 @@ from framesift.encoders import minilm
 from framesift.encoders.onnx_file import Graph
 from framesift.encoders.registry import get_text_encoder
 from framesift.errors import InputError, UnknownName
+from helpers.examples import examples
 
 TEXTS = ["a cat", "Why does Tom leave the house so early?", "", "Où est l'éléphant? 象はどこ", "word " * 400]
 
@@ -54,7 +55,7 @@ def test_vectors_are_close_to_those_of_the_float32_original(sentences, original)
 
 
 @given(text=st.text(max_size=40))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_tokens_are_those_of_the_original(sentences, original_tokenizer, text):
     assert sentences._tokenizer.encode(text).ids == original_tokenizer.encode(text).ids
 

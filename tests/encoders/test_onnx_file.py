@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from framesift.encoders.onnx_file import Graph, read_tensors
 from framesift.errors import InputError
+from helpers.examples import examples
 
 
 def small_graph():
@@ -43,7 +44,7 @@ def test_written_tensors_are_read_back(file):
     assert (pair.dtype, pair.tolist()) == (np.int8, [-128, 127])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(where=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
 def test_damage_gives_tensors_or_one_error(file, where, byte, cut):
     data = small_graph()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from framesift.encoders.torch_file import MAGIC, PROTOCOL, read_tensors
 from framesift.errors import InputError
+from helpers.examples import examples
 
 HEADER = [MAGIC, PROTOCOL, {"protocol_version": PROTOCOL, "little_endian": True}]
 
@@ -82,7 +83,7 @@ def test_a_tensor_outside_its_storage_is_refused(saved, tmp_path):
         read_tensors(tmp_path / "weights.pth")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(where=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())
 def test_damage_gives_tensors_or_one_error(saved, tmp_path_factory, where, byte, cut):
     data, wanted = saved

@@ -16,6 +16,7 @@ from framesift.selection.gcr.cover import fill_by_mmr, top_frames
 from framesift.selection.scores import Ranking
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types.vectors import TIE_TOLERANCE, UnitRows, merge_ties
+from helpers.examples import examples
 from helpers.selection_cases import cases
 
 
@@ -31,7 +32,7 @@ def reference_mmr(relevance, rows, selected, size, weight=0.5):
     return picks
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cases(max_frames=60), st.integers(1, 5), st.integers(1, 4), st.integers(0, 60))
 def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders, max_pool):
     expected = case.select()
@@ -116,7 +117,7 @@ def test_top_frames_of_size_zero_are_none():
     assert top_frames(RANKING, np.arange(5.0), (), size=0) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 120), st.floats(0.0, 1.0))
 def test_region_max_cosines_equal_those_of_all_pairs(seed, count, noise):
     rng = np.random.default_rng(seed)

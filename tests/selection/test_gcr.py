@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.selection.gcr.config import GCRConfig
 from framesift.selection.gcr.refine import Regions, representative_frame
+from helpers.examples import examples
 from helpers.gcr_reference import Reference
 from helpers.selection_cases import Case, cases
 
@@ -21,7 +22,7 @@ def reference(case: Case) -> Reference:
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(cases())
 def test_matches_the_reference(case):
     selection, expected = case.select(), reference(case)
@@ -40,7 +41,7 @@ def test_matches_the_reference_on_longer_videos(case):
     assert {slot.index: slot.role for slot in case.select().slots} == reference(case).roles
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cases(max_frames=60))
 def test_selection_fills_the_budget_within_the_quotas(case):
     selection = case.select()
@@ -57,7 +58,7 @@ def test_selection_fills_the_budget_within_the_quotas(case):
     assert all((slot.event is not None) == (slot.role == "ground") for slot in selection.slots)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(cases(max_frames=60))
 def test_anchors_are_never_swapped_out(case):
     with_refine = case.select()
@@ -67,13 +68,13 @@ def test_anchors_are_never_swapped_out(case):
     assert core == {(slot.index, slot.role) for slot in with_refine.slots if slot.role in ("ground", "visual")}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(cases(max_frames=60))
 def test_float32_and_float64_input_give_the_same_selection(case):
     assert case.select(dtype=np.float32) == case.select(dtype=np.float64)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(cases(), st.randoms(use_true_random=False))
 def test_order_of_events_only_breaks_ties(case, random):
     # Distinct starts exclude the last rule, "the earlier event".
@@ -84,7 +85,7 @@ def test_order_of_events_only_breaks_ties(case, random):
     assert case.select().slots == case.select(order=order).slots
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(cases(max_frames=60))
 def test_json_round_trip_is_lossless(case):
     selection = case.select()

@@ -12,6 +12,7 @@ import framesift as fs
 from framesift.selection.memorycard import draw_cards, nearest_candidates
 from framesift.selection.sessions import Session, even_sessions, read_sessions, repair_sessions
 from helpers.detector_scenes import scene_evidence
+from helpers.examples import examples
 from helpers.models import RuleModel, random_model
 
 
@@ -64,7 +65,7 @@ def test_key_frames_are_added_where_gaps_are_and_removed_where_dense():
     assert clumped[0].key_times_s == (10.0, 20.0, 30.0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-9, 99), st.floats(-9, 99), st.lists(st.floats(-9, 99), max_size=20)), max_size=40),
     st.floats(0.01, 90),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.selection.adaptive_greedy import greedy, pool_indices
 from framesift.selection.qca import allocate, candidates, farthest_points, split_evenly
+from helpers.examples import examples
 from helpers.published_cases import shot_evidence
 from helpers.selection_cases import cases
 
@@ -153,7 +154,7 @@ def test_a_long_video_is_reduced_to_the_pool_and_filled_beyond_it():
     assert len(selection) == 12
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(cases(max_frames=40), st.sampled_from(["qca", "adaptive-greedy"]))
 def test_any_input_gives_the_budget_in_order_and_repeats(case, method):
     runs = [fs.select_frames(case.evidence(), budget=case.budget, method=method) for _ in range(2)]

@@ -17,6 +17,7 @@ from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking
 from framesift.selection.uniform import evenly_spaced
 from helpers.detector_scenes import ColourDetector, Scenes
+from helpers.examples import examples
 from helpers.gcr_reference import Reference, first_best, ranked
 from helpers.models import make_context, random_model
 from helpers.selection_cases import Case, cases
@@ -26,7 +27,7 @@ def reference(case: Case) -> Reference:
     return Reference(case.times, case.duration, case.frames, case.query, [], [], 0.5, 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cases(max_frames=40))
 def test_topk_selects_the_largest_scores(case):
     s = reference(case).s
@@ -34,7 +35,7 @@ def test_topk_selects_the_largest_scores(case):
     assert fs.select_frames(case.evidence(), budget=case.budget, method="topk").trace["picked"] == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cases(max_frames=40), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_mmr_is_greedy_from_an_empty_set(case, weight):
     r = reference(case)
@@ -81,9 +82,14 @@ def options_for(selector, dim):
 
 
 @pytest.mark.slow
-@settings(max_examples=15 * len(fs.selectors()), deadline=None)
-@given(cases(), st.sampled_from(list(fs.selectors())))
-def test_every_selector_fills_the_budget_in_order_and_repeats(case, method):
+@settings(max_examples=examples(15), deadline=None)
+@given(cases())
+def test_every_selector_fills_the_budget_in_order_and_repeats(case):
+    for method in fs.selectors():
+        check_selection(case, method)
+
+
+def check_selection(case, method):
     evidence = case.evidence()
     levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
     extra = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
@@ -112,7 +118,7 @@ def test_every_published_selector_documents_its_input_cost_and_options():
             assert all(re.search(rf"\b{option}\b", text) for option in selector.options), name
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(cases(max_frames=40), st.integers(1, 5))
 def test_select_many_equals_one_selection_per_question(case, count):
     rng = np.random.default_rng(count)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.sift import SiftConfig
+from helpers.examples import examples
 from helpers.selection_cases import Case, cases
 from helpers.sift_reference import sift_reference
 
@@ -51,7 +52,7 @@ def select(case: Case, lexical=None, **options) -> fs.Selection:
     return fs.select_frames(scored, budget=case.budget, method="sift", **{**case.options, **options})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(sift_cases())
 def test_matches_the_reference(drawn):
     case, lexical = drawn
@@ -70,7 +71,7 @@ def test_matches_the_reference_on_longer_videos(drawn):
     assert {slot.index: slot.role for slot in select(case, lexical).slots} == roles
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(sift_cases(max_frames=60))
 def test_selection_fills_the_budget_in_order_and_explains_every_frame(drawn):
     case, lexical = drawn
@@ -83,7 +84,7 @@ def test_selection_fills_the_budget_in_order_and_explains_every_frame(drawn):
     assert len(selection.trace["ground"]["events"]) == len(case.events)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sift_cases(max_frames=40))
 def test_selection_repeats_and_survives_json(drawn):
     case, lexical = drawn
@@ -92,7 +93,7 @@ def test_selection_repeats_and_survives_json(drawn):
     assert fs.Selection.from_dict(json.loads(json.dumps(selection.to_dict()))) == selection
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(cases(max_frames=40), st.floats(0.0, 0.95))
 def test_texts_that_are_all_alike_give_the_same_selection(case, common):
     """Some encoders give any two texts a high cosine: c becomes common + (1 − common)·c."""

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from helpers.examples import examples
+
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis comes with framesift[dev]")
 
-EXAMPLES = 10  # per operation
+EXAMPLES = examples(30)  # per operation
 NOT_TESTED = ("/api/stream", "/api/sample")  # endless; slow
 OPERATIONS = [
     "GET /api/videos",

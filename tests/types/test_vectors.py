@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.types.vectors import TIE_TOLERANCE, UnitRows, dot_products, merge_ties, small_products, unit_rows
+from helpers.examples import examples
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -50,7 +51,7 @@ def test_invalid_rows_are_rejected(rows, message):
         unit_rows(rows, "frames")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(seeds, st.integers(1, 300), st.integers(1, 40))
 def test_float32_products_are_within_the_error_bound(seed, dim, count):
     rng = np.random.default_rng(seed)
@@ -59,7 +60,7 @@ def test_float32_products_are_within_the_error_bound(seed, dim, count):
     assert np.abs(rows.float32_rows @ rows.float32_rows.T - exact).max() <= rows.float32_error
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(seeds, st.sampled_from([1, 2, 255, 256, 257, 600]))
 def test_products_in_blocks_equal_one_product(seed, count):
     rng = np.random.default_rng(seed)
@@ -67,7 +68,7 @@ def test_products_in_blocks_equal_one_product(seed, count):
     assert dot_products(rows, others) == pytest.approx(rows.astype(np.float64) @ others.T, abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(seeds, st.integers(1, 60), st.integers(1, 8))
 def test_products_of_repeated_rows_equal_those_of_each_row(seed, count, distinct):
     rng = np.random.default_rng(seed)
@@ -92,7 +93,7 @@ class RecordedRows(np.ndarray):
         return getattr(ufunc, method)(*arrays, **options)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(seeds, st.integers(0, 300), st.integers(0, 40), st.sampled_from([1, 3, 64, 1152, 4096]))
 def test_small_products_are_right_and_each_small_enough_for_one_thread(seed, count, columns, dim):
     rng = np.random.default_rng(seed)

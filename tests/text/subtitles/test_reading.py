@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from framesift.errors import InputError
 from framesift.text.subtitles import read_events, read_report, reading
+from helpers.examples import examples
 from helpers.subtitle_files import FILES, put, subrip
 
 
@@ -158,7 +159,7 @@ def mutations(draw):
     return bytes(data)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     data=st.one_of(st.binary(max_size=400), mutations()),
     name=st.sampled_from(
@@ -193,7 +194,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=JSON_VALUES)
 def test_any_json_gives_events_or_an_input_error(tmp_path_factory, data):
     path = put(tmp_path_factory.getbasetemp(), json.dumps(data), "a.json")
