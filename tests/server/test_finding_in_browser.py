@@ -73,4 +73,4 @@ def test_card_is_visible_on_a_small_screen_without_scrolling(shared_server, visi
 
 def test_unknown_video_is_not_found(shared_server):
     reply = shared_server.get("/video/x", headers={"accept": "text/html"})
-    assert reply.status_code == 404 and "Page not found" in reply.text
+    assert reply.status_code == 404 and "Page not found" in reply.text and "no such video" in reply.text

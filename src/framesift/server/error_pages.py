@@ -20,5 +20,5 @@ def render_error_page(status: int, sentence: str) -> str:
         style=_STYLE,
         status=status,
         title=TITLES.get(status, OTHER_TITLE),
-        sentence="Check the address, or start from the library." if status == 404 else sentence,
+        sentence=f"{sentence}. Check the address, or start from the library." if status == 404 else sentence,
     )

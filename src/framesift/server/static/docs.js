@@ -1,7 +1,7 @@
 // The API reference, drawn from openapi.json without loading anything from another site.
 import { el, find, get } from "./common.js";
 
-const METHODS = ["get", "post", "put", "delete"];
+const METHODS = ["get", "post", "put", "patch", "delete"];
 let schemas = {};
 
 function typeName(schema) {
