@@ -1,15 +1,15 @@
 """An hour of video on one GPU: decoded by NVDEC, encoded by a network of SigLIP so400m's size with random weights.
 
-    python benchmarks/gpu.py VIDEO [--minutes 60] [--rows h264-1080 hevc-1080 h264-2160 h264-1080:keyframes] [--compile]
+    python benchmarks/gpu.py VIDEO [--minutes 60] [--rows h264-1080 h264-1080:keyframes] [--network] [--without-reuse]
 
 Five seconds of VIDEO, from its first minute on, are enlarged to 1920 × 1080 and 3840 × 2160, with film grain, and
 encoded by x264 and x265 with their default settings; their packets are repeated until the file has the wanted length.
-For each row: the index as `framesift.index` builds it, timed whole, also without the reuse of unchanged frames, and
-each part alone. demux: the scan of all packets; decode: the frames that the candidates need, without converting any;
-convert: colours and size; encode: resizing, normalising and the network; store: writing the vectors; check: the hash of
-the file. Then the same candidates are decoded on the CPU, and times, pixels and vectors of the first seconds compared.
-Last, VIDEO and a video of slides are indexed with both decoders. GPU, host: the memory beyond that of the loaded
-network; driver: the part of the latter that the driver maps. Needs a GPU with 16 GiB, torch, transformers.
+For each row: the index as `framesift.index` builds it, timed whole, and each part alone. demux: the scan of all
+packets; decode: the frames that the candidates need, without converting any; convert: colours and size; encode:
+resizing, normalising and the network; store: writing the vectors; check: the hash of the file. Then the same candidates
+are decoded on the CPU, and times, pixels and vectors of the first seconds compared. Last, VIDEO and a video of slides
+are indexed with both decoders. GPU, host: the memory beyond that of the loaded network; driver: the part of the latter
+that the driver maps. Needs a GPU with 16 GiB, torch, transformers.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def stopwatch(seconds, name):
     seconds[name] = seconds.get(name, 0) + time.perf_counter() - start
 
 
-def measure(path, mode, encoder, folder):
+def measure(path, mode, encoder, folder, without_reuse):
     """Seconds of the whole and of each part alone."""
     seconds, facts = {}, {}
     timeline._timelines.clear()
@@ -112,7 +112,7 @@ def measure(path, mode, encoder, folder):
     seconds["encode"] = len(wanted) / facts["encode_fps"]
     step("convert alone", round(1000 * each, 2), "ms; encode alone", round(facts["encode_fps"]), "frames/s")
     del pixels
-    if mode == "exact":
+    if without_reuse:
         timeline._timelines.clear()
         with stopwatch(seconds, "no reuse"):
             indexing.index(path, encoder, 1.0, mode, store=folder / "encode", unchanged_frames="encode")
@@ -233,7 +233,7 @@ def convert_alone(path, plan, count=128):
     return (time.perf_counter() - start) / len(taken), pixels
 
 
-def network_table(encoder, with_compile):
+def network_table(encoder):
     """Frames per second of the network by batch: eager, as a CUDA graph, compiled; and from pictures of the CPU."""
     model = encoder._model
     print("\n| network | batch | frames/s |\n|---|---:|---:|")
@@ -250,14 +250,13 @@ def network_table(encoder, with_compile):
                 model(pixel_values=pixels)
             print(f"| CUDA graph | {batch} | {rate(graph.replay, batch):.0f} |", flush=True)
             del graph
-        if with_compile:
-            start = time.perf_counter()
-            compiled = torch.compile(model)
-            pixels = torch.randn(32, 3, SIDE, SIDE, device="cuda", dtype=model.dtype)
-            compiled(pixel_values=pixels)
-            torch.cuda.synchronize()
-            took, fps = time.perf_counter() - start, rate(partial(compiled, pixel_values=pixels), 32)
-            print(f"| compiled in {took:.0f} s | 32 | {fps:.0f} |", flush=True)
+        start = time.perf_counter()
+        compiled = torch.compile(model)
+        pixels = torch.randn(32, 3, SIDE, SIDE, device="cuda", dtype=model.dtype)
+        compiled(pixel_values=pixels)
+        torch.cuda.synchronize()
+        took, fps = time.perf_counter() - start, rate(partial(compiled, pixel_values=pixels), 32)
+        print(f"| compiled in {took:.0f} s | 32 | {fps:.0f} |", flush=True)
     rng = np.random.default_rng(0)
     small = rng.integers(0, 256, (128, 96, 171, 3), dtype=np.uint8)
     pictures = [np.asarray(to_rgb(image).resize((1366, 768))) for image in small]
@@ -370,7 +369,9 @@ def main(args):
             with errors_shown(row):
                 clip, _, mode = row.partition(":")
                 path, mode = folder / f"{clip}.mp4", mode or "exact"
-                seconds, facts = measure(path, mode, encoder, folder / f"store-{row.replace(':', '-')}")
+                seconds, facts = measure(
+                    path, mode, encoder, folder / f"store-{row.replace(':', '-')}", args.without_reuse
+                )
                 if mode == "exact":
                     with errors_shown(f"comparison of {row}"):
                         facts |= compare(path, encoder, mode)
@@ -381,8 +382,9 @@ def main(args):
             make_slides(args.video, folder / "slides.mp4")
             compare_indexes(folder / "slides.mp4", encoder, folder, 4.0)
             compare_indexes(args.video, encoder, folder, 4.0)
-        with errors_shown("network"):
-            network_table(encoder, args.compile)
+        if args.network:
+            with errors_shown("network"):
+                network_table(encoder)
     table_head(args.minutes)
     for entry in table:
         table_row(*entry)
@@ -395,5 +397,6 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rows", nargs="+", default=list(ROWS))
     parser.add_argument("--folder", help="keep the generated videos here")
-    parser.add_argument("--compile", action="store_true", help="also measure the compiled network")
+    parser.add_argument("--without-reuse", action="store_true", help="also measure without the reuse of vectors")
+    parser.add_argument("--network", action="store_true", help="also measure the network: eager, as a graph, compiled")
     main(parser.parse_args())

@@ -6,6 +6,7 @@ reported.
 
 import ctypes
 import itertools
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import av
 from av.codec.hwaccel import HWAccel, hwdevices_available
 
+from framesift._utils.memory import release_free_memory
 from framesift._utils.optional import is_installed
 from framesift._utils.records import shown
 from framesift.errors import InputError, OptionError
@@ -27,11 +29,11 @@ from framesift.video.planes import Pictures, PlaneConverter
 from framesift.video.resampling import filter_matrix
 from framesift.video.unchanged import SMALL_SIZE
 
-# Decoder sessions at a time, for frames of up to LARGE_PIXELS and for larger ones: an H200 has seven decoding units,
-# and some sessions wait for Python. Each takes memory of the host, 9 bytes per pixel in the driver and, in FFmpeg's
-# decoders, 3 (H.264) or 6 (HEVC), so that those of HEVC, which take less time, are fewer.
-SESSIONS = {"h264": (8, 10)}
-OTHER_SESSIONS = (7, 5)
+# Decoder sessions at a time, as many as an H200 has decoding units. Each takes memory of the host, 9 bytes per pixel in
+# the driver and, in FFmpeg's decoders, 4 (H.264) or 6 (HEVC), so that large frames of HEVC, which take less time, get
+# fewer.
+MOST_SESSIONS = 7
+MOST_SESSIONS_LARGE = 5
 SEGMENTS_PER_SESSION = 12
 # Sessions may take this share of the GPU's free memory, their reference frames and output frames counted as SURFACES.
 MEMORY_SHARE = 0.2
@@ -100,13 +102,17 @@ class CudaDecoder:
 
     def __init__(self, number: int = 0) -> None:
         self._number = number
+        self._opening = threading.Lock()
 
     @contextmanager
     def open(self, path: str, workers: int) -> Iterator[OpenedVideo]:  # noqa: ARG002 (one thread each)
         with ExitStack() as stack:
             try:
-                _share_context(self._number)
-                video = stack.enter_context(open_video(path, threads=1, hwaccel=_hwaccel(self._number)))
+                # One after the other: FFmpeg decodes some frames on the CPU to find out about the stream.
+                with self._opening:
+                    _share_context(self._number)
+                    video = stack.enter_context(open_video(path, threads=1, hwaccel=_hwaccel(self._number)))
+                    release_free_memory()
             except (OSError, InputError) as error:
                 raise UnsuitedVideo("the GPU's video decoder can't be opened") from error
             yield video
@@ -119,7 +125,7 @@ class CudaDecoder:
             return 1
         free, _ = torch.cuda.mem_get_info(self._number)
         pixels = video.stream.width * video.stream.height
-        most = SESSIONS.get(video.codec, OTHER_SESSIONS)[pixels > LARGE_PIXELS]
+        most = MOST_SESSIONS_LARGE if pixels > LARGE_PIXELS and video.codec != "h264" else MOST_SESSIONS
         fitting = int(MEMORY_SHARE * free / (SURFACES * 3 * pixels // 2))
         return max(1, min(most, len(segments) // SEGMENTS_PER_SESSION + 1, fitting))
 

@@ -91,8 +91,13 @@ class PlaneConverter:
         planes[:, 0] = luma
         planes[:, 1:].view(count, 2, height, -1, pair).copy_(chroma[..., None])
         matrix, offset = self._colour_matrix(pictures, luma.device)
-        rgb = (matrix @ planes.flatten(2)).add_(offset).view(count, 3, height, width).permute(0, 2, 3, 1)
-        if pictures.transfer in (PQ, HLG):
+        is_hdr = pictures.transfer in (PQ, HLG)
+        if not is_hdr and pair == 2:
+            rgb = _rounded_rgb(planes, matrix, offset)
+        else:
+            rgb = (matrix @ planes.flatten(2)).add_(offset).view_as(planes)
+        rgb = rgb.permute(0, 2, 3, 1)
+        if is_hdr:
             return _turn(self._standard_range(rgb, pictures.transfer), pictures.orientation)
         return _turn(rgb.add_(0.5).clamp_(0, 255).to(torch.uint8), pictures.orientation)
 
@@ -147,6 +152,22 @@ class PlaneConverter:
         over = KNEE - (1 - KNEE) * torch.expm1((KNEE - light) / (1 - KNEE))
         light = torch.where(light > KNEE, over, light)
         return encode[(light * (len(encode) - 1)).int()]
+
+
+def _rounded_rgb(planes: Any, matrix: Any, offset: Any) -> Any:
+    """RGB as libswscale rounds it where it computes two columns at a time: down, and each product by itself."""
+    import torch
+
+    weights = (matrix * 8192).round() / 8192  # of 13 bits
+    black = (128 * (matrix[0, 1] + matrix[0, 2]) + offset[0, 0]) / -matrix[0, 0]
+    planes = (planes * 8).floor_() / 8
+    luma = ((planes[:, 0] - black) * weights[0, 0]).floor_()
+    u, v = planes[:, 1] - 128, planes[:, 2] - 128
+    green = (u * weights[1, 1]).floor_() + (v * weights[1, 2]).floor_()
+    # The half is what is added before the last rounding.
+    return (
+        torch.stack((luma + (v * weights[0, 2]).floor_(), luma + green, luma + (u * weights[2, 1]).floor_()), 1) - 0.5
+    )
 
 
 def rgb_matrix(colorspace: int, is_large: bool, is_full_range: bool) -> tuple[Array, Array]:
