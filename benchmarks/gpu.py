@@ -309,13 +309,11 @@ def compare_indexes(path, encoder, folder, fps):
         indexing.index(path, encoder, fps, store=folder / f"compared-{path.stem}-{decode}", decode=decode)
         for decode in ("cpu", "cuda")
     )
-    times = "the same" if np.array_equal(cpu.times_s, gpu.times_s) else "OTHER"
     repeats = [np.flatnonzero((index.frames[1:] == index.frames[:-1]).all(axis=1)) for index in (cpu, gpu)]
     vectors = [index.frames.astype(np.float64) for index in (cpu, gpu)]
     cosines = np.prod([1 / np.linalg.norm(v, axis=1) for v in vectors], axis=0) * (vectors[0] * vectors[1]).sum(axis=1)
-    same = "the same" if np.array_equal(*repeats) else "others"
-    print(f"{path.name}: {len(cpu.times_s)} candidates, {times} times on the CPU and the GPU; unchanged "
-          f"{len(repeats[0])} and {len(repeats[1])}, {same}; lowest cosine "
+    print(f"{path.name}: {len(cpu.times_s)} candidates, same times: {np.array_equal(cpu.times_s, gpu.times_s)}; "
+          f"unchanged {len(repeats[0])} and {len(repeats[1])}, same: {np.array_equal(*repeats)}; lowest cosine "
           f"{cosines.min():.5f}", flush=True)  # fmt: skip
 
 

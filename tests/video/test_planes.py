@@ -14,7 +14,7 @@ from helpers.sample_data import SAMPLE_DATA
 
 torch = pytest.importorskip("torch")
 BITS = {"yuv420p": 8, "yuvj420p": 8, "yuv420p10le": 10}
-# Levels: libswscale's rounding makes images of even width up to 3 darker.
+# Levels: libswscale rounds coarsely where it resizes to an even width, and 10 bits.
 MEAN, MOST = 2.5, 6
 MATRICES = (1, 5, 6, 7, 9, 2)  # by the numbers of ITU-T H.273; 2: not stated
 
@@ -68,6 +68,13 @@ def test_formats_ranges_and_matrices_give_the_images_of_the_cpu():
 def test_odd_widths_differ_by_rounding_only():
     frame = textured("yuv420p", 128, 128)
     assert differences(frame, 89, codec="av1").max() <= 2
+
+
+def test_frames_of_8_bits_that_are_not_resized_differ_by_rounding_only():
+    for full in (False, True):
+        for colorspace in MATRICES:
+            frame = textured("yuv420p", colorspace=colorspace, full=full)
+            assert differences(frame, None).mean() < 0.05
 
 
 def test_without_a_matrix_the_height_decides():

@@ -1,7 +1,7 @@
 """Conversion of decoded planes to upright RGB images by tensor operations, for frames that are in a GPU's memory.
 
-The images are those of `FrameConverter` to a few levels of 255: the same filters, chroma positions and matrices, but
-not libswscale's rounding, which makes images up to 2 levels darker. Resizing is a product with a matrix for each axis.
+The images are those of `FrameConverter` to rounding: the same filters, chroma positions and matrices. Resized to an
+even width they differ by up to 3 levels of 255. Resizing is a product with a matrix for each axis.
 """
 
 from fractions import Fraction
