@@ -1,5 +1,6 @@
 """Modules that come with an optional extra of this package."""
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -9,6 +10,8 @@ from framesift.errors import MissingExtra
 
 def require(module: str, extra: str) -> Any:
     """Import a module, or name the extra that installs it."""
+    # When it is imported, onnxruntime would otherwise write an identifier of the machine, which it may upload.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return import_module(module)
     except ImportError as error:
