@@ -4,6 +4,7 @@ No test depends on time: Hypothesis has no deadline, which a busy machine would 
 """
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -62,6 +63,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def forget_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers the keys and passwords of a test for that test only."""
     monkeypatch.setattr(address, "_registered", set())
+
+
+@pytest.fixture(autouse=True)
+def forget_log_handlers() -> Iterator[None]:
+    """Remove the handler of a command that ran in this process: its stream is closed, and later records would fail."""
+    before = list(logging.root.handlers)
+    yield
+    for handler in set(logging.root.handlers) - set(before):
+        logging.root.removeHandler(handler)
 
 
 @pytest.fixture(autouse=True)
