@@ -72,7 +72,9 @@ def gpu(monkeypatch):
 
 
 def arrays(frames):
-    return [(time_s, (i.download() if isinstance(i, cuda.CudaImage) else i).tobytes()) for time_s, i in frames]
+    return [
+        (time_s, (i.pixels.cpu().numpy() if isinstance(i, cuda.CudaImage) else i).tobytes()) for time_s, i in frames
+    ]
 
 
 def test_a_video_the_gpu_can_not_decode_is_decoded_on_the_cpu_with_one_log_line(clip, caplog):

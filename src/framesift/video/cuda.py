@@ -70,11 +70,6 @@ class CudaImage:
     reduced: Array
     small: Array
 
-    def download(self) -> Array:
-        """The image as an array."""
-        array: Array = self.pixels.cpu().numpy()
-        return array
-
 
 @cache
 def why_not_cuda(number: int = 0) -> str:
