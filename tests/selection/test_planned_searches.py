@@ -224,7 +224,7 @@ def test_smoothing_keeps_a_constant_and_the_sum_of_a_peak():
     assert smooth(peak, 0.05) is peak
 
 
-def test_peaks_come_first_then_their_surroundings():
+def test_peaks_come_first_then_the_frames_around_them():
     curve = np.exp(-(((np.arange(60) - 10) / 2) ** 2)) + 0.8 * np.exp(-(((np.arange(60) - 40) / 2) ** 2))
     picked = peaks_and_neighbours(curve, 16, 1.0)
     assert picked[:2] == [10, 40]
