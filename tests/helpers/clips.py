@@ -80,7 +80,7 @@ class Clip:
             stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=self.options)
             assert isinstance(stream, av.VideoStream)
             stream.width, stream.height, stream.pix_fmt = *self.size, self.pix_fmt
-            stream.thread_type = "FRAME"
+            stream.thread_type, stream.thread_count = "FRAME", 1  # the same bytes whatever the number of cores
             stream.codec_context.time_base = self.time_base
             for name, value in self.colours.items():
                 setattr(stream.codec_context, name, value)
