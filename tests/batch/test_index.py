@@ -172,7 +172,7 @@ def test_ctrl_c_saves_finished_work_and_writes_the_manifest(plugin_folder, tmp_p
     driver = framesift(*flags, "--manifest", manifest, path=plugin_folder)
     _read_until(driver, "done")
     driver.send_signal(signal.SIGINT)
-    _, errors = driver.communicate(timeout=20)
+    _, errors = driver.communicate(timeout=60)
     assert driver.returncode == 130 and "what was done so far is kept" in errors
     assert sorted({row["status"] for row in parquet.read_table(manifest).to_pylist()}) == ["indexed", "waiting"]
 

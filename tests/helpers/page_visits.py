@@ -16,7 +16,7 @@ class Visit:
     def __init__(self, browser: Any, url: str, **context: Any) -> None:
         self.context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True} | context)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(30_000)
         self.outside: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self._note(request.url, url))
@@ -29,6 +29,11 @@ class Visit:
 
     def settles(self, true: Any, seconds: float = 30) -> bool:
         return settles(self.page, true, seconds)
+
+    def arrives(self, path: str, seconds: float = 30) -> None:
+        """Wait until the tab shows an address with this path, however it was led there."""
+        assert self.settles(lambda: path in self.page.url, seconds)
+        self.page.wait_for_load_state()
 
     def cards(self) -> int:
         return int(self.page.locator(".card").count())

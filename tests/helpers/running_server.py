@@ -107,4 +107,4 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
         finally:
             running.client.close()
             server.should_exit = True
-            thread.join(timeout=20)
+            thread.join(timeout=60)

@@ -26,7 +26,7 @@ class Line:
     def __init__(self, browser, *, size=(1024, 768), above=120, touch=False, **data):
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, has_touch=touch)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(5000)
+        self.page.set_default_timeout(30_000)
         data = self.sample() | data
         start = (
             "window.calls = []; window.line = framesift.drawTimeline(document.getElementById('here'), {"
@@ -58,7 +58,7 @@ class Line:
         }
 
     def settles(self, true):
-        return settles(self.page, true, 5)
+        return settles(self.page, true, 30)
 
     def ticks(self):
         return self.page.locator(".tl-axis text").all_text_contents()
@@ -195,7 +195,7 @@ def test_dragging_the_axis_or_the_overview_pans(draw):
 
 def test_dragging_chooses_a_part_at_any_zoom_and_a_click_seeks_there(draw):
     line = draw()
-    for span_s in (3600 / 2, 3600 / 4, 3600 / 8):
+    for most_s in (1500, 600, 300):  # passed by the second of two zooms only
         low, high = line.range_s()
         line.point(0.25, 60)
         line.page.mouse.down()
@@ -209,7 +209,7 @@ def test_dragging_chooses_a_part_at_any_zoom_and_a_click_seeks_there(draw):
         assert line.page.evaluate("calls.pop()") == pytest.approx(chosen[1], abs=1)
         for _ in range(2):
             line.click("Zoom in")
-        assert line.settles(lambda most=span_s: line.range_s()[1] - line.range_s()[0] < most)
+        assert line.settles(lambda most_s=most_s: line.range_s()[1] - line.range_s()[0] < most_s)
 
 
 def test_curve_marks_window_and_playhead_are_drawn_in_the_zoomed_range(draw):

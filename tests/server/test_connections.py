@@ -16,9 +16,17 @@ from helpers.running_server import until
 
 
 def connect(server, text):
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     connection.sendall(text.format(port=server.port).encode())
     return connection
+
+
+def is_closed(connection):
+    """Whether the server closes the connection; with bytes it has not read, it resets it."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
 
 
 def request_line(path):
@@ -31,7 +39,7 @@ def test_half_open_connections_shut_nobody_out(empty_server):
             stack.enter_context(connect(empty_server, "" if k % 2 else "GET / HTTP/1.1\r\nhost: ")) for k in range(300)
         ]
         assert empty_server.get("/api/videos").status_code == 200
-        assert opened[0].recv(1) == b""  # closed for a newer one
+        assert is_closed(opened[0])  # for a newer one
 
 
 def test_connection_without_a_request_is_closed(empty_server, monkeypatch):
@@ -40,7 +48,7 @@ def test_connection_without_a_request_is_closed(empty_server, monkeypatch):
         connect(empty_server, "GET / HTTP/1.1\r\n") as silent,
         connect(empty_server, request_line("/api/jobs")) as kept,
     ):
-        assert silent.recv(1) == b""
+        assert is_closed(silent)
         assert kept.recv(12) == b"HTTP/1.1 200"
         until(lambda: kept.recv(4096) == b"")
 
@@ -121,7 +129,7 @@ def test_eight_tabs_share_one_stream(shared_server, browser):
         for page in pages:
             page.goto(f"{shared_server.url}/video/{shared_server.boat}{ASKED}")
         for page in pages:
-            page.locator(".card").first.wait_for(timeout=20_000)
+            page.locator(".card").first.wait_for(timeout=60_000)
         until(lambda: shared_server.services.open_streams == 1)
         pages[0].close()
         pages[1].close()

@@ -17,7 +17,7 @@ def test_search_finds_a_moment_whose_link_opens_the_player_there(shared_server, 
     assert tab.settles(lambda: first.count() == 1 and "The wind put off" in first.text_content())
     assert tab.settles(lambda: first.locator("img").evaluate("one => one.naturalWidth") == 96)
     first.locator("a").click()
-    tab.page.wait_for_url("**/video/*?t=9.0")
+    tab.arrives("?t=9.0")
     assert tab.settles(lambda: tab.at_s() == 9)
     assert tab.complaints == []
 

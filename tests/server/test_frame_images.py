@@ -38,7 +38,7 @@ def test_requested_frames_come_from_one_pass(images, video, passes):
     times = [k * 0.2 for k in range(0, 64, 2)]
     waiting = [images.request(video, "f", time_s) for time_s in reversed(times)]
     images.start()
-    sizes = {Image.open(io.BytesIO(one.result(timeout=20))).size for one in waiting}
+    sizes = {Image.open(io.BytesIO(one.result(timeout=60))).size for one in waiting}
     assert sizes == {(96, 64)} and passes == [times]
     assert images.request(video, "f", times[3]).done() and len(passes) == 1  # cached
 
@@ -46,9 +46,9 @@ def test_requested_frames_come_from_one_pass(images, video, passes):
 def test_wrong_time_fails_alone(images, video):
     good, bad, more = (images.request(video, "f", time_s) for time_s in (0.0, 0.05, 1.0))
     images.start()
-    assert good.result(timeout=20) and more.result(timeout=20)
+    assert good.result(timeout=60) and more.result(timeout=20)
     with pytest.raises(InputError, match="nearest one"):
-        bad.result(timeout=20)
+        bad.result(timeout=60)
 
 
 def test_new_selection_drops_frames_no_request_waits_for(images, video, passes):
@@ -57,7 +57,7 @@ def test_new_selection_drops_frames_no_request_waits_for(images, video, passes):
     images.announce(video, "f", [5.0])
     last = images.request(video, "f", 5.0)
     images.start()
-    assert waiting.result(timeout=20) and last.result(timeout=20)
+    assert waiting.result(timeout=60) and last.result(timeout=20)
     assert passes == [[1.0, 5.0]]
 
 

@@ -14,7 +14,7 @@ def test_uploaded_video_is_indexed_and_answers_a_question(empty_server, visit, t
     assert tab.page.locator("h1").text_content() == "Drop a video, ask a question"
     assert tab.page.locator("#videos").is_hidden()
     tab.page.set_input_files("#file", clip)
-    tab.page.wait_for_url("**/video/*")  # straight to the question
+    tab.arrives("/video/")  # straight to the question
     tab.ask()  # before it is indexed
     assert tab.settles(lambda: tab.cards() == 32 and tab.page.locator("#partial").is_hidden())
     assert "No subtitles or speech found" in tab.page.locator("#text-info").text_content()
@@ -86,7 +86,7 @@ def test_subtitles_uploaded_with_a_video_are_used(empty_server, visit, tmp_path)
     tab = visit(empty_server)
     assert tab.settles(lambda: ".srt" in tab.page.get_attribute("#file", "accept"))
     tab.page.set_input_files("#file", [clip, tmp_path / "any name.srt"])
-    tab.page.wait_for_url("**/video/*")
+    tab.arrives("/video/")
     tab.ask()
     assert tab.settles(lambda: "1 line of text from \u2068My video.srt" in tab.page.text_content("#text-info"))
 
@@ -115,7 +115,7 @@ def test_library_is_live_after_going_back(shared_server, visit):
     tab = visit(shared_server)
     assert tab.settles(lambda: tab.page.locator(".ready").count() == 1)
     tab.page.click(".video-card:has(.ready) h3 a")
-    tab.page.wait_for_url("**/video/*")
+    tab.arrives("/video/")
     tab.page.go_back()
     assert tab.settles(lambda: tab.page.locator(".ready").count() == 1)
     silent = shared_server.video("talks/silent.mp4")["id"]
@@ -131,13 +131,13 @@ def test_sample_video_opens_under_its_title_with_questions_to_try(empty_server, 
     monkeypatch.setattr("framesift.video.sample_video.SCENES", short_story())
     tab = visit(empty_server)
     tab.page.click("#sample")
-    tab.page.wait_for_url("**/video/*", timeout=60_000)
+    tab.arrives("/video/", 60)
     assert tab.settles(lambda: tab.page.locator("h1").text_content() == "The third attempt (sample).mp4")
     tab.page.click("#examples button:text-is('Why was the launch put off?')")
     assert tab.settles(lambda: tab.cards() > 0 and tab.page.locator("#examples").is_hidden())
     tab.page.goto(empty_server.url)
     tab.page.click("#sample")  # the same one again
-    tab.page.wait_for_url("**/video/*")
+    tab.arrives("/video/")
 
 
 def test_video_deleted_in_another_browser_leaves_both_pages(empty_server, visit, tmp_path):
