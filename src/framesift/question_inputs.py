@@ -14,7 +14,7 @@ from framesift.errors import FramesiftError
 from framesift.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
-from framesift.selection.lexical import EventWords
+from framesift.selection.lexical import EventWords, quoting
 from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
 from framesift.store.chance import levels_name, load_levels, save_levels
@@ -57,9 +57,11 @@ def with_chance(
         levels = _levels(video, encoder, text_encoder, config, is_stored=not is_partial)
         video.chance_levels[text_encoder.name] = levels
     considered = np.setdiff1d(basis.considered, basis.skipped)
-    query = encode_long_texts(text_encoder, [basis.question.query_text])
-    words = _word_scores([basis.question.query_text], query, video, basis.events, text_encoder, config)[:, 0]
-    chance = compare_with_chance(levels, basis.relevance[considered], words)
+    text = basis.question.query_text
+    query = encode_long_texts(text_encoder, [text])
+    words = _word_scores([text], query, video, basis.events, text_encoder, config)[:, 0]
+    quoted = quoting([event.text for event in basis.events], text)
+    chance = compare_with_chance(levels, basis.relevance[considered], words, quoted)
     return replace(selection, basis=replace(basis, chance=chance))
 
 

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.batch.search import _RowRanking, search
+from framesift.batch import search_chance
+from framesift.batch.search import Hit, _RowRanking, match_note, search
 from framesift.batch.search_report import write_report
 from framesift.batch.vector_store import build, checksum, quantise
 from framesift.errors import InputError
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
+from framesift.types.selection import NOTHING_MATCHES
 from helpers.batch_videos import make_video
 
 
@@ -173,6 +175,57 @@ def test_events_past_the_end_of_the_video_are_not_found(store):
         hits = search(text, encoder=ENCODER, store=store.root, by="events", window_s=0)
         assert {(hit.time_s, hit.event.end_s, hit.event.text) for hit in hits} == {(0, 3, "first"), (38, 40, "last")}
     assert hits[0].event.text == "last" and hits[0].event_relevance == pytest.approx(1)
+
+
+def test_event_with_every_word_is_found_whatever_its_cosine(store):
+    events = [Event(k, k + 1, f"sentence {k}" if k != 30 else "Then the whales left.") for k in range(40)]
+    store.save_events(f"{1:032x}", "corpus", events, "/videos/1.mp4")
+    hits = search("the whales", encoder=ENCODER, store=store.root, by="events", window_s=0, limit=3)
+    assert (hits[0].event.text, hits[0].stands_out) == ("Then the whales left.", True)
+    assert len(hits) == 3
+
+
+def test_hits_stand_out_where_they_score_more_than_unrelated_questions(tmp_path):
+    store, meant = Store(tmp_path), ENCODER.encode_texts(["a comet"])
+    frames = np.concatenate([np.eye(10, dtype=np.float32)[[8, 9]], meant])  # no text has anything of the first two
+    nothing = np.zeros(3, dtype=bool)
+    candidates = StoredCandidates(np.arange(3) * 20.0, frames, nothing, nothing, np.zeros(0))
+    store.save(IndexKey("0" * 32, "words", "ab" * 8, "1", "exact"), candidates, {"video": {"path": "/v.mp4"}})
+    hits = search("a comet", encoder=ENCODER, store=store.root)
+    assert [(hit.time_s, hit.stands_out) for hit in hits] == [(40, True), (0, False), (20, False)]
+    assert match_note(hits) == match_note([]) == ""
+    assert match_note(hits[1:]) == NOTHING_MATCHES
+
+
+def test_scores_of_unrelated_questions_are_computed_once_per_video(store, monkeypatch, caplog):
+    first = search("one", encoder=ENCODER, store=store.root)
+    save(store, 3)
+    computed = []
+    monkeypatch.setattr(
+        search_chance,
+        "_compute",
+        lambda sources, _, f=search_chance._compute: (
+            computed.append([source.owner[:32] for source in sources]) or f(sources, _)
+        ),
+    )
+    search("one", encoder=ENCODER, store=store.root)
+    (file,) = (store.root / "corpus").glob("chance-*.json")
+    file.write_text(file.read_text().replace("0.", "9.", 1))
+    some = {f"{k:032x}" for k in range(3)}
+    assert search("one", encoder=ENCODER, store=store.root, videos=some) == first
+    assert computed == [[f"{3:032x}"], [f"{k:032x}" for k in range(4)]]
+
+
+def test_search_command_reports_that_nothing_matches(monkeypatch, capsys):
+    from framesift.cli import main
+
+    weak = Hit("/v.mp4", 1.0, 0.1, 0.1, stands_out=False)
+    monkeypatch.setattr("framesift.batch.search.search", lambda *_, **__: [weak])
+    assert main(["corpus", "search", "green"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == f"{NOTHING_MATCHES}\n" and shown.out.startswith("  1? 0.100")
+    assert main(["corpus", "search", "green", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["note"] == NOTHING_MATCHES
 
 
 def test_damaged_vector_file_is_rebuilt(store):

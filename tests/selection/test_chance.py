@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from framesift.selection.chance import ChanceLevels, chance_levels, compare_with_chance
+from framesift.selection.chance import ChanceLevels, above_chance, chance_levels, compare_with_chance
 from framesift.types import Basis
 from framesift.types.selection import NOTHING_MATCHES, Chance
 
@@ -27,3 +27,8 @@ def test_question_stands_out_by_frames_or_by_words():
 def test_chance_survives_json():
     basis = Basis(np.array([0.0, 1.0]), np.array([0.1, 0.2]), 2.0, chance=Chance(0.0, 0.3, stands_out=False))
     assert Basis.from_dict(basis.to_dict()).chance == basis.chance
+
+
+def test_event_that_contains_every_word_is_above_chance():
+    assert above_chance(np.array([0.1, 0.2, 0.5]), 0.4, [0]).tolist() == [True, False, True]
+    assert compare_with_chance(ChanceLevels(0.0, 0.2, 0.4), np.array([0.1]), np.array([0.3]), [0]).stands_out

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.selection.lexical import EventWords
+from framesift.selection.lexical import EventWords, quoting
 
 
 def test_scores_are_bm25_as_published():
@@ -47,3 +47,9 @@ def test_no_events_and_no_words_give_zeros():
 def test_scores_are_finite_and_not_negative(texts, question):
     scores = EventWords(texts).scores(question)
     assert scores.shape == (len(texts),) and np.isfinite(scores).all() and (scores >= 0).all()
+
+
+def test_quoting_texts_contain_every_word_of_the_question():
+    texts = ["The captain said so.", "Captains walk the bridge.", "bridge", ""]
+    assert quoting(texts, "Is the captain on a bridge?") == [1]
+    assert quoting(texts, "Who is it?") == quoting(texts, "") == []

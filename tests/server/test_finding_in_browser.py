@@ -2,6 +2,7 @@
 
 import pytest
 
+from framesift.types.selection import NOTHING_MATCHES
 from helpers.page_visits import ASKED
 
 pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
@@ -20,6 +21,16 @@ def test_search_finds_a_moment_whose_link_opens_the_player_there(shared_server, 
     tab.arrives("?t=9.0")
     assert tab.settles(lambda: tab.at_s() == 9)
     assert tab.complaints == []
+
+
+def test_search_that_nothing_matches_is_reported(shared_server, visit):
+    tab = visit(shared_server, "/?find=giraffe+soup")
+    note, weak = tab.page.locator("#search-note"), tab.page.locator("#moments").get_by_text("weak match")
+    assert tab.settles(lambda: note.is_visible() and weak.count() == tab.page.locator("#moments li").count() > 0)
+    assert note.text_content() == NOTHING_MATCHES
+    tab.page.fill("#search-text", "wind")
+    tab.page.press("#search-text", "Enter")
+    assert tab.settles(lambda: note.is_hidden() and "wind" in tab.page.locator("#moments li").first.text_content())
 
 
 def test_search_is_restricted_to_the_library_and_may_find_nothing(empty_server):

@@ -1,28 +1,28 @@
 """Search a whole store for the videos and seconds that best match a text, by frames and by events. Exact."""
 
-import hashlib
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from framesift.batch.journal import FOLDER
+from framesift.batch.search_chance import is_among, library_level
+from framesift.batch.vector_sources import EventVectors, FrameVectors
 from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
 from framesift.readers.address import public_url
-from framesift.store.arrays import unpack_arrays
-from framesift.store.manifests import SAMPLING_RULES, manifest_warnings, read_manifest
-from framesift.store.store import INDEX, PART, IndexKey, Store, events_from, read_payload
-from framesift.store.text_vectors import cached_text_vectors
+from framesift.selection.chance import above_chance, word_scores
+from framesift.store.manifests import manifest_warnings, read_manifest
+from framesift.store.store import PART, IndexKey, Store
 from framesift.types import Event
-from framesift.types.vectors import Array, unit_rows
+from framesift.types.selection import NOTHING_MATCHES
+from framesift.types.vectors import Array
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ WINDOW_S = 10.0  # hits this near to a better one of the same video are merged i
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
 RANK_OFFSET = 60
+Segments = Sequence[tuple[Segment, Array]]  # each with a mask of the rows to search
 PROBES = ("a", "a red bus in the rain", "two people talk about their work")
 
 
@@ -38,8 +39,9 @@ PROBES = ("a", "a red bus in the rain", "two people talk about their work")
 class Hit:
     """A second of a video. relevance: cosine with the frame; event_relevance: with the event; None if not found by it.
 
-    score: the sort key: the cosine, or the sum over both rankings. warnings: what was lost, guessed or odd in the
-    video and its text.
+    score: the cosine, or the sum over both rankings. warnings: what was lost, guessed or odd in the video and its text.
+    stands_out: whether the second matches better than it would unrelated questions, or its event has every word of the
+    text.
     """
 
     video: str
@@ -50,6 +52,7 @@ class Hit:
     event: Event | None = None
     fingerprint: str = ""
     warnings: tuple[str, ...] = ()
+    stands_out: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,7 +68,7 @@ def search(
     window_s: float = WINDOW_S,
     videos: Collection[str] | None = None,
 ) -> list[Hit]:
-    """Find the best seconds of all videos in the store for a text, best first.
+    """Find the best seconds of all videos in the store for a text: those that stand out, then the rest, best first.
 
     by: "frames" compares the text with frames, "events" with timestamped text, "both" fuses the two rankings. window_s:
     hits of one video nearer than this to a better one are merged into it. videos: fingerprints of those to search, by
@@ -79,11 +82,27 @@ def search(
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     corpus = _Corpus(Store(store), model, videos)
-    query, columns = _encode_query(model, text)
-    frames = corpus.search(corpus.frame_sources(), query, columns, limit, window_s) if by != "events" else []
-    events = corpus.search(corpus.event_sources(), query, columns, limit, window_s) if by != "frames" else []
+    query = _Query(text, *_encode_query(model, text), limit, window_s)
+    frames = corpus.search_frames(query) if by != "events" else []
+    events = corpus.search_events(query) if by != "frames" else []
     hits = _fuse(frames, events, window_s)[:limit] if by == "both" and events else frames or events
     return [corpus.with_video(hit) for hit in hits]
+
+
+def match_note(hits: Sequence[Hit]) -> str:
+    """What to tell the user when nothing that was found stands out; else empty."""
+    return NOTHING_MATCHES if hits and not any(hit.stands_out for hit in hits) else ""
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A text, its vector, the columns to compare, and the arguments of the search."""
+
+    text: str
+    vector: Array
+    columns: Array
+    limit: int
+    window_s: float
 
 
 class _Corpus:
@@ -113,36 +132,65 @@ class _Corpus:
             )
         return folders
 
-    def frame_sources(self) -> list[VectorSource]:
+    def frame_sources(self) -> list[FrameVectors]:
         return [
-            _FrameVectors.of(self.store.root / video / name)
+            FrameVectors.of(self.store.root / video / name)
             for video, inside in self._folders.items()
             for name in inside
             if name.startswith(self._prefix) and not name.endswith(PART)
         ]
 
-    def event_sources(self) -> list[VectorSource]:
-        sources: list[VectorSource] = []
+    def event_sources(self) -> list[EventVectors]:
+        sources: list[EventVectors] = []
         for video, inside in self._folders.items():
             for name in inside:
                 if name.startswith("events-"):
-                    sources += _EventVectors.read(self.store, video, name, self.model, self._duration_s(video))
+                    sources += EventVectors.read(self.store, video, name, self.model, self._duration_s(video))
         return sources
 
-    def search(
-        self, sources: Sequence[VectorSource], query: Array, columns: Array, limit: int, window_s: float
-    ) -> list[Hit]:
-        if not sources:
+    def search_frames(self, query: _Query) -> list[Hit]:
+        sources = self.frame_sources()
+        found = _best_rows(self._segments("frames", sources, query), sources, query)
+        above = above_chance(np.array([row.cosine for row in found]), self._level("frames", sources))
+        return _in_order(
+            Hit("", row.time_s, row.cosine, row.cosine, fingerprint=row.video, stands_out=bool(is_above))
+            for row, is_above in zip(found, above, strict=True)
+        )
+
+    def search_events(self, query: _Query) -> list[Hit]:
+        """The best events by cosine, and the best of those that contain every word of the text."""
+        listed = self.event_sources()
+        if not listed:
             return []
-        kind = "frames" if isinstance(sources[0], _FrameVectors) else "events"
+        segments = self._segments("events", listed, query)
+        sources = {source.owner: source for source in listed}
+        quoting = {source.owner: source.quoting(query.text) for source in listed}
+        quoted = [(segment, current & _rows_of(segment, quoting)) for segment, current in segments]
+        found = _best_rows(quoted, listed, query)
+        found += [row for row in _best_rows(segments, listed, query) if not row.is_near(found, query.window_s)]
+        lexical = {owner: sources[owner].words.scores(query.text) for owner in {row.owner for row in found}}
+        shared = np.array([lexical[row.owner][row.position] for row in found])
+        scores = word_scores(np.array([row.cosine for row in found]), shared)
+        is_quoting = [k for k, row in enumerate(found) if row.position in quoting[row.owner]]
+        above = above_chance(scores, self._level("events", listed), is_quoting)
+        hits = []
+        for row, is_above in zip(found, above, strict=True):
+            event = sources[row.owner].events[row.position]
+            hits.append(Hit("", row.time_s, row.cosine, None, row.cosine, event, row.video, stands_out=bool(is_above)))
+        return _in_order(hits)[: query.limit]
+
+    def _segments(self, kind: str, sources: Sequence[VectorSource], query: _Query) -> Segments:
         # All sources, whatever is searched: the files of vectors are shared.
-        segments = VectorStore(self.store.root / FOLDER, f"search-{self._prefix}{kind}").update(sources, columns)
-        ranking = _RowRanking([(s, current & self._is_searched(s)) for s, current in segments], sources, query)
-        return [_hit(*ranking.locate(row), score) for row, score in ranking.best(limit, window_s)]
+        vectors = VectorStore(self.store.root / FOLDER, f"search-{self._prefix}{kind}")
+        return [(s, current & self._is_searched(s)) for s, current in vectors.update(sources, query.columns)]
+
+    def _level(self, kind: str, sources: Sequence[FrameVectors] | Sequence[EventVectors]) -> float:
+        file = self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json"
+        return library_level(file, sources, self.model, self.videos)
 
     def _is_searched(self, segment: Segment) -> Any:
         """(N,) bool: the rows of the videos to search."""
-        searched = [self.videos is None or owner.partition("/")[0] in self.videos for owner in segment.owners]
+        searched = [is_among(owner, self.videos) for owner in segment.owners]
         return np.repeat(searched, np.diff([*segment.starts, len(segment)]))
 
     def with_video(self, hit: Hit) -> Hit:
@@ -164,89 +212,6 @@ class _Corpus:
             if name.startswith(prefixes):
                 with suppress(StoreError, OSError):
                     yield read_manifest(self.store.root / video / name)
-
-
-@dataclass(frozen=True)
-class _FrameVectors:
-    """The frames of one index that show something, read from its file."""
-
-    owner: str
-    file: Path
-
-    @classmethod
-    def of(cls, folder: Path) -> "_FrameVectors":
-        """The frames of an entry. The owner's name changes when its file is written: it is verified again."""
-        try:
-            written_ns = (folder / INDEX).stat().st_mtime_ns
-        except OSError:  # reported when it is read
-            written_ns = 0
-        return cls(f"{folder.parent.name}/{folder.name}@{SAMPLING_RULES}-{written_ns}", folder / INDEX)
-
-    def vectors(self) -> tuple[Array, Array]:
-        folder = self.file.parent
-        tensors = unpack_arrays(read_payload(folder, "index", read_manifest(folder)))
-        if "rules" not in tensors or tensors["rules"].tolist() != [SAMPLING_RULES]:
-            raise StoreError("made by an earlier version; index the video again")
-        shown = _shown(tensors["is_blank"])
-        frames, times_s = tensors["frames"][shown], tensors["times_s"][shown]
-        if frames.ndim != 2 or times_s.shape != (len(frames),):
-            raise StoreError(f"{self.file} is damaged (frames {frames.shape}, times {times_s.shape})")
-        return _unit(frames), times_s
-
-    def rows_at(self, positions: Sequence[int]) -> Array:
-        with self._opened() as tensors:
-            frames, indices = (
-                tensors.get_slice("frames"),
-                _shown(tensors.get_tensor("is_blank"))[list(positions)].tolist(),
-            )
-            return _unit(np.concatenate([frames[index : index + 1] for index in indices]))
-
-    @contextmanager
-    def _opened(self) -> Iterator[Any]:
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(str(self.file), "numpy") as tensors:
-                yield tensors
-        except (SafetensorError, OSError, TypeError, ValueError) as error:
-            raise StoreError(f"{self.file} is damaged ({error}); index the video again") from None
-
-
-@dataclass(frozen=True)
-class _EventVectors:
-    """The events of one video from one source, and their stored vectors."""
-
-    owner: str
-    events: tuple[Event, ...]
-    texts: tuple[str, ...]  # of all stored events, whose vectors are stored together
-    inside: tuple[int, ...]  # positions of `events` among these
-    model: Encoder
-    root: Path
-
-    @classmethod
-    def read(cls, store: Store, video: str, name: str, model: Encoder, duration_s: float) -> "list[_EventVectors]":
-        """The events inside the video, or no source if they can't be read. The owner's name changes with the text."""
-        try:
-            folder = store.root / video / name
-            payload = read_payload(folder, "events", read_manifest(folder))
-            listed = events_from(payload)
-        except (OSError, InputError, StoreError) as error:
-            log.warning("%s/%s can't be searched (%s)", video, name, error)
-            return []
-        inside = [k for k, event in enumerate(listed) if event.end_s >= 0 and event.start_s <= duration_s]
-        events = tuple(_clipped(listed[k], duration_s) for k in inside)
-        if len(inside) < len(listed):
-            payload += str(inside).encode()
-        digest = hashlib.blake2b(payload, digest_size=8).hexdigest()
-        texts = tuple(event.text for event in listed)
-        return [cls(f"{video}/{name}@{digest}", events, texts, tuple(inside), model, store.root)] if events else []
-
-    def vectors(self) -> tuple[Array, Array]:
-        vectors = cached_text_vectors(self.model, self.texts, self.root)[list(self.inside)]
-        return vectors, np.array([event.start_s for event in self.events])
-
-    def rows_at(self, positions: Sequence[int]) -> Array:
-        return self.vectors()[0][list(positions)]
 
 
 class _RowRanking:
@@ -292,11 +257,6 @@ class _RowRanking:
         count = min(int(np.isfinite(self.upper_bounds).sum()), count)
         highest: Array = np.argpartition(self.upper_bounds, -count)[-count:] if count else np.zeros(0, int)
         return highest
-
-    def locate(self, row: int) -> tuple[VectorSource, int, float]:
-        """The source of a row, its position there, and its time."""
-        owner, position = self.owner_of(row)
-        return self.sources[owner], position, self.time_of(row)
 
     def owner_of(self, row: int) -> tuple[str, int]:
         number = int(np.searchsorted(self.offsets, row, side="right")) - 1
@@ -355,26 +315,41 @@ def _encode_query(model: Encoder, text: str) -> tuple[Array, Array]:
     return vectors[-1], columns
 
 
-def _shown(is_blank: Array) -> Array:
-    """The indices of an index's frames that are not blank; all of them if every one is."""
-    return np.flatnonzero(~is_blank | is_blank.all())
+@dataclass(frozen=True)
+class _FoundRow:
+    """A row of a source that was found, and its cosine with the query."""
+
+    owner: str
+    position: int
+    time_s: float
+    cosine: float
+
+    @property
+    def video(self) -> str:
+        return self.owner.partition("/")[0]
+
+    def is_near(self, others: "Iterable[_FoundRow]", window_s: float) -> bool:
+        return any(self.video == other.video and abs(self.time_s - other.time_s) <= window_s for other in others)
 
 
-def _unit(frames: Array) -> Array:
-    rows: Array = unit_rows(frames, "frames").astype(np.float32)
+def _best_rows(segments: Segments, sources: Sequence[VectorSource], query: _Query) -> list[_FoundRow]:
+    if not any(mask.any() for _, mask in segments):
+        return []
+    ranking = _RowRanking(segments, sources, query.vector)
+    best = ranking.best(query.limit, query.window_s)
+    return [_FoundRow(*ranking.owner_of(row), ranking.time_of(row), cosine) for row, cosine in best]
+
+
+def _rows_of(segment: Segment, positions: Mapping[str, Sequence[int]]) -> Array:
+    """(N,) bool: the rows at these positions of each source."""
+    rows: Array = np.zeros(len(segment), bool)
+    for owner, start in zip(segment.owners, segment.starts, strict=True):
+        rows[start + np.array(positions.get(owner, ()), int)] = True
     return rows
 
 
-def _clipped(event: Event, duration_s: float) -> Event:
-    return replace(event, start_s=max(0.0, event.start_s), end_s=min(duration_s, event.end_s))
-
-
-def _hit(source: VectorSource, position: int, time_s: float, score: float) -> Hit:
-    video = source.owner.partition("/")[0]
-    if isinstance(source, _EventVectors):
-        event = source.events[position]
-        return Hit("", time_s, score, event_relevance=score, event=event, fingerprint=video)
-    return Hit("", time_s, score, relevance=score, fingerprint=video)
+def _in_order(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (not hit.stands_out, -hit.score))
 
 
 def _fuse(frames: Sequence[Hit], events: Sequence[Hit], window_s: float) -> list[Hit]:
@@ -387,11 +362,15 @@ def _fuse(frames: Sequence[Hit], events: Sequence[Hit], window_s: float) -> list
         if position is None:
             fused.append(replace(hit, score=share))
         else:
-            score = fused[position].score + share
+            frame = fused[position]
             fused[position] = replace(
-                fused[position], score=score, event=hit.event, event_relevance=hit.event_relevance
+                frame,
+                score=frame.score + share,
+                event=hit.event,
+                event_relevance=hit.event_relevance,
+                stands_out=frame.stands_out or hit.stands_out,
             )
-    return sorted(fused, key=lambda hit: -hit.score)
+    return _in_order(fused)
 
 
 def _is_near(frame: Hit, text: Hit, window_s: float) -> bool:

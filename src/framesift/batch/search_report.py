@@ -7,7 +7,7 @@ from typing import Any
 
 from framesift._utils.files import output_error, write_text
 from framesift._utils.text import printable
-from framesift.batch.search import Hit
+from framesift.batch.search import Hit, match_note
 from framesift.errors import FramesiftError, InputError
 from framesift.rendering.reasons import short_clock
 from framesift.rendering.templates import csp_hash, read_asset, render_template
@@ -44,6 +44,7 @@ def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -
         style=style,
         query=printable(text),
         hits=[_hit_values(hit) for hit in hits],
+        note=match_note(hits),
         warnings=list(dict.fromkeys((_name(hit), printable(text)) for hit in hits for text in hit.warnings)),
     )
     try:
@@ -62,6 +63,7 @@ def _hit_values(hit: Hit) -> dict[str, Any]:
         "time": short_clock(hit.time_s),
         "image": "" if is_url else _thumbnail(hit),
         "event": "" if hit.event is None else printable(hit.event.text),
+        "is_weak": not hit.stands_out,
         "scores": ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if score is not None),
     }
 

@@ -58,7 +58,8 @@ def add_commands(add: AddCommand) -> None:
 
     search = add_one("search", _search, "find the videos and seconds of the whole store that best match a text")
     search.add_argument("text", metavar="WORDS")
-    search.add_argument("--limit", type=int, default=10, metavar="N", help="how many hits (default: 10)")
+    limit = "how many hits (default: 10); those marked ? match no better than they would unrelated questions"
+    search.add_argument("--limit", type=int, default=10, metavar="N", help=limit)
     by = "compare with frames, with timestamped text (events), or both (default)"
     search.add_argument("--by", choices=("both", "frames", "events"), default="both", help=by)
     window = "hits nearer than this to a better one of the same video are merged into it (default: 10)"
@@ -194,7 +195,7 @@ def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunS
 
 
 def _search(args: argparse.Namespace) -> int:
-    from framesift.batch.search import search
+    from framesift.batch.search import match_note, search
     from framesift.batch.search_report import check_report_path, write_report
 
     if args.report:
@@ -203,14 +204,18 @@ def _search(args: argparse.Namespace) -> int:
     hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None
     if args.json:
-        print_json({"hits": [hit.to_dict() for hit in hits], "report": None if report is None else str(report)})
+        found = {"hits": [hit.to_dict() for hit in hits], "note": match_note(hits)}
+        print_json({**found, "report": None if report is None else str(report)})
         return 0
+    if note := match_note(hits):
+        print(note, file=sys.stderr)
     for rank, hit in enumerate(hits, 1):
         scores = " ".join(
             "     –" if score is None else f"{score:6.3f}" for score in (hit.relevance, hit.event_relevance)
         )
         text = f"  {printable(hit.event.text)}" if hit.event is not None else ""
-        print(f"{rank:>3} {scores}  {clock(hit.time_s):>9}  {printable(hit.video)}{text}")
+        mark = " " if hit.stands_out else "?"
+        print(f"{rank:>3}{mark}{scores}  {clock(hit.time_s):>9}  {printable(hit.video)}{text}")
     print_video_warnings((hit.video, warning) for hit in hits for warning in hit.warnings)
     if report is not None:
         print(f"Report: {report}")

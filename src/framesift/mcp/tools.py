@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from PIL import Image
 
 from framesift._utils.text import counted
-from framesift.batch.search import Hit, search
+from framesift.batch.search import Hit, match_note, search
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, SIDES, AgentConfig
 from framesift.mcp.jobs import Call, StillRunning
@@ -176,6 +176,7 @@ class VideoTools:
                 videos=videos,
             )
         lines = [f"{counted(len(hits), 'place')} in {counted(len(videos), 'indexed video')}, best first. {NOTICE}"]
+        lines += [note] if (note := match_note(hits)) else []
         lines += [_hit_line(rank, hit, videos[hit.fingerprint]) for rank, hit in enumerate(hits, 1)]
         return Reply(("\n".join(lines),))
 
@@ -358,4 +359,5 @@ def _short_side(info: VideoInfo, max_side: int) -> int | None:
 def _hit_line(rank: int, hit: Hit, video: AgentVideo) -> str:
     words = "" if hit.event is None else f" words {data(hit.event.text, 200)}"
     found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
-    return f"{rank}. {data(video.name)} at {times(hit.time_s)}, by {found_by}{words}"
+    weak = "" if hit.stands_out else " (weak match)"
+    return f"{rank}. {data(video.name)} at {times(hit.time_s)}, by {found_by}{weak}{words}"

@@ -1,5 +1,6 @@
 """Whether a question matches a video better than questions that have nothing to do with it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,15 +65,24 @@ def word_scores(cosines: Array, lexical: Array) -> Array:
     return scores
 
 
+def best_level(scores: Array) -> float:
+    """What chance reaches, from the scores (n, K) of the K unrelated questions; -inf without any."""
+    return float(np.percentile(scores.max(axis=0), HIGH_PERCENTILE)) if len(scores) else -np.inf
+
+
 def chance_levels(frames: Array, words: Array) -> ChanceLevels:
     """The levels from the scores of the unrelated questions: frames (N, K) and words (E, K)."""
-    low = float(np.percentile(frames, LOW_PERCENTILE))
-    high = float(np.percentile(frames.max(axis=0), HIGH_PERCENTILE))
-    return ChanceLevels(low, high, float(np.percentile(words.max(axis=0), HIGH_PERCENTILE)) if len(words) else -np.inf)
+    return ChanceLevels(float(np.percentile(frames, LOW_PERCENTILE)), best_level(frames), best_level(words))
 
 
-def compare_with_chance(levels: ChanceLevels, frames: Array, words: Array) -> Chance:
-    """Compare a question's scores, frames (N,) and words (E,), with the levels."""
-    by_frames = frames.max(initial=-np.inf) > levels.high
-    by_words = words.max(initial=-np.inf) > levels.words
-    return Chance(levels.low, levels.high, stands_out=bool(by_frames or by_words))
+def above_chance(scores: Array, level: float, quoting: Sequence[int] = ()) -> Array:
+    """(n,) bool: which scores are above the level, or belong to events that contain every word of the question."""
+    above: Array = scores > level
+    above[list(quoting)] = True
+    return above
+
+
+def compare_with_chance(levels: ChanceLevels, frames: Array, words: Array, quoting: Sequence[int] = ()) -> Chance:
+    """Compare a question's scores, frames (N,) and words (E,), with the levels. quoting: as in `above_chance`."""
+    is_above = above_chance(frames, levels.high).any() or above_chance(words, levels.words, quoting).any()
+    return Chance(levels.low, levels.high, stands_out=bool(is_above))

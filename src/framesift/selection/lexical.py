@@ -56,6 +56,17 @@ class EventWords:
         return shares
 
 
+def quoting(texts: Sequence[str], question: str) -> list[int]:
+    """The indices of the texts that contain every word of the question; none if it has function words only."""
+    terms = set(_terms(question))
+    # A shortened word is part of a text that contains the word: most texts need not be split.
+    return [
+        k
+        for k, text in enumerate(texts)
+        if terms and all(term in text.lower() for term in terms) and terms.issubset(_terms(text))
+    ]
+
+
 def _terms(text: str) -> list[str]:
     """The text's words as they are compared: lower case, shortened, without function words."""
     return [term for word in _WORD.findall(text.lower()) for term in _stems(word)]

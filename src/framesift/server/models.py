@@ -184,6 +184,7 @@ class MomentRecord(BaseModel):
     relevance: float | None = Field(description="The cosine with the frame; null if it was found by its text only.")
     event_relevance: float | None = Field(description="The cosine with the text; null if it was found by its frame.")
     event: EventRecord | None
+    stands_out: bool = Field(description="Whether it matches better than it would unrelated questions.")
 
 
 class SlotRecord(BaseModel):

@@ -28,7 +28,7 @@ def search_library(
     limit: Annotated[int, Query(ge=1, le=MAX_MOMENTS)] = 24,
     by: Annotated[SearchBy, Query(description="By frames, by timestamped text, or by both.")] = "both",
 ) -> list[MomentRecord]:
-    """The moments of all indexed videos that best match a text, best first: as `framesift corpus search`."""
+    """The moments of all indexed videos that best match a text, as of `framesift corpus search`, best first."""
     videos = _indexed_videos(services)
     if not videos or not text.strip():
         return []
@@ -76,4 +76,5 @@ def _moment(hit: Hit, video: LibraryVideo) -> MomentRecord:
         relevance=hit.relevance,
         event_relevance=hit.event_relevance,
         event=None if hit.event is None else EventRecord.model_validate(asdict(hit.event)),
+        stands_out=hit.stands_out,
     )

@@ -4,7 +4,7 @@ import { clock } from "./shared.js";
 
 let running = null; // AbortController of the running search
 
-function moment({ video, name, time_s, picture, event }) {
+function moment({ video, name, time_s, picture, event, stands_out }) {
   const image = el("img", { src: picture, alt: "", loading: "lazy", onerror: (one) => one.target.remove() });
   return el(
     "li",
@@ -14,7 +14,7 @@ function moment({ video, name, time_s, picture, event }) {
       "div",
       { className: "about" },
       el("h3", { title: name }, el("a", { href: `/video/${video}?t=${time_s.toFixed(1)}` }, el("bdi", {}, name))),
-      el("p", { className: "fine" }, clock(time_s)),
+      el("p", { className: "fine" }, clock(time_s) + (stands_out ? "" : " · weak match")),
       event ? el("p", { className: "fine", dir: "auto" }, `\u201c${event.text}\u201d`) : "",
     ),
   );
@@ -24,6 +24,7 @@ async function search() {
   const text = find("search-text").value.trim();
   running?.abort();
   history.replaceState(null, "", text ? `?find=${encodeURIComponent(text)}` : location.pathname);
+  find("search-note").hidden = true;
   if (!text) {
     find("moments").replaceChildren();
     showMessage(find("search-status"), "");
@@ -35,6 +36,7 @@ async function search() {
     const query = new URLSearchParams({ text, by: find("search-by").value });
     const moments = await get(`/api/search?${query}`, { signal: running.signal });
     find("moments").replaceChildren(...moments.map(moment));
+    find("search-note").hidden = !moments.length || moments.some(({ stands_out }) => stands_out);
     const found = moments.length
       ? `${counted(moments.length, "moment")}, best first`
       : "Nothing was found: no indexed video has such text or frames.";
