@@ -29,7 +29,7 @@ from framesift.batch.journal import FOLDER, file_stamp
 from framesift.batch.search import search
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.registry import identify
-from framesift.store.store import IndexKey, Store
+from framesift.store.store import IndexKey, Store, StoredCandidates
 
 FPS = 10
 PARTS = ("rate", "resume", "search")
@@ -153,12 +153,11 @@ class Cone:
 
 def search_times(folder, args):
     cone, store = Cone(args.dim), Store(folder / "search")
-    times_s = np.arange(3600.0)
+    times_s, nothing = np.arange(3600.0), np.zeros(3600, bool)
     for k in range(args.hours):
-        manifest = {"video": {"path": f"/videos/{k}.mp4"}}
-        store.save(
-            IndexKey(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact"), times_s, cone.rows(3600, k), manifest
-        )
+        candidates = StoredCandidates(times_s, cone.rows(3600, k), nothing, nothing, np.zeros(0))
+        key = IndexKey(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact")
+        store.save(key, candidates, {"video": {"path": f"/videos/{k}.mp4"}})
     began = time.perf_counter()
     search("the first one", encoder=cone, store=store.root)
     first = time.perf_counter() - began
