@@ -1,6 +1,7 @@
 """Leaves out tests that need sample files where there are none, and says so in one line; shared fixtures.
 
-No test depends on time: Hypothesis has no deadline, which a busy machine would exceed.
+No test depends on time or chance: Hypothesis has no deadline, which a busy machine would exceed, and draws the same
+examples in every run but a thorough one.
 """
 
 import gc
@@ -16,7 +17,7 @@ import pytest
 
 from framesift._utils.cores import usable_cores
 from framesift.readers import address
-from helpers.examples import examples
+from helpers.examples import IS_THOROUGH, UNCHECKED, examples
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 
@@ -28,8 +29,18 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-hypothesis.settings.register_profile("framesift", deadline=None, max_examples=examples(100))
+hypothesis.settings.register_profile(
+    "framesift",
+    deadline=None,
+    max_examples=examples(100),
+    derandomize=not IS_THOROUGH,
+    suppress_health_check=UNCHECKED,
+)
 hypothesis.settings.load_profile("framesift")
+# Hypothesis also draws constants of the modules imported so far: they depend on the tests that ran here before.
+providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
+if not IS_THOROUGH and hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants  # none yet
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,8 +1,12 @@
-"""How many examples Hypothesis draws."""
+"""How many examples Hypothesis draws, and which."""
 
 import os
 
+from hypothesis import HealthCheck
+
+# Examples are drawn at random, and others in every run, instead of the same ones.
 IS_THOROUGH = bool(os.environ.get("FRAMESIFT_THOROUGH_TESTS"))
+UNCHECKED = (HealthCheck.too_slow,)  # on a busy machine drawing may take long
 
 
 def examples(count: int) -> int:

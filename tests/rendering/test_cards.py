@@ -11,6 +11,7 @@ from PIL import Image
 import framesift as fs
 from framesift.rendering.cards import BACKGROUND, MAX_HEADER, MemoryCard, memory_cards, render_card
 from framesift.types import Basis
+from helpers.examples import UNCHECKED
 from helpers.showcase import make_selection, make_video
 
 CARD = MemoryCard("Card 1 of 3 · 00:00–00:20 · frame at 00:05", "Arrival", "We have to follow our passions. " * 9)
@@ -33,7 +34,7 @@ def test_a_text_belongs_to_the_frame_around_which_its_middle_lies():
     assert heard(selection_of([10.0], [fs.Event(60, 60, "at the end")])) == ["at the end"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.floats(0, 60), min_size=1, max_size=12, unique=True).map(sorted),
     st.lists(st.floats(0, 60), max_size=30),
@@ -69,7 +70,7 @@ def test_a_selection_without_basis_has_cards_without_speech():
     assert memory_cards(selection)[0].text == "Card 1 of 1 · 00:00–00:03 · frame at 00:03"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 400), st.integers(1, 400), st.sampled_from(["RGB", "L", "RGBA"]))
 def test_the_canvas_keeps_its_size(width, height, mode):
     image = Image.new(mode, (width, height), 200 if mode == "L" else "red")

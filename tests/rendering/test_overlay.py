@@ -10,6 +10,7 @@ from skimage import data
 from framesift.rendering.overlay import MAX_BAND, render
 from framesift.rendering.typesetting import fonts
 from framesift.text.ocr import load_ocr
+from helpers.examples import UNCHECKED
 from helpers.writing_systems import SENTENCES, differs
 
 SIZES = [(64, 64), (384, 384), (1080, 1920), (1920, 1080), (90, 700), (2000, 70)]
@@ -118,7 +119,7 @@ def test_script_without_a_font_gives_no_band(latin_only: None) -> None:
     assert render(image, "สวัสดี?", blank=True).tobytes() == image.tobytes()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(st.characters(), max_size=80),
     width=st.integers(1, 300),

@@ -18,6 +18,7 @@ from framesift.video import decoding, timeline
 from framesift.video.frames import fetch, frame_numbers, probe, sample
 from framesift.video.timeline import read_timeline
 from helpers.clips import Clip, decode_all, grid, read_number
+from helpers.examples import UNCHECKED
 
 X264 = {"crf": "20", "preset": "veryfast"}
 CLIPS = {
@@ -217,7 +218,7 @@ def test_resumed_sampling_gives_the_remaining_candidates(clips, mode):
 # Fetching
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(data=st.data(), name=st.sampled_from(sorted(CLIPS)))
 def test_fetch_matches_a_full_decode(clips, decoded, data, name):
     frames, times = decoded[name], relative(decoded[name])
