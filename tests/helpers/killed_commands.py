@@ -299,7 +299,7 @@ class Serving(Command):
 
 def _json(url: str, method: str = "GET") -> Any:
     request = urllib.request.Request(url, method=method, headers={"Content-Type": "application/json"})  # noqa: S310
-    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310
         return json.load(answer)
 
 

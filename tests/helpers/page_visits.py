@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from helpers.browser import settles
+from helpers.browser import PATIENCE_S, SLOW_PLAYBACK, settles
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
@@ -15,8 +15,9 @@ class Visit:
 
     def __init__(self, browser: Any, url: str, **context: Any) -> None:
         self.context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True} | context)
+        self.context.add_init_script(SLOW_PLAYBACK)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(1000 * PATIENCE_S)
         self.outside: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self._note(request.url, url))
@@ -27,12 +28,12 @@ class Visit:
         if not requested.startswith((server, "data:", "blob:")):
             self.outside.append(requested)
 
-    def settles(self, true: Any, seconds: float = 30) -> bool:
-        return settles(self.page, true, seconds)
+    def settles(self, true: Any) -> bool:
+        return settles(self.page, true)
 
-    def arrives(self, path: str, seconds: float = 30) -> None:
+    def arrives(self, path: str) -> None:
         """Wait until the tab shows an address with this path, however it was led there."""
-        assert self.settles(lambda: path in self.page.url, seconds)
+        assert self.settles(lambda: path in self.page.url)
         self.page.wait_for_load_state()
 
     def cards(self) -> int:

@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.most_at_once = max(server.most_at_once, server.at_once)
             status, reply, headers = server.replies.pop(0) if server.replies else (200, completion(server.words), {})
         if server.hold:
-            server.hold.wait(timeout=10)
+            server.hold.wait(timeout=120)
         with server.lock:
             server.at_once -= 1
         if server.requests[-1].get("stream") and status == 200 and server.takes_streams:

@@ -67,9 +67,10 @@ def test_list_names_the_videos_of_the_folders_only(client):
     assert not any(name in listed for name in ("link.mp4", "hidden", "secret", "notes"))
 
 
-def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(client):
+def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(client, folder):
+    make_video(folder / "new.mp4", 12)
     client.progress.clear()
-    result = client.call("watch", video="boat.mp4", question=QUESTION, budget=3, max_side=96)
+    result = client.call("watch", video="new.mp4", question=QUESTION, budget=3, max_side=96)
     assert not result.is_error
     kinds = [block.type for block in result.content]
     assert kinds == ["text", *["text", "image"] * 3, "text"]
@@ -241,16 +242,16 @@ def test_http_refuses_clients_without_the_token(http, token):
 
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    assert httpx.post(http, json=request, headers=headers).status_code == 401
+    assert httpx.post(http, json=request, headers=headers, timeout=60).status_code == 401
 
 
 def test_http_refuses_another_site(http):
     import httpx
 
     headers = {"Authorization": f"Bearer {TOKEN}", "Origin": "http://example.com"}
-    assert httpx.post(http, json={}, headers=headers).status_code == 403
+    assert httpx.post(http, json={}, headers=headers, timeout=60).status_code == 403
     headers = {"Authorization": f"Bearer {TOKEN}", "Host": "example.com"}
-    assert httpx.post(http, json={}, headers=headers).status_code == 403
+    assert httpx.post(http, json={}, headers=headers, timeout=60).status_code == 403
 
 
 def test_killed_server_resumes_after_a_restart(site, tmp_path):

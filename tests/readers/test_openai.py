@@ -10,6 +10,7 @@ import pytest
 import framesift as fs
 from framesift.errors import InputError, MissingExtra, OptionError, ReaderError
 from framesift.readers.base import ask, ask_many
+from framesift.readers.connection import ServerConnection
 from framesift.readers.openai import OpenAIReader
 
 pytest.importorskip("openai", reason="openai comes with framesift[openai]")
@@ -208,7 +209,8 @@ def test_server_that_stays_busy_is_reported(server, exhibit, question):
     assert "still busy after every retry (429)" in fails(OpenAIReader(server.url, retries=1), exhibit, question)
 
 
-def test_timeout_is_reported(server, exhibit, question):
+def test_timeout_is_reported(server, exhibit, question, monkeypatch):
+    monkeypatch.setattr(ServerConnection, "_list_models", lambda *_: {"reader-7b": "vllm"})  # in time, always
     server.hold = threading.Event()
     sentence = fails(OpenAIReader(server.url, timeout_s=0.2, retries=0), exhibit, question)
     server.hold.set()

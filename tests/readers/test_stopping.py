@@ -32,10 +32,10 @@ def test_waiting_request_is_ended_at_once_and_not_sent_again(server):
 
     thread = threading.Thread(target=ask)
     thread.start()
-    assert server.asked.wait(30)
+    assert server.asked.wait(60)
     stop.set()
-    assert server.ended.wait(30)
-    thread.join(30)
+    assert server.ended.wait(60)
+    thread.join(60)
     assert outcome[0] in (Stopped, ReaderError) and server.requests == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from framesift.rendering.report.page import ASSETS, SCRIPTS
 from framesift.rendering.templates import read_asset
-from helpers.browser import open_browser, settles
+from helpers.browser import PATIENCE_S, open_browser, settles
 from helpers.report_views import image_url
 
 HOUR_S = 3600.0
@@ -26,7 +26,7 @@ class Line:
     def __init__(self, browser, *, size=(1024, 768), above=120, touch=False, **data):
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, has_touch=touch)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(1000 * PATIENCE_S)
         data = self.sample() | data
         start = (
             "window.calls = []; window.line = framesift.drawTimeline(document.getElementById('here'), {"
@@ -58,7 +58,7 @@ class Line:
         }
 
     def settles(self, true):
-        return settles(self.page, true, 30)
+        return settles(self.page, true)
 
     def ticks(self):
         return self.page.locator(".tl-axis text").all_text_contents()

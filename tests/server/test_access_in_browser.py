@@ -71,7 +71,7 @@ FAULTS = """() => {
     [
         ("/", ".video-card"),
         ("/?find=boat", "#moments .video-card"),
-        ("/video/{boat}", "#text-info"),
+        ("/video/{boat}", "#method option"),
         ("/video/{boat}" + ASKED + "&o=a&o=b&and=uniform", ".card"),
         ("/api/docs", ".call"),
         ("/video/x", "h1"),

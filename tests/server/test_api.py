@@ -12,7 +12,7 @@ from PIL import Image
 import framesift as fs
 from framesift.cli import main
 from framesift.server import answering
-from helpers.running_server import QUESTION, asked, make_video, run_server, until
+from helpers.running_server import QUESTION, asked, hold_jobs, make_video, run_server, until
 
 
 def test_library_lists_each_video_with_its_facts(shared_server):
@@ -254,6 +254,7 @@ def test_exports_leave_no_temporary_directory(shared_server, tmp_path, monkeypat
 
 def test_stream_sends_jobs_until_they_are_done(folder, tmp_path):
     with run_server(folder, tmp_path) as server, httpx.stream("GET", f"{server.url}/api/stream", timeout=60) as stream:
+        release = hold_jobs(server)
         video = server.video("boat.mp4")["id"]
         server.post(f"/api/videos/{video}/index")
         seen = []
@@ -262,6 +263,7 @@ def test_stream_sends_jobs_until_they_are_done(folder, tmp_path):
                 seen.append((jobs[0]["state"], jobs[0]["phase"]))
                 if jobs[0]["state"] == "done":
                     break
+                release.set()
         assert ("done", "") in seen and any(state in ("waiting", "running") for state, _ in seen)
 
 

@@ -26,7 +26,7 @@ def test_slow_readers_do_not_block_selections(shared_server, monkeypatch):
 
     class Silent:
         def answer(self, *_):
-            release.wait(60)
+            release.wait(120)
             raise fs.FramesiftError("it never spoke")
 
     monkeypatch.setattr(reader_base, "get_reader", lambda _: Silent())
@@ -34,7 +34,7 @@ def test_slow_readers_do_not_block_selections(shared_server, monkeypatch):
         threading.Thread(
             target=httpx.post,
             args=(f"{shared_server.url}/api/videos/{shared_server.boat}/ask",),
-            kwargs={"json": QUESTION},
+            kwargs={"json": QUESTION, "timeout": 120},
         )
         for _ in range(answering.MAX_READER_REQUESTS)
     ]
@@ -61,14 +61,14 @@ def test_slow_reader_does_not_block_the_shutdown(folder, tmp_path, monkeypatch):
         class Silent:
             def answer(self, *_):
                 asked.set()
-                release.wait(60)
+                release.wait(120)
 
         monkeypatch.setattr(reader_base, "get_reader", lambda _: Silent())
         ask = f"{server.url}/api/videos/{boat}/ask"
         asking = threading.Thread(target=lambda: replies.append(httpx.post(ask, json=QUESTION, timeout=60)))
         asking.start()
-        assert asked.wait(30)
-    asking.join(timeout=30)
+        assert asked.wait(60)
+    asking.join(timeout=60)
     assert not asking.is_alive() and replies[0].status_code == 503 and "shutting down" in replies[0].json()["detail"]
     release.set()
 
@@ -120,6 +120,6 @@ def test_abandoned_request_ends_the_request_to_the_model_before_its_first_word(s
     head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", shared_server.port)) as client:
         client.sendall((head + body).encode())
-        assert silent.asked.wait(30)
-    assert silent.ended.wait(30)
+        assert silent.asked.wait(60)
+    assert silent.ended.wait(60)
     until(lambda: slots._value == free)

@@ -102,9 +102,9 @@ def test_cache_keeps_recent_values_and_makes_each_once():
 def test_cache_serves_other_keys_while_a_value_is_being_made():
     cache, begun, release = RecentCache(4), threading.Event(), threading.Event()
     cache.get("quick", lambda: 1)
-    slow = threading.Thread(target=cache.get, args=("slow", lambda: begun.set() or release.wait(30)))
+    slow = threading.Thread(target=cache.get, args=("slow", lambda: begun.set() or release.wait(60)))
     slow.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     try:
         assert cache.get("quick", lambda: pytest.fail("made again")) == 1
     finally:

@@ -108,7 +108,7 @@ def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
     monkeypatch.setattr(Pipeline, "select", hold)
     monkeypatch.setattr(Pipeline, "compare_with_chance", lambda *given, **_: later.append(given))
     asking = send_question(shared_server)
-    assert reached.wait(30)
+    assert reached.wait(60)
     asking.close()
     until(lambda: answering._admitted._value == admitted)
     assert later == []
@@ -124,12 +124,13 @@ def test_text_is_compressed_and_an_unchanged_response_is_not_sent_again(empty_se
 
 def test_eight_tabs_share_one_stream(shared_server, browser):
     context = browser.new_context()
+    context.set_default_timeout(60_000)
     try:
         pages = [context.new_page() for _ in range(8)]
         for page in pages:
             page.goto(f"{shared_server.url}/video/{shared_server.boat}{ASKED}")
         for page in pages:
-            page.locator(".card").first.wait_for(timeout=60_000)
+            page.locator(".card").first.wait_for()
         until(lambda: shared_server.services.open_streams == 1)
         pages[0].close()
         pages[1].close()

@@ -76,4 +76,4 @@ def test_page_shows_frames_early_and_redraws_them(held, visit):
     gates.text.set()
     assert tab.settles(lambda: tab.page.locator("#partial").is_hidden())
     assert tab.settles(lambda: "of 96 frames" in tab.page.text_content("#summary"))
-    assert tab.page.locator("#state").is_hidden() and tab.complaints == []
+    assert tab.settles(tab.page.locator("#state").is_hidden) and tab.complaints == []

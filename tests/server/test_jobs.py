@@ -130,8 +130,9 @@ def test_waiting_time_comes_from_the_speed_of_the_running_job(start):
     queue = start(work)
     queue.add("a", "a", duration_s=100)
     queue.add("b", "b", duration_s=100)
-    assert shown.wait(10)
-    places = {job.name: queue.places()[job.id] for job in queue.jobs()}
+    assert shown.wait(60)
+    found = queue.places()
+    places = {job.name: found[job.id] for job in queue.jobs()}
     assert places["a"].left_s > 0 and places["b"].starts_in_s == pytest.approx(places["a"].left_s, abs=1)
 
 
@@ -172,7 +173,7 @@ def test_job_queued_again_while_being_cancelled_is_done(start):
     def work(job, report):
         seen.append(job.id)
         if len(seen) == 1:
-            release.wait(10)
+            release.wait(60)
             report("indexing", 1, 2)  # raises in the cancelled job
 
     queue = start(work)
@@ -255,12 +256,12 @@ def test_cancellation_survives_a_restart(start, tmp_path):
 
     def long_step(job, report):
         begun.set()
-        release.wait(30)
+        release.wait(60)
         report("indexing", 1, 2)
 
     queue = start(long_step)
     job = queue.add("a", "a")
-    assert begun.wait(10)
+    assert begun.wait(60)
     queue.cancel(job.id)
     assert json.loads((tmp_path / "jobs.json").read_text())[0]["state"] == "cancelled"
     threading.Timer(0.1, release.set).start()
@@ -271,9 +272,9 @@ def test_cancellation_survives_a_restart(start, tmp_path):
 def test_step_longer_than_the_shutdown_is_not_counted_as_a_crash(start, tmp_path, monkeypatch):
     monkeypatch.setattr("framesift.server.jobs.STOP_TIMEOUT_S", 0.05)
     begun, release = threading.Event(), threading.Event()
-    queue = start(lambda job, report: begun.set() or release.wait(30))
+    queue = start(lambda job, report: begun.set() or release.wait(60))
     queue.add("a", "a")
-    assert begun.wait(10)
+    assert begun.wait(60)
     queue.stop()
     saved = json.loads((tmp_path / "jobs.json").read_text())[0]
     release.set()

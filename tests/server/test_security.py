@@ -91,7 +91,7 @@ def test_token_is_accepted_in_the_header(guarded):
 
 
 def test_token_in_the_address_is_replaced_by_a_cookie(guarded):
-    with httpx.Client(base_url=guarded.url) as browser:
+    with httpx.Client(base_url=guarded.url, timeout=60) as browser:
         first = browser.get("/", params={"token": guarded.config.token, "q": "why"})
         assert first.status_code == 303 and first.headers["location"] == "/?q=why"
         cookie = first.headers["set-cookie"]
@@ -109,7 +109,7 @@ def test_malformed_cookies_of_other_servers_are_ignored(guarded, foreign):
 
 def test_printed_address_contains_the_quoted_token(guarded):
     printed = page_address(guarded.config)
-    reply = httpx.get(printed)
+    reply = httpx.get(printed, timeout=60)
     assert reply.status_code == 303 and reply.headers["location"] == "/"
 
 
@@ -129,7 +129,7 @@ def test_unexpected_error_is_a_message_with_all_headers(shared_server, monkeypat
 
 
 def test_redirect_never_leaves_this_server(guarded):
-    reply = httpx.get(f"{guarded.url}//evil.example/", params={"token": guarded.config.token})
+    reply = httpx.get(f"{guarded.url}//evil.example/", params={"token": guarded.config.token}, timeout=60)
     assert reply.status_code == 303 and reply.headers["location"] == "/evil.example/"
 
 
@@ -223,6 +223,6 @@ def test_invalid_options_are_error_messages_at_the_start(tmp_path, capsys, line,
 def test_open_stream_ends_with_the_server(folder, tmp_path):
     with contextlib.ExitStack() as later:
         with run_server(folder, tmp_path) as server:
-            lines = later.enter_context(httpx.stream("GET", f"{server.url}/api/stream")).iter_lines()
+            lines = later.enter_context(httpx.stream("GET", f"{server.url}/api/stream", timeout=60)).iter_lines()
             assert next(lines) == "event: jobs"
         assert list(lines)[-1] == ""  # ended, not broken off

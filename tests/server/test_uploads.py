@@ -109,7 +109,7 @@ def test_subtitles_arriving_during_speech_recognition_replace_it(empty_server, t
     monkeypatch.setattr("framesift.pipeline.search_events", slow)
     data = make_video(tmp_path / "clip.mp4", 4, subtitles=False).read_bytes()
     video = empty_server.post("/api/uploads", params={"name": "clip.mp4"}, content=data).json()["id"]
-    assert listening.wait(30)
+    assert listening.wait(60)
     empty_server.post(f"/api/videos/{video}/subtitles", params={"name": "clip.srt"}, content=CUES)
     until(lambda: empty_server.get(f"/api/videos/{video}").json()["ready"])
     assert empty_server.get(f"/api/videos/{video}").json()["words"]["sources"][0]["name"] == "clip.srt"
@@ -120,7 +120,7 @@ def test_stalled_upload_loses_its_slot(empty_server, monkeypatch):
     head = (
         f"POST /api/uploads?name=a.mp4 HTTP/1.1\r\nHost: 127.0.0.1:{empty_server.port}\r\nContent-Length: 999\r\n\r\nx"
     )
-    with socket.create_connection(("127.0.0.1", empty_server.port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", empty_server.port), timeout=60) as line:
         line.sendall(head.encode())
         assert line.recv(4096).startswith(b"HTTP/1.1 408")
     until(lambda: empty_server.services.active_uploads == 0)

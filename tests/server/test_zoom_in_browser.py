@@ -31,7 +31,7 @@ def shown(tab):
 
 def test_keys_zoom_and_a_drag_chooses_a_part_of_what_is_visible(open_long):
     tab = open_long()
-    assert shown(tab) == "0:00:00 to 0:10:00" and tab.page.locator("#zoom-hint").is_visible()
+    assert tab.settles(lambda: shown(tab) == "0:00:00 to 0:10:00") and tab.page.locator("#zoom-hint").is_visible()
     for _ in range(3):
         tab.page.locator("h1").click()
         tab.page.keyboard.press("+")
