@@ -13,11 +13,14 @@ from helpers.clips import write_frames
 
 ENCODER = textwrap.dedent(
     '''
-    import ctypes, resource, time
+    import ctypes, os, resource, time
     import numpy as np
 
     class PluginEncoder:
-        """Mean colours; crashes on red, hangs on blue, is slow on green; on white files can't grow."""
+        """Mean colours; crashes on red, hangs on blue, is slow on green; on white files can't grow.
+
+        While the file that HOLD names exists, green hangs as well.
+        """
 
         name, dim, batch_size, fingerprint = "test-encoder", 4, 4, "feedfacefeedface"
 
@@ -31,6 +34,8 @@ ENCODER = textwrap.dedent(
                     time.sleep(3600)
                 if green > 200 and red < 60 and blue < 60:
                     time.sleep(0.02)
+                    while os.path.exists(os.environ.get("HOLD", "")):
+                        time.sleep(0.01)
                 most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
                 full = min(red, green, blue) > 240
                 resource.setrlimit(resource.RLIMIT_FSIZE, (500 if full else most, most))
