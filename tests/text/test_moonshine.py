@@ -58,10 +58,9 @@ def test_sentence_after_a_pause_starts_where_it_is_audible(beckett, tmp_path):
 
 
 @needs_moonshine
-@pytest.mark.parametrize(
-    "samples", [np.zeros(8 * RATE), noise(8), noise(8, 0.005), music(8)], ids=["silence", "noise", "hiss", "music"]
-)
-def test_audio_without_speech_gives_no_events(samples, tmp_path):
+def test_audio_without_speech_gives_no_events(tmp_path):
+    silence = np.zeros(4 * RATE)
+    samples = np.concatenate([silence, noise(6), silence, noise(6, 0.005), silence, music(6)])
     assert recognise(write_sound(tmp_path / "empty.wav", samples), engine="moonshine") == []
 
 
@@ -76,7 +75,7 @@ def test_progress_ends_at_the_duration(tmp_path):
 
 @needs_moonshine
 def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
-    path = write_sound(tmp_path / "voice.wav", beckett)
+    path = write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE])
     (tmp_path / "sounddevice.py").write_text("raise OSError('PortAudio library not found')")
     code = (
         "import sys; from framesift.text.speech import recognise\n"
@@ -85,13 +84,12 @@ def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
     command = [sys.executable, "-c", code, str(path)]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert int(done.stdout) >= 2
+    assert int(done.stdout) >= 1
 
 
-@pytest.mark.slow
 @needs_moonshine
 def test_recognition_does_not_depend_on_earlier_blocks(beckett):
-    block = AudioBlock(0.0, beckett.astype(np.float32))
+    block = AudioBlock(0.0, beckett[: 4 * RATE].astype(np.float32))
     with closing(moonshine.Moonshine(moonshine.model_folder())) as engine:
         first, second, third = (list(engine.words(block)) for _ in range(3))
     assert first and first == second == third
@@ -102,7 +100,7 @@ def test_no_child_process_is_left_running(beckett, tmp_path, monkeypatch):
     started = []
     start = moonshine.Moonshine._start_process
     monkeypatch.setattr(moonshine.Moonshine, "_start_process", lambda self: started.append(start(self)) or started[-1])
-    recognise(write_sound(tmp_path / "voice.wav", beckett), engine="moonshine")
+    recognise(write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE]), engine="moonshine")
     assert started and all(child.poll() is not None for child in started)
 
 
@@ -179,9 +177,9 @@ def test_narration_is_recognised_without_repeated_words(tmp_path):
 
 @pytest.fixture(scope="module")
 def movie_events(tmp_path_factory):
-    """The events of the first minute."""
+    """The events of the first half minute."""
     with open_audio(FILM) as sound:
-        first = next(sound.blocks(60.0)).samples
+        first = next(sound.blocks(32.0)).samples
     return recognise(write_sound(tmp_path_factory.mktemp("movie") / "film.wav", first), engine="moonshine")
 
 
@@ -189,7 +187,7 @@ def movie_events(tmp_path_factory):
 @needs_moonshine
 @pytest.mark.sample_data
 def test_events_of_a_movie_do_not_overlap(movie_events):
-    assert len(movie_events) >= 8
+    assert len(movie_events) >= 4
     assert all(a.end_s <= b.start_s for a, b in itertools.pairwise(movie_events))
 
 
