@@ -131,3 +131,18 @@ def test_region_max_cosines_equal_those_of_all_pairs(seed, count, noise):
     expected = [cosines[a:b].max() for a, b in zip(start, stop, strict=True)]
     cache = SimilarityCache(vectors, selected)
     assert cache.region_max_cosines(start, stop) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(41, 300), st.floats(0.0, 1.0))
+def test_closest_earlier_frames_equal_those_of_all_pairs(seed, count, noise):
+    rng = np.random.default_rng(seed)
+    shot = np.sort(rng.integers(0, count // 8, count))
+    vectors = UnitRows(rng.standard_normal((count, 9))[shot] + noise * rng.standard_normal((count, 9)))
+    core = rng.choice(count, 5, replace=False).tolist()
+    with patch.multiple(cover, POOL_SIZE=20):
+        cache = fill_by_mmr(merge_ties(rng.random(count)), vectors, core, size=40)
+    closest, largest = cache.closest_before(len(core))
+    cosines = vectors.rows[cache.selected] @ vectors.rows[cache.selected].T
+    assert largest == pytest.approx([cosines[k, :k].max() for k in range(5, 40)], abs=1e-12)
+    assert [cosines[k, closest[k - 5]] for k in range(5, 40)] == pytest.approx(largest, abs=1e-12)

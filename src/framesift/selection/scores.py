@@ -6,10 +6,12 @@ from framesift.types.vectors import TIE_TOLERANCE, Array, merge_ties
 
 
 def min_max(values: Array) -> Array:
-    """Scale to [0, 1]; a constant vector becomes zeros."""
+    """Scale to [0, 1], or each column of (K, C); a constant vector becomes zeros."""
     values = merge_ties(values)
-    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-    return (values - low) / (high - low) if high > low else np.zeros(len(values))
+    low = values.min(axis=0, initial=np.inf)
+    span = values.max(axis=0, initial=-np.inf) - low
+    scaled: Array = (values - low) / np.where(span > 0, span, 1.0)
+    return scaled
 
 
 def softmax(values: Array, temperature: float = 1.0) -> Array:
@@ -32,23 +34,30 @@ class Ranking:
         if (np.diff(scores[self.order]) >= -TIE_TOLERANCE).any():  # a stable sort takes several times longer
             self.scores = merge_ties(scores)
             self.order = np.argsort(-self.scores, kind="stable")
-        self.rank: Array = np.empty(len(scores), dtype=np.int64)
-        self.rank[self.order] = np.arange(len(scores))
+        # The rank after the last stands for no frame.
+        self._rank: Array = np.full(len(scores) + 1, len(scores))
+        self._rank[self.order] = np.arange(len(scores))
+        self.rank: Array = self._rank[:-1]
 
     def best_in_ranges(self, lo: Array, hi: Array) -> Array:
         """(K,) index of the best frame of each range lo[k] ≤ index < hi[k]; −1 for an empty range."""
+        best = self._best_ranks(lo, hi)
+        return np.where(best < len(self.rank), self.order[np.minimum(best, len(self.rank) - 1)], -1)
+
+    def _best_ranks(self, lo: Array, hi: Array) -> Array:
+        """(K,) the best rank in each range; the number of frames for an empty range."""
         # reduceat takes the minimum from lo[0] to hi[0], then from there to lo[1], …; every second one is discarded.
-        edges = np.stack((lo, hi), axis=1).ravel()
-        best = np.minimum.reduceat(np.append(self.rank, len(self.rank)), edges)[::2]
-        return np.where(lo < hi, np.append(self.order, -1)[best], -1)
+        edges = np.empty(2 * len(lo), dtype=np.int64)
+        edges[::2], edges[1::2] = lo, hi
+        return np.where(lo < hi, np.minimum.reduceat(self._rank, edges)[::2], len(self.rank))
 
     def top_mean(self, lo: Array, hi: Array, count: int) -> Array:
         """(K,) mean of the `count` largest scores of each range, of all if it holds fewer. No range may be empty."""
         if count > 2:
             return np.array([np.sort(self.scores[a:b])[::-1][:count].mean() for a, b in zip(lo, hi, strict=True)])
-        first = self.best_in_ranges(lo, hi)
+        first = self.order[self._best_ranks(lo, hi)]
         if count == 1:
             return self.scores[first]
-        others = np.stack((self.best_in_ranges(lo, first), self.best_in_ranges(first + 1, hi)))
-        second = np.where(others >= 0, self.scores[others], -np.inf).max(axis=0)
-        return np.where(hi - lo > 1, (self.scores[first] + second) / 2, self.scores[first])
+        others = np.minimum(self._best_ranks(lo, first), self._best_ranks(first + 1, hi))
+        second = np.where(others < len(self.rank), self.order[np.minimum(others, len(self.rank) - 1)], first)
+        return (self.scores[first] + self.scores[second]) / 2

@@ -45,11 +45,11 @@ def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
         raise InputError(f"{name} has shape {rows.shape}; expected (rows, dimensions)")
     if dim is not None and rows.shape[1] != dim:
         raise InputError(f"{name} has {rows.shape[1]} dimensions; the frames have {dim}: use the same encoder for both")
-    if not np.isfinite(rows).all():
-        bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise InputError(f"{name}[{bad}] has a value that is not finite; leave that row out or encode it again")
     # Dividing by the largest entry first prevents under- and overflow.
     peak = np.abs(rows).max(axis=1).astype(np.float64)
+    if not np.isfinite(peak).all():
+        bad = int(np.flatnonzero(~np.isfinite(peak))[0])
+        raise InputError(f"{name}[{bad}] has a value that is not finite; leave that row out or encode it again")
     if not peak.all():
         raise InputError(
             f"{name}[{int(np.flatnonzero(peak == 0)[0])}] is all zeros; expected a vector with a direction"
@@ -114,11 +114,14 @@ def _product_rows(columns: int, dim: int) -> int:
 
 
 def merge_ties(values: ArrayLike) -> Array:
-    """Replace numbers within TIE_TOLERANCE of each other by one number (float64, same order)."""
+    """Replace numbers within TIE_TOLERANCE of each other, in each column, by one number (float64, same order)."""
     values = np.asarray(values, dtype=np.float64)
-    steps = np.diff(np.sort(values))
+    ascending = np.sort(values, axis=0)
+    steps = ascending[1:] - ascending[:-1]
     if not ((steps > 0) & (steps <= TIE_TOLERANCE)).any():
         return values
+    if values.ndim > 1:
+        return np.stack([merge_ties(column) for column in values.T], axis=1)
     order = np.argsort(values, kind="stable")
     ascending = values[order]
     first_of_run = np.concatenate(([True], np.diff(ascending) > TIE_TOLERANCE))
@@ -201,6 +204,11 @@ class UnitRows:
         is_first = np.concatenate(([True], ~same))
         return np.flatnonzero(is_first), np.cumsum(is_first) - 1
 
+    @property
+    def repeats(self) -> bool:
+        """Whether at least half of the rows repeat the row before."""
+        return self._runs is not None
+
     # The names of version 0.1, for selectors of other packages.
     rough = property(lambda self: self.float32_rows)
     rough_error = property(lambda self: self.float32_error)
@@ -213,6 +221,11 @@ class UnitRows:
         first, run = self._runs
         runs, row = np.unique(run if indices is None else run[indices], return_inverse=True)
         return dot_products(self.rows[first[runs]], others)[row]
+
+    def pair_products(self, first: Array, second: Array) -> Array:
+        """(K,) float64: the dot product of the rows at the indices first[k] and second[k]."""
+        products: Array = np.einsum("nd,nd->n", self.rows[first], self.rows[second], dtype=np.float64)
+        return products
 
     def float32_products(self, others: Array) -> Array:
         """(N, Q) float32: dot products of every row with each of `others` (Q, D), within `float32_error`."""

@@ -51,31 +51,35 @@ def fill_by_mmr(
     float32 estimates; those too close to tell apart are computed exactly.
     """
     gain, redundancy_weight = weight * relevance, 1.0 - weight
-    cache = SimilarityCache(vectors, list(selected) or [int(gain.argmax())])
+    cache = SimilarityCache(vectors, list(selected) or [int(gain.argmax())], size)
     # Scores whose estimates differ by more are neither equal nor in another order.
     margin = 2 * redundancy_weight * cache.error + TIE_TOLERANCE
     while len(cache.selected) < size:
         cache.update()
         score = gain - redundancy_weight * cache.approximate
         score[cache.selected] = -np.inf
-        in_pool = score >= min(_nth_largest(score, POOL_SIZE), score.max() - margin)
-        pool = np.flatnonzero(in_pool & (score > -np.inf))
+        # Twice the margin: then rounding can't leave a pool without a certain winner.
+        in_pool = score >= min(_nth_largest(score, POOL_SIZE), score.max() - 2 * margin)
+        pool = np.flatnonzero(in_pool)
         if len(pool) > MAX_POOL:
             _fill_exactly(cache, gain, redundancy_weight, size)
             break
         outside = score.max(where=~in_pool, initial=-np.inf)
-        rows, gain_in_pool, score = vectors.float32_rows[pool], gain[pool], score[pool]
-        while True:
-            close = np.flatnonzero(score >= score.max() - margin)
-            winner = int(close[0])
+        rows = vectors.float32_rows if len(pool) == len(vectors) else vectors.float32_rows[pool]
+        gain_in_pool, score = gain[pool], score[pool]
+        while len(cache.selected) < size:
+            winner = int(score.argmax())
+            if score[winner] <= outside + margin:
+                break
+            close = (score >= score[winner] - margin).nonzero()[0]
             if len(close) > 1:
                 winner = int(close[_exact_winner(cache, pool[close], gain_in_pool[close], redundancy_weight)])
-            cache.selected.append(int(pool[winner]))
             cosines = small_products(rows, rows[winner : winner + 1])[:, 0]
+            cache.add(int(pool[winner]), pool, cosines)
             np.minimum(score, gain_in_pool - redundancy_weight * cosines, out=score)
             score[winner] = -np.inf
-            if len(cache.selected) == size or score.max() <= outside + margin:
-                break
+        if len(pool) == len(vectors):
+            cache.mark_complete()
     return cache
 
 
@@ -86,7 +90,7 @@ def _fill_exactly(cache: SimilarityCache, gain: Array, redundancy_weight: float,
     while len(cache.selected) < size:
         is_open[cache.selected] = False
         frames = np.flatnonzero(is_open)
-        cache.selected.append(int(frames[_exact_winner(cache, frames, gain[frames], redundancy_weight)]))
+        cache.add(int(frames[_exact_winner(cache, frames, gain[frames], redundancy_weight)]), slice(None), 0.0)
 
 
 def _nth_largest(values: Array, n: int) -> float:
@@ -101,8 +105,11 @@ def _exact_winner(cache: SimilarityCache, frames: Array, gain: Array, redundancy
     another could win.
     """
     count = LEADERS
+    if len(frames) <= count:
+        score = gain - redundancy_weight * cache.exact(frames)
+        return int(np.argmax(score >= score.max() - TIE_TOLERANCE))
     while True:
-        bound = gain - redundancy_weight * cache.lower_bound()[frames]
+        bound = gain - redundancy_weight * cache.lower_bound(frames)
         place = max(len(frames) - count, 0)
         leaders = np.append(np.argpartition(bound, place)[place:], np.argmax(bound >= bound.max() - TIE_TOLERANCE))
         bound[leaders] = gain[leaders] - redundancy_weight * cache.exact(frames[leaders])

@@ -15,20 +15,16 @@ NOT_REACHED, ANCHORED, NO_FREE_FRAME = "not reached", "anchored", "no free frame
 
 @dataclass(frozen=True)
 class Grounding:
-    """The result for every event. Arrays are (E,), in the order of the events; anchor is −1 where there is none."""
+    """The result for every event. Arrays are (E,), in the order of the events.
+
+    anchors: frame index → event index, best event first.
+    """
 
     text: Array
     visual: Array
     score: Array
-    order: Array
-    anchor: Array
+    anchors: dict[int, int]
     outcome: list[str]
-
-    @property
-    def anchors(self) -> dict[int, int]:
-        """Frame index → event index, best event first."""
-        anchored = self.order[self.anchor[self.order] >= 0]
-        return dict(zip(self.anchor[anchored].tolist(), anchored.tolist(), strict=True))
 
 
 def ground(
@@ -50,25 +46,22 @@ def ground(
     lo, hi = event_frame_ranges(times_s, start_s, end_s)
     visual = ranking.top_mean(lo, hi, top_mean)
     # R(e) = (1 − d_q)·text relevance + d_q·visual relevance, both min–max normalised.
-    score = merge_ties((1.0 - demand) * min_max(event_relevance) + demand * min_max(visual))
-    order = np.lexsort((np.arange(count), start_s, -score))
-    anchor = np.full(count, -1)
+    text_score, visual_score = min_max(np.stack((event_relevance, visual), axis=1)).T
+    score = merge_ties((1.0 - demand) * text_score + demand * visual_score)
     outcome = [NOT_REACHED] * count
-    free = np.ones(len(times_s), dtype=bool)
-    anchored = 0
-    for e in order:
-        if anchored == size:
+    anchors: dict[int, int] = {}
+    rank = ranking.rank.copy()
+    for e in np.lexsort((start_s, -score)).tolist():
+        if len(anchors) == size:
             break
-        rank = np.where(free[lo[e] : hi[e]], ranking.rank[lo[e] : hi[e]], len(times_s))
-        best = int(rank.min())
-        if best == len(times_s):
-            outcome[e] = NO_FREE_FRAME
-            continue
-        anchor[e] = ranking.order[best]
-        free[anchor[e]] = False
-        outcome[e] = ANCHORED
-        anchored += 1
-    return Grounding(event_relevance, visual, score, order, anchor, outcome)
+        best = int(rank[lo[e] : hi[e]].min())
+        outcome[e] = NO_FREE_FRAME
+        if best < len(rank):
+            frame = int(ranking.order[best])
+            rank[frame] = len(rank)  # no longer free
+            anchors[frame] = e
+            outcome[e] = ANCHORED
+    return Grounding(event_relevance, visual, score, anchors, outcome)
 
 
 def event_frame_ranges(times_s: Array, start_s: Array, end_s: Array) -> tuple[Array, Array]:
@@ -79,6 +72,8 @@ def event_frame_ranges(times_s: Array, start_s: Array, end_s: Array) -> tuple[Ar
     lo = np.searchsorted(times_s, start_s, side="left")
     hi = np.searchsorted(times_s, end_s, side="right")
     empty = lo == hi
+    if not empty.any():
+        return lo, hi
     middle_s = (start_s[empty] + end_s[empty]) / 2
     after = np.clip(np.searchsorted(times_s, middle_s), 1, max(len(times_s) - 1, 1))
     before = after - 1

@@ -28,7 +28,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
 
     options: any field of `GCRConfig`. The trace states what was decided at each step; docs/selection.md explains it.
     """
-    check_options("gcr", options, GCRConfig.defaults())
+    check_options("gcr", options, SELECTOR.options)
     _reject_unused_demand(evidence, options)
     config = GCRConfig(**options)
     k_ground, k_visual, k_refine = config.quotas(budget)
@@ -73,7 +73,10 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     roles |= dict.fromkeys(swapped_in, "refined")
     roles |= dict.fromkeys(visual, "visual")
     roles |= dict.fromkeys(anchors, "ground")
-    slots = tuple(_slot(evidence, index, role, anchors) for index, role in roles.items())
+    indices = list(roles)
+    times_s, relevance = evidence.times_s[indices].tolist(), evidence.relevance[indices].tolist()
+    events = [evidence.events[anchors[index]] if index in anchors else None for index in indices]
+    slots = tuple(map(Slot, indices, times_s, roles.values(), relevance, events))
     trace: Trace = {
         "candidates": count,
         "duration_s": evidence.length_s,
@@ -119,11 +122,6 @@ def _refine(
     result = swap_regions(values, evidence.vectors, regions, frames, max_swaps=max_swaps)
     reason = f"the largest gap is {share:.1%} of the video, at or above the gate of {config.gate:.1%}"
     return trace | {"ran": True, "reason": reason} | refinement_trace(evidence, regions, context, values, result)
-
-
-def _slot(evidence: Evidence, index: int, role: Role, anchors: dict[int, int]) -> Slot:
-    event = evidence.events[anchors[index]] if index in anchors else None
-    return Slot(index, float(evidence.times_s[index]), role, float(evidence.relevance[index]), event)
 
 
 SELECTOR = Selector(

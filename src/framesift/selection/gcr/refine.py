@@ -80,7 +80,7 @@ def evidence_values(
         ),
         axis=1,
     )
-    normalised = np.stack([min_max(raw[:, k]) for k in range(len(DIMENSIONS))], axis=1)
+    normalised = min_max(raw)
     return EvidenceValues(raw, normalised, merge_ties(normalised.mean(axis=1)))
 
 
@@ -92,13 +92,13 @@ def swap_regions(
     weakest = context[np.lexsort((context, context_value))].tolist()
     value_of = dict(zip(context.tolist(), context_value.tolist(), strict=True))
     result = Refinement([], {}, {})
+    normalised = values.normalised.tolist()
     for region in np.lexsort((regions.start, -region_value)).tolist():
-        minimal = [name for name, x in zip(DIMENSIONS, values.normalised[region], strict=True) if not x > 0]
         if len(result.swaps) == max_swaps:
             result.rejections[region] = f"all {max_swaps} swaps were made"
         elif len(result.swaps) == len(weakest):
             result.rejections[region] = "no context frame is left to replace"
-        elif minimal:
+        elif minimal := [name for name, x in zip(DIMENSIONS, normalised[region], strict=True) if not x > 0]:
             result.rejections[region] = f"no {' and no '.join(minimal)} above the minimum"
         else:
             out = weakest[len(result.swaps)]

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-
 from framesift.selection.gcr.ablation import CoverlessFill
 from framesift.selection.gcr.ground import Grounding
 from framesift.selection.gcr.refine import DIMENSIONS, EvidenceValues, Refinement, Regions
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types import Evidence, VisualDemand
-from framesift.types.vectors import Array, dot_products
+from framesift.types.vectors import Array
 
 Trace = dict[str, Any]
 
@@ -17,13 +15,14 @@ Trace = dict[str, Any]
 def ground_trace(evidence: Evidence, grounding: Grounding, demand: float) -> Trace:
     """The visual demand used, and one row per event."""
     given = evidence.visual_demand
+    frames = {event: frame for frame, event in grounding.anchors.items()}
     columns = zip(
         evidence.event_positions,
         evidence.events,
         grounding.text.tolist(),
         grounding.visual.tolist(),
         grounding.score.tolist(),
-        grounding.anchor.tolist(),
+        map(frames.get, range(len(evidence.events))),
         grounding.outcome,
         strict=True,
     )
@@ -37,9 +36,9 @@ def ground_trace(evidence: Evidence, grounding: Grounding, demand: float) -> Tra
             "visual_relevance": visual,
             "score": score,
             "outcome": outcome,
-            "index": anchor if anchor >= 0 else None,
+            "index": frame,
         }
-        for position, event, text, visual, score, anchor, outcome in columns
+        for position, event, text, visual, score, frame, outcome in columns
     ]
     return {
         "visual_demand": demand,
@@ -55,25 +54,16 @@ def context_trace(relevance: Array, cache: SimilarityCache, core: int, weight: f
 
     core: how many of the selected frames are anchors. weight: that of relevance in MMR.
     """
-    selected = np.array(cache.selected)
-    rows = cache.vectors.rows[selected]
-    cosines = dot_products(rows[core:], rows)
-    # A context frame was compared only with the frames selected before it.
-    cosines[np.arange(len(selected))[None, :] >= np.arange(core, len(selected))[:, None]] = -np.inf
-    closest = cosines.argmax(axis=1)
-    trace = []
-    for k, index in enumerate(selected[core:].tolist()):
-        is_first = core + k == 0
-        redundancy = 0.0 if is_first else float(cosines[k, closest[k]])
-        trace.append(
-            {
-                "index": index,
-                "score": weight * float(relevance[index]) - (1 - weight) * redundancy,
-                "redundancy": redundancy,
-                "closest": None if is_first else int(selected[closest[k]]),
-            }
-        )
-    return trace
+    selected = cache.selected
+    closest, redundancy = cache.closest_before(core)
+    if core == 0:  # nothing was selected before the first frame
+        redundancy[0] = 0.0
+    score = weight * relevance[selected[core:]] - (1 - weight) * redundancy
+    columns = zip(selected[core:], score.tolist(), redundancy.tolist(), closest.tolist(), strict=True)
+    return [
+        {"index": index, "score": s, "redundancy": r, "closest": None if index == selected[0] else selected[position]}
+        for index, s, r, position in columns
+    ]
 
 
 def refinement_trace(
@@ -95,30 +85,28 @@ def coverless_trace(evidence: Evidence, fill: CoverlessFill) -> Trace:
 
 
 def _region_rows(evidence: Evidence, regions: Regions, values: EvidenceValues, result: Refinement) -> list[Trace]:
-    rows: list[Trace] = []
-    for region, (first, after) in enumerate(zip(regions.start.tolist(), regions.stop.tolist(), strict=True)):
-        rows.append(
-            {
-                "first": first,
-                "last": after - 1,
-                "start_s": float(evidence.times_s[first]),
-                "end_s": float(evidence.times_s[after - 1]),
-                "outcome": "swapped in" if region in result.swapped_in else result.rejections[region],
-                "index": result.swapped_in.get(region),
-            }
-        )
+    first, last = regions.start, regions.stop - 1
+    columns = (first, last, evidence.times_s[first], evidence.times_s[last])
+    rows = [
+        {
+            "first": first,
+            "last": last,
+            "start_s": start_s,
+            "end_s": end_s,
+            "outcome": "swapped in" if region in result.swapped_in else result.rejections[region],
+            "index": result.swapped_in.get(region),
+        }
+        for region, (first, last, start_s, end_s) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
+    ]
     return _with_values(rows, values, 0)
 
 
 def _with_values(rows: list[Trace], values: EvidenceValues, offset: int) -> list[Trace]:
     """Add to each row its raw and normalised dimensions and their mean; `offset` is the first row's position."""
     part = slice(offset, offset + len(rows))
-    columns = zip(
-        rows, values.raw[part].tolist(), values.normalised[part].tolist(), values.value[part].tolist(), strict=True
-    )
-    return [
-        row
-        | dict(zip(DIMENSIONS, raw, strict=True))
-        | {"normalised": dict(zip(DIMENSIONS, normalised, strict=True)), "value": value}
-        for row, raw, normalised, value in columns
-    ]
+    columns = (values.raw, values.normalised, values.value)
+    for row, raw, normalised, value in zip(rows, *(column[part].tolist() for column in columns), strict=True):
+        row |= zip(DIMENSIONS, raw, strict=True)
+        row["normalised"] = dict(zip(DIMENSIONS, normalised, strict=True))
+        row["value"] = value
+    return rows
