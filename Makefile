@@ -71,11 +71,11 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[dev]'
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-docs: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[docs]'
 	touch $@
 
 $(LMMS)/installed: pyproject.toml constraints.txt tests/lmms/requirements.txt
