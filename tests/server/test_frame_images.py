@@ -35,12 +35,20 @@ def images(tmp_path):
 
 
 def test_requested_frames_come_from_one_pass(images, video, passes):
-    times = [k * 0.2 for k in range(0, 64, 2)]
+    times = [round(k * 0.2, 6) for k in range(0, 64, 2)]
     waiting = [images.request(video, "f", time_s) for time_s in reversed(times)]
     images.start()
     sizes = {Image.open(io.BytesIO(one.result(timeout=60))).size for one in waiting}
     assert sizes == {(96, 64)} and passes == [times]
     assert images.request(video, "f", times[3]).done() and len(passes) == 1  # cached
+
+
+def test_two_times_of_one_frame_are_decoded_once(images, video, passes):
+    images.announce(video, "f", [0.6 + 1e-8, 1.0])
+    waiting = [images.request(video, "f", time_s) for time_s in (0.6, 0.6001, 1.0)]
+    images.start()
+    first, same, _ = [one.result(timeout=60) for one in waiting]
+    assert first == same and passes == [[0.6, 0.6001, 1.0]]
 
 
 def test_wrong_time_fails_alone(images, video):

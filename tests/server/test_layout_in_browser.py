@@ -63,6 +63,7 @@ def show(shared_server, visit):
 
 NO_MATCH = {"note": NOTHING_MATCHES}
 ANSWERED = [answer_of("sift")]
+EARLIER = answer_of("sift", "An earlier answer.") | {"id": "earlier"}
 WARNED = {"warnings": [WARNING, f"{WARNING} Again."]}
 STATES = {  # and how much of the first picture is in view
     "selection": (1, {}),
@@ -73,6 +74,10 @@ STATES = {  # and how much of the first picture is in view
     "indexing": (1, {"view": {"partial": PARTIAL}, "indexing": True}),
     "indexing and an answer": (0.5, {"view": {"partial": PARTIAL}, "answers": ANSWERED, "indexing": True}),
     "answer, warnings, nothing matches": (0.5, {"view": NO_MATCH | WARNED, "answers": ANSWERED}),
+    "indexing, answers, warnings": (
+        0.5,
+        {"view": {"partial": PARTIAL} | WARNED, "answers": [EARLIER, *ANSWERED], "indexing": True},
+    ),
     "two methods, two answers": (0.5, {"more": "&and=uniform", "answers": [*ANSWERED, answer_of("uniform")]}),
 }
 
@@ -86,8 +91,7 @@ def test_first_picture_is_in_view_on_a_small_screen(show, share, state):
 
 
 def test_long_answer_is_unfolded_and_earlier_ones_are_listed(show):
-    earlier = answer_of("sift", "An earlier answer.") | {"id": "earlier"}
-    tab = show(answers=[earlier, answer_of("sift")])
+    tab = show(answers=[EARLIER, *ANSWERED])
     assert not tab.page.get_by_text("An earlier answer.").is_visible()
     tab.page.get_by_text("1 earlier answer").click()
     assert tab.page.get_by_text("An earlier answer.").is_visible()

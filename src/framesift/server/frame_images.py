@@ -24,6 +24,7 @@ from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video, read_packets
 from framesift.video.decoding import decode_packet
 from framesift.video.frames import fetch
+from framesift.video.timeline import TIME_TOLERANCE_S
 
 MAX_SIDE = 480  # pixels
 QUALITY = 80
@@ -81,7 +82,7 @@ class FrameImages:
             pending = self._pending.setdefault(fingerprint, _PendingFrames(video, fingerprint))
             for time_s in [t for t in pending.futures if not pending.requested[t]]:
                 pending.futures.pop(time_s).cancel()
-            for time_s in times_s:
+            for time_s in map(_as_in_urls, times_s):
                 if not self._path(fingerprint, time_s).exists():
                     pending.futures.setdefault(time_s, Future())
             self._lock.notify_all()
@@ -90,6 +91,7 @@ class FrameImages:
         """The JPEG of the frame at exactly `time_s`, cached or decoded soon."""
         if not math.isfinite(time_s) or not 0 <= time_s < 1e7:
             raise InputError(f"the frame's time is {time_s}; expected seconds from 0")
+        time_s = _as_in_urls(time_s)
         cached = _read(self._path(fingerprint, time_s))
         if cached is not None:
             done: Future[bytes] = Future()
@@ -108,8 +110,8 @@ class FrameImages:
         """Note that a request no longer waits; the next selection drops the frame if none does."""
         with self._lock:
             pending = self._pending.get(fingerprint)
-            if pending is not None and pending.requested[time_s] > 0:
-                pending.requested[time_s] -= 1
+            if pending is not None and pending.requested[_as_in_urls(time_s)] > 0:
+                pending.requested[_as_in_urls(time_s)] -= 1
 
     def full_size(self, video: LibraryVideo, time_s: float) -> bytes:
         """The JPEG of the frame at exactly `time_s`, as large as the video; not cached."""
@@ -148,12 +150,14 @@ class FrameImages:
         """Decode a batch in one pass, which ends early when none of the remaining frames is pending any more."""
         times = sorted(batch)
         try:
-            for time_s, (_, array) in zip(times, fetch(pending.video.path, times, short_side=MAX_SIDE), strict=True):
+            for shown_s, array in fetch(pending.video.path, times, short_side=MAX_SIDE):
                 data = _encode_jpeg(Image.fromarray(array))
-                self._store(self._path(pending.fingerprint, time_s), data)
+                for time_s in [t for t in times if abs(t - shown_s) <= TIME_TOLERANCE_S]:  # may be several of one frame
+                    self._store(self._path(pending.fingerprint, time_s), data)
+                    with self._lock:
+                        self._resolve(pending, time_s, batch[time_s], data)
                 with self._lock:
-                    self._resolve(pending, time_s, batch[time_s], data)
-                    remaining = [t for t in times if t > time_s]
+                    remaining = [t for t in times if t > shown_s + TIME_TOLERANCE_S]
                     if self._stopping or (remaining and not any(t in pending.futures for t in remaining)):
                         return
         except Exception as error:
@@ -205,6 +209,11 @@ class FrameImages:
                 return
             path.unlink(missing_ok=True)
             total -= status.st_size
+
+
+def _as_in_urls(time_s: float) -> float:
+    """The time as the URLs of frames have it: a selection's and its request's are the same."""
+    return round(time_s, 6)
 
 
 def _encode_jpeg(image: Image.Image) -> bytes:

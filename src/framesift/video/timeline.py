@@ -36,6 +36,8 @@ from framesift.video.container import (
 # If more packets than this share have no presentation time, none of the times are used.
 MAX_UNTIMED_SHARE = 0.01
 
+TIME_TOLERANCE_S = 0.0005  # a time this near to a frame's is the frame's: times are often rounded to milliseconds
+
 MAX_TICK = 2**60  # a timestamp beyond this is damage, and sums would overflow
 
 _CACHE_SIZE = 4  # timelines, so that sampling and then fetching scans the packets once
@@ -114,7 +116,7 @@ class Timeline:
     def _starts(self) -> Array:
         return np.flatnonzero(self.is_fresh)
 
-    def find(self, time_s: float, tolerance_s: float = 0.0005) -> int:
+    def find(self, time_s: float) -> int:
         """The index, in presentation order, of the frame at `time_s`."""
         if not math.isfinite(time_s):
             raise InputError(f"the time is {time_s}; expected the time of a frame in seconds")
@@ -123,7 +125,7 @@ class Timeline:
         near = [k for k in (right - 1, right) if 0 <= k < len(self)]
         best = min(near, key=lambda k: abs(int(self.ticks[self.shown[k]]) - at))
         nearest_s = self.time_s(self.shown[best])
-        if abs(nearest_s - time_s) > tolerance_s:
+        if abs(nearest_s - time_s) > TIME_TOLERANCE_S:
             raise InputError(f"no frame is shown from {time_s:.6f} s on; the nearest one comes at {nearest_s:.6f} s")
         return best
 

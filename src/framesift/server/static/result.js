@@ -86,7 +86,8 @@ function drawEncoderNotes(encoder, question) {
 /** Draw what is above and below the frames of a view. */
 export function drawAroundFrames(view, { roles, encoder }, question) {
   find("summary").textContent = summaryOf(view);
-  showMessage(find("partial"), view.partial && `${view.partial} The frames are updated as more is indexed.`);
+  find("partial").replaceChildren(view.partial, el("span", {}, " The frames are updated as more is indexed."));
+  find("partial").hidden = !view.partial;
   showMessage(find("match"), !view.partial && view.note); // more of the video may match
   find("warnings").replaceChildren(foldedWarnings(view.warnings));
   drawLegend(view.lanes, roles);
