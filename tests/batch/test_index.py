@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import framesift as fs
 from framesift.batch.executors import local
 from framesift.corpus import Limits
 from framesift.store.maintenance import prune
-from framesift.store.store import Store
+from framesift.store.store import INDEX, Store
 from helpers.batch_videos import COLOURS, framesift, make_video, payloads
 from helpers.running_server import until
 
@@ -80,10 +81,8 @@ def test_changed_video_and_removed_index_are_indexed_again(ten, encoder, tmp_pat
         make_video(folder / f"{k}.mp4", seed=k)
     first = fs.corpus.index(folder, encoder=encoder, store=tmp_path / "store")
     make_video(folder / "0.mp4", seed=9)
-    lost = next((tmp_path / "store" / first.rows[1]["fingerprint"]).iterdir())
-    for file in lost.iterdir():
-        file.unlink()
-    lost.rmdir()
+    (lost,) = (tmp_path / "store" / first.rows[1]["fingerprint"]).rglob(INDEX)
+    shutil.rmtree(lost.parent)
     assert [row["status"] for row in fs.corpus.index(folder, encoder=encoder, store=tmp_path / "store").rows] == [
         "indexed",
         "indexed",

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import framesift as fs
@@ -11,15 +12,25 @@ from framesift.video.timeline import read_timeline
 from helpers.encoders import GridEncoder
 
 
+def let_clock_advance(clip):
+    """Wait until a change of the file has another time than its last one: file systems have clocks of milliseconds."""
+    while True:
+        with tempfile.NamedTemporaryFile(dir=clip.parent) as new:
+            if os.stat(new.name).st_ctime_ns > clip.stat().st_ctime_ns:
+                return
+
+
 def replace(clip, other):
     os.replace(shutil.copy(other, clip.with_suffix(".new")), clip)
 
 
 def overwrite(clip, other):
+    let_clock_advance(clip)
     clip.write_bytes(other.read_bytes())
 
 
 def overwrite_keeping_times(clip, other):
+    let_clock_advance(clip)
     before = clip.stat()
     data = other.read_bytes()[: before.st_size]
     with clip.open("r+b") as file:
@@ -37,10 +48,12 @@ def grow(clip, other):
 
 
 def touch(clip, other):
+    let_clock_advance(clip)
     os.utime(clip)
 
 
 def replace_and_put_back(clip, other):
+    let_clock_advance(clip)
     aside = clip.rename(clip.with_suffix(".aside"))
     shutil.copy(other, clip)
     read_timeline(clip)

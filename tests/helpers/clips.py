@@ -13,6 +13,10 @@ import numpy as np
 
 from framesift.video.colour import FrameConverter
 
+# Without the random identifiers of Matroska, and with the threads that a machine of one core has, a clip has the same
+# bytes wherever it is written; what a damage or a cut at some byte does depends on them.
+BITEXACT = {"fflags": "+bitexact"}
+ONE_THREAD = "frame-threads=1"  # of x265
 BITS = 10
 WIDTH, HEIGHT = 160, 96
 
@@ -76,11 +80,14 @@ class Clip:
     pictures: Sequence[np.ndarray] | None = None
 
     def write(self, path: Path) -> Path:
-        with same_priority(), av.open(str(path), "w", container_options=self.container) as out:
-            stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=self.options)
+        options = dict(self.options)
+        if self.codec == "libx265":
+            options["x265-params"] = ":".join(filter(None, [options.get("x265-params"), ONE_THREAD]))
+        with same_priority(), av.open(str(path), "w", container_options=BITEXACT | self.container) as out:
+            stream = out.add_stream(self.codec, rate=Fraction(1) / self.time_base, options=options)
             assert isinstance(stream, av.VideoStream)
             stream.width, stream.height, stream.pix_fmt = *self.size, self.pix_fmt
-            stream.thread_type, stream.thread_count = "FRAME", 1  # the same bytes whatever the number of cores
+            stream.thread_type, stream.thread_count = "FRAME", 1
             stream.codec_context.time_base = self.time_base
             for name, value in self.colours.items():
                 setattr(stream.codec_context, name, value)
@@ -180,7 +187,7 @@ def keep_parts(source: Path, path: Path, parts: Sequence[int]) -> Path:
         pieces = [[group] for group in chosen] if path.suffix == ".ts" else [chosen]
         data = []
         for piece in pieces:
-            options = {"mpegts_copyts": "1"} if path.suffix == ".ts" else {}
+            options = BITEXACT | ({"mpegts_copyts": "1"} if path.suffix == ".ts" else {})
             with av.open(str(path), "w", container_options=options) as out:
                 copy = out.add_stream_from_template(stream)
                 for packet in (packet for group in piece for packet in group):

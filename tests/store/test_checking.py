@@ -47,7 +47,7 @@ def place(sound, tmp_path):
 
 def rewrite(place, change_arrays=None, **manifest_changes):
     """Change the index, with a checksum and a digest that match."""
-    folder = next(path.parent for path in place.rglob(INDEX) if "2fps" in path.parent.name)
+    folder = next((place / "store" / fingerprint(place / "clip.mp4")).glob("*2fps*"))
     arrays = load((folder / INDEX).read_bytes())
     change_entry(folder, INDEX, arrays if change_arrays is None else change_arrays(arrays), **manifest_changes)
 

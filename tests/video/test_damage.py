@@ -8,7 +8,7 @@ import pytest
 
 from framesift.video.frames import fetch, probe, sample
 from framesift.video.timeline import read_timeline
-from helpers.clips import Clip, decode_all, keep_parts
+from helpers.clips import BITEXACT, Clip, decode_all, keep_parts
 
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "50"}
 X265 = {"x265-params": "keyint=50:bframes=3:log-level=none", "preset": "ultrafast"}
@@ -95,7 +95,7 @@ def test_intact_files_have_no_damage(tmp_path):
         Clip(options=open_gop).write(tmp_path / "open.ts"),
         Clip("libx265", X265).write(tmp_path / "hevc.ts"),
         Clip("mpeg4", {"g": "30", "bf": "2"}).write(tmp_path / "b.avi"),
-        Clip("libvpx", {"g": "30", "deadline": "realtime", "cpu-used": "8"}).write(tmp_path / "vp8.webm"),
+        Clip("libvpx", {"g": "30", "deadline": "realtime", "cpu-used": "-8"}).write(tmp_path / "vp8.webm"),
         Clip(options={**X264, "x264-params": "intra-refresh=1:keyint=30:bframes=0"}).write(tmp_path / "refresh.mkv"),
     ]
     for path in paths:
@@ -182,7 +182,7 @@ def test_missing_frames_that_no_other_references_are_no_damage(tmp_path):
 
 def without_packets(path, target, dropped):
     """Copy a video without some of its packets."""
-    with av.open(str(path)) as source, av.open(str(target), "w") as copy:
+    with av.open(str(path)) as source, av.open(str(target), "w", container_options=BITEXACT) as copy:
         stream = copy.add_stream_from_template(source.streams.video[0])
         for number, packet in enumerate(p for p in source.demux(video=0) if p.size):
             if number not in dropped:
