@@ -50,6 +50,7 @@ def show(shared_server, visit):
             change("**/history", {"answers": list(answers)})
         if indexing:
             change(f"**/api/videos/{boat}", {"ready": False, "job": job_of(boat)})
+            tab.page.route("**/api/jobs/j/first", lambda route: route.fulfill(json=job_of(boat)))
         tab.page.goto(f"{shared_server.url}/video/{boat}?q=What+put+off+the+launch%3F&n=6{more}")
         assert tab.settles(lambda: tab.cards() > 0)
         assert tab.settles(lambda: tab.page.locator(".answer").count() == len(answers))
