@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from framesift._utils.cores import thread_count
 from framesift.errors import FramesiftError, MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event
@@ -37,6 +38,9 @@ MAX_LEVEL_DIFFERENCE = 5.0
 # enlarging to 416 recognised as much as rapidocr's default of 736 in under half the time; the second bounds the time.
 SHORT_SIDE = 416
 LONG_SIDE = 1280
+# Wider pictures, such as one line of a subtitle, get a margin instead of a tall enlargement: recognised as well as with
+# rapidocr's default of 8 in half the time.
+WIDTH_BY_HEIGHT = 5
 MIN_CONFIDENCE = 0.75
 # Text similarity and box overlap (IoU) from which two readings are the same line.
 MIN_SIMILARITY = 0.75
@@ -166,9 +170,11 @@ def load_ocr() -> LineReader:
             "Global.log_level": "error",
             "Global.use_cls": False,  # no detection of upside-down text
             "Global.max_side_len": LONG_SIDE,
+            "Global.width_height_ratio": WIDTH_BY_HEIGHT,
             "Det.limit_side_len": SHORT_SIDE,
             "Det.model_path": str(detector),
             "Rec.model_path": str(recogniser),
+            "EngineConfig.onnxruntime.intra_op_num_threads": thread_count(),
         }
     )
 
