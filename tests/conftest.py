@@ -28,6 +28,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Several processes run tests at once: further threads of each would only wait for one another.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# No test uses TLS: reading the certificates for every client takes longer than most tests.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
 
 hypothesis.settings.register_profile(
     "framesift",

@@ -84,6 +84,7 @@ class StrictServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else the body waits for the acknowledgement of the headers
     server: StrictServer
 
     def log_message(self, *_):
