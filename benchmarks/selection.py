@@ -5,7 +5,7 @@
 Inputs: `shots` resembles video (shots of 8 similar frames on average, all frames in one narrow cone); `noise` is
 random; `walk` is smooth (a normalised random walk); `static` is one vector with rounding noise, where float64 has to
 decide; `slides` is 12 vectors, each 300 times; `index` is that of --video with the offline encoder, at --fps frames
-per second. An event every 3 frames.
+per second and at one. An event every 3 frames.
 
 Every input is measured with one BLAS thread and with as many as the BLAS chooses, each in a process of its own, and
 beside --busy processes that never pause. The implementations take turns of five runs, so that other work on the
@@ -79,7 +79,8 @@ def unit(rows):
 
 def make_inputs(video, fps):
     rng = np.random.default_rng(0)
-    yield "shots, 3,600", make_video(3600)
+    for count in (100, 300, 3600):
+        yield f"shots, {count:,}", make_video(count)
     noise = rng.standard_normal((3600, DIM))
     yield "noise, 3,600", add_questions(unit(noise), rng)
     yield "walk, 3,600", add_questions(unit(np.cumsum(noise, axis=0)), rng)
@@ -87,7 +88,9 @@ def make_inputs(video, fps):
     yield "slides, 3,600", add_questions(unit(np.repeat(noise[:12], 300, axis=0)), rng)
     if video:
         frames = unit(fs.index(video, encoder="offline", fps=fps).frames.astype(np.float32))
-        yield f"index, {len(frames):,}", add_questions(frames, rng)
+        for step in sorted({1, round(fps)}):
+            part = np.ascontiguousarray(frames[::step])
+            yield f"index, {len(part):,}", add_questions(part, rng)
 
 
 def median_ms(call, runs):

@@ -34,9 +34,9 @@ def reference_mmr(relevance, rows, selected, size, weight=0.5):
 
 @settings(max_examples=examples(300), deadline=None)
 @given(cases(max_frames=60), st.integers(1, 5), st.integers(1, 4), st.integers(0, 60))
-def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders, max_pool):
+def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders, max_close):
     expected = case.select()
-    with patch.multiple(cover, POOL_SIZE=pool_size, LEADERS=leaders, MAX_POOL=max_pool):
+    with patch.multiple(cover, POOL_SIZE=pool_size, LEADERS=leaders, MAX_CLOSE=max_close):
         assert case.select() == expected
 
 

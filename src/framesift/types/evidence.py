@@ -179,10 +179,9 @@ class Evidence:
             times, scores, lexical = times[inside], scores[inside], lexical[inside]
             features = None if features is None else features[inside]
         clipped = times.clip(self.start_s, self.duration_s)
-        if (clipped != times).any():
-            events = tuple(
-                replace(e, start_s=float(a), end_s=float(b)) for e, (a, b) in zip(events, clipped, strict=True)
-            )
+        if changed := np.flatnonzero((clipped != times).any(axis=1)).tolist():
+            shorter = {k: replace(events[k], start_s=float(clipped[k, 0]), end_s=float(clipped[k, 1])) for k in changed}
+            events = tuple(shorter.get(k, event) for k, event in enumerate(events))
         set_field = partial(object.__setattr__, self)
         set_field("events", events)
         set_field("event_times_s", clipped)

@@ -11,11 +11,12 @@ from framesift.selection.scores import Ranking
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, small_products
 
-# Candidates whose scores are kept up to date between two updates of all, and candidates that get exact scores together:
-# the best of several numbers tried with benchmarks/selection.py. They change the time, never the result.
+# Candidates whose scores are kept up to date between two updates of all, candidates that get exact scores together, and
+# candidates too close for estimates from which on all scores are exact: the best of several numbers tried with
+# benchmarks/selection.py. They change the time, never the result.
 POOL_SIZE = 128
 LEADERS = 16
-MAX_POOL = 1024
+MAX_CLOSE = 1024
 
 # Far above the rounding of an exact score, far below a tie.
 ROUNDING = TIE_TOLERANCE / 16
@@ -54,16 +55,18 @@ def fill_by_mmr(
     cache = SimilarityCache(vectors, list(selected) or [int(gain.argmax())], size)
     # Scores whose estimates differ by more are neither equal nor in another order.
     margin = 2 * redundancy_weight * cache.error + TIE_TOLERANCE
+    # Exact products take longer than estimates, unless most vectors repeat.
+    max_close = min(MAX_CLOSE, POOL_SIZE if vectors.repeats else len(vectors) // 2)
     while len(cache.selected) < size:
         cache.update()
         score = gain - redundancy_weight * cache.approximate
         score[cache.selected] = -np.inf
-        # Twice the margin: then rounding can't leave a pool without a certain winner.
-        in_pool = score >= min(_nth_largest(score, POOL_SIZE), score.max() - 2 * margin)
-        pool = np.flatnonzero(in_pool)
-        if len(pool) > MAX_POOL:
+        close_to_top = score.max() - 2 * margin  # twice, so that rounding can't leave a pool without a certain winner
+        if np.count_nonzero(score >= close_to_top) > max_close:
             _fill_exactly(cache, gain, redundancy_weight, size)
             break
+        in_pool = score >= min(_nth_largest(score, POOL_SIZE), close_to_top)
+        pool = np.flatnonzero(in_pool)
         outside = score.max(where=~in_pool, initial=-np.inf)
         rows = vectors.float32_rows if len(pool) == len(vectors) else vectors.float32_rows[pool]
         gain_in_pool, score = gain[pool], score[pool]
@@ -86,6 +89,7 @@ def fill_by_mmr(
 def _fill_exactly(cache: SimilarityCache, gain: Array, redundancy_weight: float, size: int) -> None:
     """Grow the set to `size` frames without estimates, for candidates too much alike for float32."""
     cache.all_alike = True
+    cache.exact(np.arange(len(gain)))
     is_open = np.ones(len(gain), dtype=bool)
     while len(cache.selected) < size:
         is_open[cache.selected] = False

@@ -122,11 +122,14 @@ def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> in
     close = np.flatnonzero(estimates >= estimates.max() - 2 * error)
     if len(close) == 1:
         return start + int(close[0])
-    mean = vectors.rows[start:stop].mean(axis=0, dtype=np.float64)
+    rows = vectors.rows[start:stop]
+    mean = rows.mean(axis=0, dtype=np.float64)
     length = float(np.linalg.norm(mean))
     if length <= TIE_TOLERANCE:  # vectors that cancel out have no mean direction
         return start
-    cosines = dot_products(vectors.rows[start + close], (mean / length)[None])[:, 0]
+    if len(close) < len(rows):
+        rows = rows[close]
+    cosines = dot_products(rows, (mean / length)[None])[:, 0]
     return start + int(close[cosines >= cosines.max() - TIE_TOLERANCE][0])
 
 
