@@ -410,7 +410,8 @@ def test_scrubbing_any_text_is_linear_work():
 
     for filler in ("(", "a", "a1", "http://a,", "a:b@", "authorization:", "api_key=", ",a="):
         short = max(processor_seconds(filler, 5_000), 0.002)  # less can't be told from noise
-        assert processor_seconds(filler, 40_000) < 24 * short, filler
+        # One of several tries: a virtual machine counts the time for which it was stopped.
+        assert any(processor_seconds(filler, 40_000) < 24 * short for _ in range(5)), filler
 
 
 def test_settings_are_shown_without_credentials():

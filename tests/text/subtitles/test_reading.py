@@ -134,7 +134,8 @@ def test_work_is_linear_on_hostile_text(tmp_path):
     fillers = ["<", "<v ", "{\\", "<!--", "[", "&", "&#9", "\n", "- ", "-->\n", "9", "(", " ", "<sync "]
     for kind, filler in product(["SubRip", "WebVTT", "SAMI", "SubStation", "TTML", "JSON"], fillers):
         short = max(processor_seconds(kind, filler, 10_000), 0.002)  # less can't be told from noise
-        assert processor_seconds(kind, filler, 80_000) < 24 * short, (kind, filler)
+        # One of several tries: a virtual machine counts the time for which it was stopped.
+        assert any(processor_seconds(kind, filler, 80_000) < 24 * short for _ in range(5)), (kind, filler)
 
 
 @pytest.mark.parametrize("options", [{"offset_s": float("nan")}, {"duration_s": 0.0}, {"duration_s": float("inf")}])
