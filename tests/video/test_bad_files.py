@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framesift.errors import InputError
+from framesift.video import container, parallel
 from framesift.video.frames import fetch, frame_numbers, probe, sample
 from helpers.clips import Clip, read_number
 
@@ -182,7 +183,10 @@ def test_damage_affects_only_the_frames_around_it(tmp_path, name):
     assert len(times) >= 8
 
 
-def test_warning_counts_the_lost_candidates(tmp_path):
+@pytest.mark.parametrize("cores", [1, 16])
+def test_warning_counts_the_lost_candidates(tmp_path, monkeypatch, cores):
+    for module in (container, parallel):
+        monkeypatch.setattr(module, "usable_cores", lambda: cores)
     path = Clip(ticks=range(300), options={**X264, "bf": "0"}).write(tmp_path / "lost.mp4")
     _spoil_packets(path, range(100, 150))
     run = sample(path)

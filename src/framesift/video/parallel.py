@@ -98,7 +98,8 @@ def decode_images(
     """
     segments = split(plan)
     done = 0
-    if gpu is not None and plan.wanted and not plan.by_count and not plan.timeline.is_broken.any():
+    is_broken = bool(plan.timeline.is_broken.any())
+    if gpu is not None and plan.wanted and not plan.by_count and not is_broken:
         for image in _decode_parallel(path, plan, segments, short_side, gpu):
             yield image
             done += 1
@@ -106,8 +107,30 @@ def decode_images(
         for image in _decode_parallel(path, plan, segments, short_side, CpuDecoder()):
             yield image
             done += 1
-    if done == len(plan.wanted):
-        return
+    if not done and not is_broken:
+        for image in _decode_rest(path, plan, segments, short_side, 0):
+            if image.packet != image.wanted or image.is_damaged:
+                break
+            yield image
+            done += 1
+    if done < len(plan.wanted):
+        yield from _decode_rest(path, plan, segments, short_side, done, threads=1)
+
+
+def _decode_rest(
+    path: str,
+    plan: DecodePlan,
+    segments: Sequence[list[int]],
+    short_side: int | None,
+    done: int,
+    *,
+    threads: int | None = None,
+) -> Generator[DecodedImage, None, None]:
+    """Decode all but the first `done` wanted frames, one after the other.
+
+    threads: of the decoder, None for as many as are useful. With several, an error at the end or before a gap hides the
+    frames of all packets that are in the decoder.
+    """
     # One segment more is decoded, as its last frame may have to replace the first one that is missing.
     start, end = 0, 0
     for segment in segments:
@@ -116,7 +139,7 @@ def decode_images(
             start = end
     rest = DecodePlan(plan.timeline, plan.wanted[start:], keys_only=plan.keys_only)
     yielded = set(plan.wanted[:done])
-    with open_video(path) as video:
+    with open_video(path, threads=threads) as video:
         converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
         for image in _converted(PacketReader(video, plan.timeline), rest, converter):
             if image.wanted not in yielded:
