@@ -25,6 +25,8 @@ LEFT_OUT = "no sample data"
 
 # Hundreds of tests start a command: without compiled modules each of them would compile the whole package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Models that are on this machine are not on every one; "auto" would mean them.
+os.environ["HF_HUB_CACHE"] = str(Path(__file__).parent / "no-models")
 # Several processes run tests at once: further threads of each would only wait for one another.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
