@@ -215,6 +215,20 @@ def test_video_with_a_long_name_can_be_exported(tmp_path):
             assert server.get(f"/api/videos/{video}/export", params=given).status_code == 200
 
 
+def test_video_deleted_during_the_request_is_not_found(tmp_path, monkeypatch):
+    clip = make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
+    with run_server(clip.parent, tmp_path) as server:
+        video, facts = server.video("video.mp4")["id"], server.services.catalog.facts
+
+        def delete_first(*given, **options):
+            clip.unlink(missing_ok=True)
+            return facts(*given, **options)
+
+        monkeypatch.setattr(server.services.catalog, "facts", delete_first)
+        reply = server.get(f"/api/videos/{video}")
+    assert reply.status_code == 404 and "There is no such video" in reply.text
+
+
 def test_errors_about_a_damaged_file_contain_no_directory(tmp_path):
     clip = make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
     with run_server(clip.parent, tmp_path) as server:

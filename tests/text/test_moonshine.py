@@ -42,8 +42,9 @@ def test_events_are_sentence_like_and_within_the_clip(spoken):
 
 @needs_moonshine
 def test_times_include_the_start_of_the_audio_stream(spoken, beckett, tmp_path):
+    samples = beckett[: 4 * RATE]
     late = recognise(
-        write_sound(tmp_path / "late.mkv", beckett, start_s=20.0, pictures_s=31.0, codec="aac"), engine="moonshine"
+        write_sound(tmp_path / "late.mkv", samples, start_s=20.0, pictures_s=25.0, codec="aac"), engine="moonshine"
     )
     assert late[0].start_s == pytest.approx(spoken[0].start_s + 20.0, abs=0.5)
 
@@ -91,8 +92,8 @@ def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
 def test_recognition_does_not_depend_on_earlier_blocks(beckett):
     block = AudioBlock(0.0, beckett[: 4 * RATE].astype(np.float32))
     with closing(moonshine.Moonshine(moonshine.model_folder())) as engine:
-        first, second, third = (list(engine.words(block)) for _ in range(3))
-    assert first and first == second == third
+        first, second = (list(engine.words(block)) for _ in range(2))
+    assert first and first == second
 
 
 @needs_moonshine

@@ -76,6 +76,7 @@ async def _get_services(request: Request) -> Services:
     return services
 
 
+NO_SUCH_VIDEO = "There is no such video in the library"
 ServicesDep = Annotated[Services, Depends(_get_services)]
 VideoId = Annotated[
     str, Path(alias="video", pattern=r"^[0-9a-f]{16}$", description="The id of a video in the library.")
@@ -85,7 +86,7 @@ VideoId = Annotated[
 def _get_video(video_id: VideoId, services: ServicesDep) -> LibraryVideo:
     video = services.files.get(video_id)
     if video is None:
-        raise HTTPException(404, "There is no such video in the library")
+        raise HTTPException(404, NO_SUCH_VIDEO)
     return video
 
 

@@ -24,7 +24,7 @@ from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
 from framesift.server.multipart import boundary_of, read_file_part
-from framesift.server.routes import ServicesDep, VideoDep, describe_job, wait_for, when_closed
+from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for, when_closed
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
@@ -131,7 +131,12 @@ def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
 def get_video(services: ServicesDep, video: VideoDep) -> VideoRecord:
     """One video."""
     services.catalog.facts(video, wait=True)
-    return describe(services, video)
+    try:
+        record = describe(services, video)
+        video.path.stat()
+    except OSError:  # deleted meanwhile
+        raise HTTPException(404, NO_SUCH_VIDEO) from None
+    return record
 
 
 @router.delete("/videos/{video}", responses=error_responses(404), status_code=204)
@@ -245,7 +250,7 @@ def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, na
     """Check that subtitles have a line inside the video's duration, store them and queue the video."""
     facts = services.catalog.facts(video, wait=True)
     if facts is None or facts.problem:
-        raise HTTPException(404, "There is no such video in the library")
+        raise HTTPException(404, NO_SUCH_VIDEO)
     try:
         read_events(partial, language=services.config.pipeline.language, duration_s=facts.duration_s)
     except InputError as error:
@@ -261,7 +266,7 @@ def get_file(request: Request, video: VideoDep) -> FileResponse:
     try:
         status = video.path.stat()
     except OSError:
-        raise HTTPException(404, "There is no such video in the library") from None
+        raise HTTPException(404, NO_SUCH_VIDEO) from None
     _check_range(request, status.st_size)
     guessed = mimetypes.guess_type(video.path.name)[0] or ""
     # Whatever its name, a file is never sent as a page.

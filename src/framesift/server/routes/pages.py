@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse, Response
 
 from framesift.rendering.report.page import roles_style
-from framesift.server.routes import ServicesDep
+from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep
 
 SERVER_FOLDER = "server/static"
 REPORT_FOLDER = "rendering/report/assets"
@@ -51,7 +51,7 @@ def library_page() -> HTMLResponse:
 @router.get("/video/{video}")
 def video_page(services: ServicesDep, video: str) -> HTMLResponse:
     if services.files.get(video) is None:
-        raise HTTPException(404, "There is no such video in the library")
+        raise HTTPException(404, NO_SUCH_VIDEO)
     return HTMLResponse(_read(SERVER_FOLDER, "video.html"))
 
 
