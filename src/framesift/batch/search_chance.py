@@ -67,7 +67,7 @@ def is_among(owner: str, videos: Collection[str] | None) -> bool:
 
 
 def _load(file: Path) -> dict[str, tuple[float, ...]]:
-    """The stored scores; none where there is no file, or one that is damaged or of other rules."""
+    """The stored scores; none if the file is missing, damaged or from a version that scores otherwise."""
     try:
         record = load_json(file.read_bytes(), file.name, "the scores of unrelated questions")
         best = read_record(_BestScores, record, file.name)
