@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from framesift.errors import InputError
-from framesift.text.tracks import read_track
+from framesift.text.tracks import list_tracks, read_track
+from framesift.video.frames import probe
 from helpers.sample_data import SAMPLE_DATA
 
 NASA = SAMPLE_DATA / "clips" / "nasa_13013.mp4"
@@ -136,6 +137,14 @@ def test_file_that_is_not_a_video_is_an_input_error(tmp_path, content):
         read_track(path)
     with pytest.raises(InputError, match="does not exist"):
         read_track(tmp_path / "missing.mp4")
+
+
+def test_language_that_is_not_utf8_has_replacement_characters(tmp_path):
+    path = make_clip(tmp_path / "a.mkv", ("subrip", "Francais", 1, [(0, 500, b"Hi")]))
+    path.write_bytes(path.read_bytes().replace(b"Francais", b"Fran\xe7ais"))
+    assert [track.language for track in probe(path).subtitle_tracks] == ["Fran�ais"]
+    assert [track.name for track in list_tracks(path)] == ["track 1 srt (Fran�ais)"]
+    assert triples(read_track(path)) == [(0, 0.5, "Hi")]
 
 
 def test_damaged_clip_gives_events_or_an_input_error(tmp_path):

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import av
@@ -28,7 +27,15 @@ from framesift.text.subtitles.languages import language_code, scripts
 from framesift.text.subtitles.repairs import to_events
 from framesift.types import Event
 from framesift.types.vectors import Array
-from framesift.video.container import MICROSECOND, check_file, discard_other_streams, open_container, read_packets
+from framesift.video.container import (
+    MICROSECOND,
+    check_file,
+    discard_other_streams,
+    open_container,
+    open_file,
+    read_packets,
+    tag,
+)
 
 log = logging.getLogger(__name__)
 
@@ -76,26 +83,21 @@ def read_picture_file(
     with _open_picture_file(path) as container:
         wanted = language or "en"
         streams = container.streams.subtitles
-        stream = min(streams, key=lambda each: (language_code(each.language) != wanted, each.index))
+        stream = min(streams, key=lambda each: (language_code(tag(each, "language")) != wanted, each.index))
         return _read_stream(container, stream, Fraction(0), "subtitles", progress)
 
 
 def picture_languages(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Return the languages that an .idx file states, as two-letter codes; a .sup file states none."""
     with _open_picture_file(path) as container:
-        codes = (language_code(stream.language) for stream in container.streams.subtitles)
+        codes = (language_code(tag(stream, "language")) for stream in container.streams.subtitles)
         return tuple(dict.fromkeys(code for code in codes if code))
 
 
 def _open_picture_file(path: str | os.PathLike[str]) -> av.container.InputContainer:
     name = check_file(path)
     try:
-        container = av.open(
-            f"file:{Path(name).absolute()}",
-            "r",
-            container_options={"protocol_whitelist": "file", "format_whitelist": _FILE_FORMATS},
-            metadata_errors="replace",
-        )
+        container = open_file(name, _FILE_FORMATS)
         if container.streams.subtitles:
             return container
         container.close()

@@ -25,7 +25,7 @@ from framesift.text.subtitles.repairs import to_events
 from framesift.text.subtitles.substation import packet_lines
 from framesift.text.subtitles.webvtt import webvtt_lines
 from framesift.types import Event
-from framesift.video.container import MICROSECOND, discard_other_streams, open_container, read_packets
+from framesift.video.container import MICROSECOND, discard_other_streams, open_container, read_packets, tag
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def list_tracks(video_path: str | os.PathLike[str], *, language: str | None = No
             EmbeddedTrack(
                 stream.index,
                 _describe(stream),
-                language_code(stream.language),
+                language_code(tag(stream, "language")),
                 is_partial=_is_partial(stream),
                 is_text=_codec(stream) in _CLEANERS,
                 is_picture=_codec(stream) in PICTURE_FORMATS,
@@ -114,7 +114,7 @@ def _find_stream(path: Path, streams: list[SubtitleStream], index: int | None, l
 
 
 def _rank(stream: SubtitleStream, wanted: str) -> tuple[bool, bool, bool, bool, bool, int]:
-    own_language = language_code(stream.language)
+    own_language = language_code(tag(stream, "language"))
     return (
         not (wanted and own_language == wanted),
         _is_partial(stream),
@@ -126,7 +126,7 @@ def _rank(stream: SubtitleStream, wanted: str) -> tuple[bool, bool, bool, bool, 
 
 
 def _is_partial(stream: SubtitleStream) -> bool:
-    title = stream.metadata.get("title", "").lower()
+    title = tag(stream, "title").lower()
     return bool(stream.disposition & (Disposition.forced | Disposition.comment)) or any(w in title for w in _PARTIAL)
 
 
@@ -158,5 +158,5 @@ def _codec(stream: SubtitleStream) -> str:
 
 
 def _describe(stream: SubtitleStream) -> str:
-    language = f" ({stream.language})" if language_code(stream.language) else ""
+    language = f" ({tag(stream, 'language')})" if language_code(tag(stream, "language")) else ""
     return f"track {stream.index} {PICTURE_FORMATS.get(_codec(stream), _codec(stream))}{language}"

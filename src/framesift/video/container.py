@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import av
 import av.container
@@ -51,6 +51,9 @@ LARGE_PIXELS = 2048 * 1152
 # Frames declared larger than 16K are not decoded.
 MOST_PIXELS = 16384 * 8704
 
+# PyAV 19 escapes metadata that are not UTF-8; PyAV 18 needs to be asked to.
+_METADATA: dict[str, Any] = {"metadata_errors": "surrogateescape"} if av.__version__.startswith("18.") else {}
+
 _IMAGE_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"\0\0\1\0")
 _IMAGE_BRANDS = (b"avif", b"heic", b"heix", b"mif1")
 _NOT_VIDEO = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
@@ -84,16 +87,27 @@ def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.containe
     """Open an untrusted file: it can't refer to other files, and any failure is an InputError."""
     name = check_file(path)
     try:
-        return av.open(
-            # The prefix keeps a colon in the name from being parsed as a protocol.
-            f"file:{Path(name).absolute()}",
-            "r",
-            container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
-            metadata_errors="replace",
-            hwaccel=hwaccel,
-        )
+        return open_file(name, FORMATS, hwaccel)
     except (av.error.FFmpegError, ValueError, OSError) as error:
         raise InputError(_open_error(name, error)) from None
+
+
+def open_file(name: str, formats: str, hwaccel: HWAccel | None = None) -> av.container.InputContainer:
+    """Open a file of one of these formats, which can't refer to other files."""
+    container: av.container.InputContainer = av.open(
+        # The prefix keeps a colon in the name from being parsed as a protocol.
+        f"file:{Path(name).absolute()}",
+        "r",
+        container_options={"protocol_whitelist": "file", "format_whitelist": formats},
+        hwaccel=hwaccel,
+        **_METADATA,
+    )
+    return container
+
+
+def tag(stream: Stream, key: str) -> str:
+    """Return a value of the stream's metadata, with U+FFFD for bytes that are not UTF-8; "" if it is missing."""
+    return stream.metadata.get(key, "").encode(errors="surrogateescape").decode(errors="replace")
 
 
 def discard_other_streams(container: av.container.InputContainer, stream: Stream) -> None:

@@ -22,7 +22,7 @@ from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.clock import LONGEST_GAP_S
 from framesift.video.colour import read_orientation, square_pixel_size
-from framesift.video.container import OpenedVideo, StrPath, check_file, open_video, read_packets
+from framesift.video.container import OpenedVideo, StrPath, check_file, open_video, read_packets, tag
 from framesift.video.cuda import CudaDecoder
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet
 from framesift.video.diagnostics import container_warnings, decoding_warnings
@@ -292,12 +292,12 @@ def _describe(video: OpenedVideo, bounds: tuple[Fraction, int]) -> VideoInfo:
 
 def _subtitle_track(stream: SubtitleStream) -> SubtitleTrack:
     codec = stream.codec_context.name if stream.codec_context is not None else ""
-    language = stream.language or ""
+    language = tag(stream, "language")
     return SubtitleTrack(
         index=stream.index,
         codec=codec,
         language="" if language == "und" else language,
-        title=stream.metadata.get("title", ""),
+        title=tag(stream, "title"),
         is_text=codec in _TEXT_SUBTITLES,
     )
 
