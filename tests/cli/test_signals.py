@@ -63,7 +63,6 @@ class Silence:
 
 @pytest.fixture
 def silent():
-    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
     with StrictServer() as server:
         server.hold = Silence()
         yield server

@@ -165,7 +165,6 @@ def test_search_runs_from_the_command_line(method, folder, tmp_path, monkeypatch
 
 
 def test_reader_can_name_the_objects(tmp_path, monkeypatch):
-    pytest.importorskip("openai", reason="pip install 'framesift[openai]'")
     seen = []
 
     class Eye:

@@ -7,8 +7,6 @@ from framesift.errors import InputError, ReaderError
 from framesift.readers.chat import ChatModel, message_digest
 from helpers.strict_server import StrictServer
 
-pytest.importorskip("openai")
-
 IMAGE = np.full((36, 64, 3), 200, dtype=np.uint8)
 
 

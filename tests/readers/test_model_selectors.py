@@ -11,7 +11,6 @@ from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.strict_server import StrictServer
 
-pytest.importorskip("openai")
 pytest.importorskip("scipy")
 
 METHODS = ("videoagent", "videotree", "memorycard")

@@ -2,18 +2,15 @@
 
 import logging
 import socket
-import sys
 import threading
 
 import pytest
 
 import framesift as fs
-from framesift.errors import InputError, MissingExtra, OptionError, ReaderError
+from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers.base import ask, ask_many
 from framesift.readers.connection import ServerConnection
 from framesift.readers.openai import OpenAIReader
-
-pytest.importorskip("openai", reason="openai comes with framesift[openai]")
 
 
 def fails(reader, exhibit, question):
@@ -319,9 +316,3 @@ def test_address_without_host_or_path_is_an_error(address):
 def test_image_options_are_checked(options):
     with pytest.raises(OptionError, match="expected"):
         OpenAIReader("http://localhost:8000/v1", **options)
-
-
-def test_missing_package_names_the_command(exhibit, question, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'framesift\[openai\]'"):
-        OpenAIReader("http://localhost:8000/v1#any").answer(exhibit, question)

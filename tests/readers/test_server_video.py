@@ -12,8 +12,6 @@ from framesift.readers.base import ask_many
 from framesift.readers.openai import OpenAIReader
 from framesift.rendering.exhibit import exhibit as make_exhibit
 
-pytest.importorskip("openai", reason="openai comes with framesift[openai]")
-
 
 @pytest.fixture
 def vllm(server):

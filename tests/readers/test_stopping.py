@@ -10,8 +10,6 @@ from framesift.readers.openai import OpenAIReader
 from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
 from helpers.silent_server import FIRST_PIECE, SilentServer
 
-pytest.importorskip("openai")
-
 
 @pytest.fixture(params=["", FIRST_PIECE], ids=["before the reply", "inside the reply"])
 def server(request):

@@ -10,8 +10,6 @@ from framesift.readers.openai import OpenAIReader
 from framesift.readers.streaming import readable_pieces
 from framesift.types import Answer
 
-pytest.importorskip("openai", reason="openai comes with framesift[openai]")
-
 OPEN = fs.Question("When does he leave?")
 
 

@@ -352,7 +352,6 @@ def test_dig_says_how_many_calls_it_needs():
 
 
 def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
-    pytest.importorskip("openai")
     evidence = shot_evidence(150, 4, source=NumberedFrames())
     with StrictServer(words='{"global": false, "reward": 5}') as server:
         address = f"{server.url}#reader-7b"

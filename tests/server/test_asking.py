@@ -110,7 +110,6 @@ def test_full_address_of_the_shown_reader_is_asked(shared_server, monkeypatch):
 
 
 def test_abandoned_request_ends_the_request_to_the_model_before_its_first_word(shared_server, monkeypatch):
-    pytest.importorskip("openai")
     silent = SilentServer()
     monkeypatch.setitem(shared_server.services.answering.readers._configured, silent.url, silent.url)
     slots = shared_server.services.answering._reader_requests

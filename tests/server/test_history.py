@@ -198,7 +198,6 @@ def test_reader_added_on_the_page_is_kept_without_showing_its_key(empty_server, 
 
 
 def test_reader_that_does_not_respond_is_not_added(empty_server):
-    pytest.importorskip("openai")
     reply = empty_server.post("/api/readers/test", json={"address": "http://127.0.0.1:9/v1#m"})
     assert reply.status_code == 502
     assert empty_server.post("/api/readers", json={"address": "ftp://x"}).status_code == 400

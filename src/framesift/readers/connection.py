@@ -9,14 +9,12 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from framesift._utils.optional import require
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
 from framesift.readers.address import Address, CredentialFilter, register_secrets
 from framesift.readers.servers import ServerProgram, find_program
 from framesift.readers.stopping import is_stoppable, watch_request
 
-EXTRA = "openai"
 CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
 CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
 MESSAGE_CHARACTERS = 4000  # of a server's error that are searched for its reason
@@ -63,12 +61,15 @@ class ServerConnection:
 
     @cached_property
     def _stoppable_client(self) -> Any:
-        hooks = {"request": [watch_request]}
-        return self._client.with_options(http_client=require("openai", EXTRA).DefaultHttpxClient(event_hooks=hooks))
+        import openai  # here and below: when first needed, as it takes a second
+
+        hooks: dict[str, list[Any]] = {"request": [watch_request]}
+        return self._client.with_options(http_client=openai.DefaultHttpxClient(event_hooks=hooks))
 
     @cached_property
     def _client(self) -> Any:
-        openai = require("openai", EXTRA)
+        import openai
+
         # At the debug level, some versions of the package log whole requests, images included.
         if not self.log_requests and not os.environ.get("OPENAI_LOG"):
             library = logging.getLogger("openai")
@@ -112,7 +113,8 @@ class ServerConnection:
 
         The errors are not chained: their messages hold the address with its query.
         """
-        openai = require("openai", EXTRA)
+        import openai
+
         try:
             yield
         except (FramesiftError, RefusedRequest):
@@ -128,7 +130,8 @@ class ServerConnection:
 
     def read_stream(self, stream: Any, request: failures.RequestInfo) -> Iterator[Any]:
         """Yield the chunks of a streamed reply, with the errors of `explained`; it is closed in any case."""
-        openai = require("openai", EXTRA)
+        import openai
+
         try:
             yield from stream
         except openai.APITimeoutError:
@@ -154,7 +157,8 @@ class ServerConnection:
 
     def _list_models(self, retries: int) -> dict[str, str]:
         """The server's models and their owners; empty for servers without such a list."""
-        openai = require("openai", EXTRA)
+        import openai
+
         try:
             timeout = openai.Timeout(self.timeout_s, connect=min(self.timeout_s, CONNECT_TIMEOUT_S))
             client = self.client.with_options(timeout=timeout, max_retries=retries)
