@@ -1,13 +1,11 @@
 import itertools
 
+import bidi
 import pytest
-from bidi import get_display
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 
 from framesift.rendering.text_cleanup import clusters, drawable
-from framesift.rendering.typesetting import bidi, fonts, shaping
+from framesift.rendering.typesetting import fonts, shaping
 from framesift.rendering.typesetting.layout import lay_out
 from framesift.rendering.typesetting.line_breaks import breaks
 from helpers.writing_systems import SENTENCES, differs, shape, wrap
@@ -62,10 +60,19 @@ def test_han_character_has_its_japanese_form_beside_kana() -> None:
     assert chinese.index != japanese.index
 
 
-@given(st.text(st.sampled_from("abcאבגدعл 12٣٤.,:;!?()[]-+%€$/\"'־،؟"), max_size=24))
-def test_visual_order_agrees_with_python_bidi(text: str) -> None:
-    levels = bidi.levels(text, bidi.base_level(text))
-    assert "".join(text[k] for k in bidi.visual_order(levels)) == get_display(text)
+def test_levels_and_order_of_mixed_directions() -> None:
+    for text, levels, visual in (
+        ("abc", "000", "abc"),
+        ("אב 12", "11122", "12 בא"),
+        ("a אב. b", "0011000", "a בא. b"),
+        ("אב ab (c)!", "1112222221", "!ab (c) בא"),  # a pair of brackets has one direction
+        ("س 1 a%", "112121", "%a 1 س"),
+        ("שָ😀ל", "1111", "ל😀ָש"),  # letters of several bytes, and marks
+    ):
+        found = shaping.embedding_levels(text, bidi.get_base_level(text))
+        assert "".join(map(str, found)) == levels, text
+        assert "".join(text[k] for k in shaping.visual_order(found)) == visual
+    assert shaping.visual_order([0, 1, 2, 1, 0]) == [0, 3, 2, 1, 4]
 
 
 def test_lines_contain_the_whole_text() -> None:

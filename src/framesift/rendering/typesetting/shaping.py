@@ -1,19 +1,21 @@
 """Shaping: from text to glyphs, with the font and direction of each letter.
 
-HarfBuzz does the shaping, `bidi.py` the writing direction. Pillow's own shaping needs a system library that many
-machines lack; without it Arabic is drawn unjoined and reversed, without a warning.
+HarfBuzz does the shaping, python-bidi the writing direction (UAX #9). Pillow's own shaping needs a system library that
+many machines lack; without it Arabic is drawn unjoined and reversed, without a warning.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 
+import bidi
 import uharfbuzz as hb
 
 from framesift.rendering.text_cleanup import clusters, drawable
-from framesift.rendering.typesetting import bidi, fonts
+from framesift.rendering.typesetting import fonts
 from framesift.rendering.typesetting.fonts import Typeface
 
 # In ems. A line is as high as its ink, between the height of Latin text and that of Thai with all its marks; higher ink
@@ -23,6 +25,8 @@ MIN_DESCENT, MAX_DESCENT = 0.22, 0.55
 
 # Longer texts are cut before shaping; no band fits as much.
 MAX_CHARACTERS = 20_000
+
+_LEVEL = re.compile(r"Level\(\s*(\d+)")
 
 # The language decides the form of Han characters: any kana makes the text Japanese, any hangul Korean.
 _LANGUAGES = (({"Hira", "Kana"}, "ja"), ({"Hang"}, "ko"), ({"Hani", "Bopo"}, "zh"))
@@ -101,7 +105,7 @@ def read_paragraph(text: str, max_letters: int, weight: float = fonts.REGULAR) -
     # Punctuation alone carries no information.
     if has_gaps and not any(letter.text[0].isalnum() for letter in letters):
         letters = []
-    base = bidi.base_level("".join(letter.text for letter in letters))
+    base = bidi.get_base_level("".join(letter.text for letter in letters)) if letters else 0
     return Paragraph(_measured(letters, base, language), base, language, is_whole)
 
 
@@ -110,7 +114,7 @@ def shape_line(letters: Sequence[Letter], language: str) -> ShapedLine:
     glyphs: list[Glyph] = []
     x, ascent, descent = 0.0, MIN_ASCENT, MIN_DESCENT
     runs = _split(letters)
-    for k in bidi.visual_order([run[0].level for run in runs]):
+    for k in visual_order([run[0].level for run in runs]):
         face = runs[k][0].face
         for info, position in _shape(runs[k], language):
             dx, dy = position.x_offset / face.units, position.y_offset / face.units
@@ -137,7 +141,7 @@ def _advance(text: str, face: Typeface) -> float:
 
 def _measured(letters: Sequence[Letter], base: int, language: str) -> tuple[Letter, ...]:
     """Set the levels and advances of letters."""
-    levels = bidi.levels("".join(letter.text for letter in letters), base)
+    levels = embedding_levels("".join(letter.text for letter in letters), base)
     start, levelled = 0, []
     for letter in letters:
         levelled.append(replace(letter, level=levels[start]))
@@ -168,6 +172,25 @@ def _shape(run: Sequence[Letter], language: str) -> list[tuple[hb.GlyphInfo, hb.
         buffer.language = language
     hb.shape(run[0].face.font, buffer)
     return list(zip(buffer.glyph_infos, buffer.glyph_positions, strict=True))
+
+
+# Writing direction ----------------------------------------------------------------------------------------------------
+
+
+def embedding_levels(text: str, base: int) -> list[int]:
+    """The level of each character by the Unicode bidirectional algorithm; odd levels are right-to-left."""
+    per_byte = _LEVEL.findall(bidi.get_display(text, base_dir="LR"[base], debug=True))
+    ends = accumulate(len(character.encode()) for character in text)
+    return [int(per_byte[end - 1]) for end in ends]
+
+
+def visual_order(levels: Sequence[int]) -> list[int]:
+    """The indices in order from left to right (rule L2)."""
+    order = list(range(len(levels)))
+    for level in range(max(levels, default=0), 0, -1):
+        groups = groupby(order, key=lambda k: levels[k] >= level)
+        order = [k for reverse, group in groups for k in (reversed([*group]) if reverse else group)]
+    return order
 
 
 # Scripts and fonts ----------------------------------------------------------------------------------------------------
