@@ -30,7 +30,7 @@ from framesift.cli.settings import (
     config_from,
     method_options,
 )
-from framesift.cli.tokens import add_token_options, fit_config, print_estimate
+from framesift.cli.tokens import add_token_options, fit_config
 from framesift.errors import OptionError
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.text.questions import QuestionRow, parse_question, read_questions
@@ -58,7 +58,7 @@ def add_commands(add: AddCommand) -> None:
     add_question(select)
     add_exhibit_options(select)
     add_reader(select)
-    add_token_options(select, estimate=True)
+    add_token_options(select)
 
     compare = add("compare", _compare, "put several methods' frames for a question into one report")
     add_question(compare)
@@ -115,8 +115,6 @@ def _select(args: argparse.Namespace) -> int:
 
     config = config_from(args)
     questions = [row.question for row in questions_from(args)]
-    if args.estimate:
-        return print_estimate(args, config, questions)
     exhibits = make_exhibits(args, Pipeline(fit_config(args, config, questions)))
     results = [exhibit.to_dict() if args.json else {} for exhibit in exhibits]
     if args.json:
