@@ -56,7 +56,8 @@ def sift_reference(case, lexical, options):
         if free := [i for i in frames_of[event] if i not in shown]:
             shown[first_best(free, lambda i: cosines[i])] = event
             taken.append(middles[event])
-    chosen = list(shown)
+    words = list(shown)
+    chosen = list(words)
     pictures: list[int] = []
     mean = sum(dot(a, b) for a in vectors for b in vectors) / len(vectors) ** 2
     limit = mean + o["duplicate"] * (1 - mean) + TIE_TOLERANCE
@@ -81,5 +82,5 @@ def sift_reference(case, lexical, options):
         for index in pictures:
             inside = [k for k in best if k in standing_out and index in frames_of[k] and k not in shown.values()]
             shown |= {index: inside[0]} if inside else {}
-    roles = {i: "visual" if relevance[i] >= 0.5 else "context" for i in pictures} | dict.fromkeys(shown, "ground")
+    roles = {i: "visual" if relevance[i] >= 0.5 else "context" for i in pictures} | dict.fromkeys(words, "ground")
     return roles, shown

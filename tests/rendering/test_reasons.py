@@ -5,9 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.rendering.reasons import explain
+from helpers.examples import examples
+from helpers.selection_cases import cases
 from helpers.showcase import make_selection
 
 
@@ -59,6 +63,26 @@ def test_every_slot_of_every_method_gets_a_sentence(video):
         explained = explain(make_selection(video, method=method, budget=budget))
         sentences = [reason.why for reason in explained]
         assert all(why and all(text.endswith(".") for text in why) for why in sentences), (method, budget)
+
+
+CAUSES = {
+    "sift": {"ground": "Chosen for its words:", "visual": "A visual match:", "context": "Context:"},
+    "gcr": {
+        "ground": "Its event (",
+        "visual": "A visual match:",
+        "context": ("Context, picked", "There is one candidate", "There are", "Cover is left out"),
+        "refined": "It represents the omitted segment",
+    },
+}
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(cases(max_frames=40), st.sampled_from(sorted(CAUSES)), st.sampled_from([0.25, 0.75]))
+def test_role_and_first_sentence_give_the_same_cause(case, method, max_share):
+    options = case.options if method == "gcr" else {"max_share": max_share}
+    selection = fs.select_frames(case.evidence(), budget=case.budget, method=method, **options)
+    for slot, reason in zip(selection.slots, explain(selection), strict=True):
+        assert reason.why[0].startswith(CAUSES[method][slot.role]), (slot, reason)
 
 
 def test_no_selected_frame_is_called_omitted(video):

@@ -102,7 +102,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
     visual = [index for index in pictures if relevance[index] >= VISUAL_LEVEL]
     roles: dict[int, Role] = dict.fromkeys(pictures, "context")
     roles |= dict.fromkeys(visual, "visual")
-    roles |= dict.fromkeys(shown, "ground")
+    roles |= dict.fromkeys(words, "ground")
     slots = tuple(
         Slot(
             index,

@@ -32,7 +32,7 @@ from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import AskRequest, ExportFormat, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
 from framesift.text.questions import parse_question
-from framesift.types import ROLES, Answer, Question, Selection, VideoIndex
+from framesift.types import ROLES, Answer, Question, Selection, Slot, VideoIndex
 from framesift.types.vectors import Array
 
 # Selector options that name a file to load or a server to call, which a request must not do.
@@ -307,7 +307,11 @@ def rank_frames(selection: Selection) -> dict[int, int]:
     events = selection.trace.get("ground", {}).get("events", ())
     scores = {row["index"]: row["score"] for row in events if row.get("index") is not None}
     by_role: dict[str, list[int]] = {role: [] for role in ROLES}
-    for slot in sorted(selection.slots, key=lambda slot: (-scores.get(slot.index, slot.relevance), slot.index)):
+
+    def key(slot: Slot) -> tuple[float, int]:
+        return -(scores.get(slot.index, slot.relevance) if slot.role == "ground" else slot.relevance), slot.index
+
+    for slot in sorted(selection.slots, key=key):
         by_role[slot.role].append(slot.index)
     pairs = itertools.zip_longest(by_role["ground"], by_role["visual"])
     order = [index for pair in pairs for index in pair if index is not None]
