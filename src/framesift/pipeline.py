@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -29,6 +30,8 @@ from framesift.selection.registry import DEFAULT_METHOD, Method
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
+from framesift.store.indexing import index_key
+from framesift.store.store import IndexKey
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.text.object_names import ObjectNamer
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, Window
@@ -45,6 +48,12 @@ class Pipeline:
 
     def __init__(self, config: PipelineConfig | None = None) -> None:
         self.config = config or PipelineConfig()
+
+    @cached_property
+    def index_key(self) -> IndexKey:
+        """The key of any video's index but for its fingerprint; identifying an encoder reads its weights once."""
+        config = self.config
+        return index_key("", config.encoder, config.fps, config.mode, config.unchanged_frames)
 
     def prepare(
         self,

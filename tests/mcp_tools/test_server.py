@@ -2,8 +2,10 @@
 
 import base64
 import io
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import anyio
 import jsonschema
@@ -14,6 +16,7 @@ from PIL import Image
 import framesift as fs
 from framesift.cli import main
 from framesift.mcp.replies import NOTICE
+from framesift.mcp.server import ProgressReporter
 from helpers.agents import (
     TOKEN,
     connect,
@@ -81,6 +84,25 @@ def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(cli
     assert "[1] 0:0" in told and "Chosen" in told and "Total: 3 images of" in told and "tokens" in told
     values = [value for value, _ in client.progress]
     assert values == sorted(set(values)) and any("indexing" in str(message) for _, message in client.progress)
+
+
+def test_progress_has_a_total_where_it_is_known():
+    sent = []
+
+    async def report_progress(progress, total, message):
+        sent.append((progress, total, message))
+
+    def work():
+        report = ProgressReporter(SimpleNamespace(session=SimpleNamespace(report_progress=report_progress)), cancelled)
+        for stage, done in (("waiting", 0), ("indexing", 0), ("indexing", 2), ("encoding text", 2)):
+            report(stage, done, 8 if stage != "waiting" else 0)
+
+    cancelled = threading.Event()
+    anyio.run(anyio.to_thread.run_sync, work)
+    progress, totals, messages = zip(*sent, strict=True)
+    assert messages == ("waiting", "indexing 0%", "indexing 25%", "encoding text 25%")
+    assert list(progress) == sorted(set(progress)) and totals[:2] == (None, None)
+    assert totals[2] == pytest.approx(progress[0] + 4 * (progress[2] - progress[0])) and totals[3] > progress[3]
 
 
 def test_second_watch_decodes_nothing(client):
@@ -158,7 +180,7 @@ def test_wrong_arguments_are_errors_that_name_the_argument(client):
     for arguments, expected in (
         ({"question": "x"}, "needs the argument video"),
         ({"video": "boat.mp4", "question": " "}, "the question is empty"),
-        ({"video": "boat.mp4", "question": "x", "budget": 17}, "budget is 17; expected at most 16"),
+        ({"video": "boat.mp4", "question": "x", "budget": 17}, "budget is 17; expected 1 to 16"),
         ({"video": "boat.mp4", "question": "x", "budget": "many"}, "budget is 'many'"),
         ({"video": "boat.mp4", "question": "x", "frames": 3}, "has no argument 'frames'; expected video, question"),
         ({"video": "boat.mp4", "question": "x", "from_s": 9, "to_s": 3}, "expected an end after its start"),

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -18,7 +19,7 @@ from framesift.mcp.config import AgentConfig
 from framesift.mcp.jobs import Call
 from framesift.mcp.library import AgentLibrary
 from framesift.mcp.replies import cited, data, encode_images, times
-from framesift.mcp.session import AgentSession
+from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, call_tool, definitions
 from helpers.running_server import make_video
 
@@ -39,6 +40,26 @@ def test_schema_has_the_limits_of_the_server():
     assert watch["budget"]["default"] == watch["budget"]["maximum"] == 4
     assert watch["max_side"]["default"] == 512
     assert {"from_s", "to_s", "budget"} <= set(fs.PipelineConfig().to_dict()) & watch.keys()
+
+
+def test_limits_are_checked_as_the_schema_states_them():
+    for most in (4, 2000):
+        session = AgentSession(AgentConfig(max_budget=most))
+        schema = definitions(session.config)[1].parameters["properties"]["budget"]
+        assert (schema["minimum"], schema["maximum"]) == (1, most)
+        for budget in (0, most + 1):
+            with pytest.raises(InputError, match=f"budget is {budget}; expected 1 to {most}$"):
+                call_tool(session, "watch", {"video": "a.mp4", "question": "What?", "budget": budget}, Call())
+
+
+def test_index_by_other_settings_is_not_reported_as_indexed(site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(site)
+    make_video(tmp_path / "videos" / "boat.mp4", 6)
+    reuse = fs.PipelineConfig(encoder="colours", speech="none", store=tmp_path / "store")
+    fs.Pipeline(reuse).index(tmp_path / "videos" / "boat.mp4")
+    for settings, is_indexed in ((reuse, True), (replace(reuse, unchanged_frames="encode"), False)):
+        session = AgentSession(AgentConfig((tmp_path / "videos",), settings))
+        assert session.is_indexed(session.library.find("boat.mp4")) == is_indexed
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +119,39 @@ def test_names_of_several_folders_are_unique(tmp_path):
     assert library.find(str(tmp_path / "b" / "films" / "one.mp4")).name == names[1]
 
 
-def test_similar_name_is_suggested(tmp_path):
-    make_video(tmp_path / "interview.mp4", 3, subtitles=False)
-    with pytest.raises(InputError, match="did you mean <data>interview.mp4</data>"):
-        AgentLibrary((tmp_path,)).find("intervew.mp4")
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """Two folders of empty files, whose names alone matter."""
+    folder = tmp_path_factory.mktemp("named")
+    for name in ("a/interview.mp4", "a/one/cut.mp4", "a/two/cut.mp4", "a/two/only.mp4", "b/interview.mp4"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def test_file_name_that_only_one_video_has_is_enough(named):
+    assert AgentLibrary((named / "a",)).find("only.mp4").name == "two/only.mp4"
+    assert AgentLibrary((named / "a", named / "b")).find("only.mp4").name == "a/two/only.mp4"
+
+
+def test_file_name_of_several_videos_is_an_error_that_lists_them(named):
+    candidates = "2 videos; expected one of <data>one/cut.mp4</data>, <data>two/cut.mp4</data>"
+    with pytest.raises(InputError, match=candidates):
+        AgentLibrary((named / "a",)).find("cut.mp4")
+    with pytest.raises(InputError, match="<data>a/interview.mp4</data>, <data>b/interview.mp4</data>"):
+        AgentLibrary((named / "a", named / "b")).find("interview.mp4")
+
+
+def test_similar_name_is_suggested_and_an_unrelated_one_is_not(named):
+    session = AgentSession(AgentConfig((named / "a",)))
+    for name, ending in (
+        ("intervew.mp4", "; did you mean <data>interview.mp4</data>?"),
+        ("cuts.mp4", "; did you mean <data>one/cut.mp4</data> or <data>two/cut.mp4</data>?"),
+        ("holiday.mp4", "; call list_videos for the names"),
+    ):
+        with pytest.raises(InputError) as error:
+            session.library.find(name)
+        assert error_reply(error.value).text.endswith(ending)
 
 
 def test_name_that_is_not_text_can_be_used_as_listed(tmp_path):

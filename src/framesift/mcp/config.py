@@ -26,9 +26,10 @@ class AgentConfig:
     """What the tools may read and how much they return.
 
     folders: the only directories that are read. pipeline: how videos are indexed and frames are selected; budget and
-    size come from each call. max_budget, max_side: of a call; max_side is also the default. reply_bytes: of all images
-    of a reply. wait_s: how long a call waits for an index. urls: "none", "files" (a video at an http or https address)
-    or "sites" (also what yt-dlp supports). allow_private: also download from addresses inside this network.
+    size come from each call. max_budget: the most frames of a call. max_side: the longest side of the images of
+    `watch`, unless a call names another. reply_bytes: of all images of a reply. wait_s: how long a call waits for an
+    index. urls: "none", "files" (a video at an http or https address) or "sites" (also what yt-dlp supports).
+    allow_private: also download from addresses inside this network.
     """
 
     folders: tuple[Path, ...] = ()

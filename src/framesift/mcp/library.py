@@ -15,6 +15,9 @@ from framesift.store.fingerprint import fingerprint
 from framesift.text.subtitles import search_sidecars
 from framesift.video.container import check_file
 
+MAX_CANDIDATES = 10  # named in a message
+MIN_SIMILARITY = 0.7  # of a suggested name
+
 
 @dataclass(frozen=True)
 class AgentVideo:
@@ -59,15 +62,25 @@ class AgentLibrary:
                 yield AgentVideo(self._name(folder, path), path)
 
     def find(self, name: str) -> AgentVideo:
-        """The video of this name or path; InputError for one that is missing or outside the folders."""
-        for folder in self._folders:
-            for relative in self._relative_names(folder, name):
-                if (video := self._inside(folder, relative)) is not None:
+        """The video of this name or path, or the only one with this file name in any subfolder.
+
+        InputError for a video that is missing or outside the folders, and for a name that several have.
+        """
+        if len(self._folders) > 1:
+            for folder in self._folders:
+                prefix = f"{folder.label}/"
+                if name.startswith(prefix) and (video := self._inside(folder, name.removeprefix(prefix))) is not None:
                     return video
-        if "\ufffd" in name:  # in place of bytes that are not text
-            for video in self.videos():
-                if video.name == name:
-                    return video
+        videos = [video for folder in self._folders if (video := self._inside(folder, name)) is not None]
+        if not videos:  # a listed name may have U+FFFD in place of bytes that are not text
+            videos = [video for video in self.videos() if name in (video.name, Path(video.name).name)]
+        found = list({video.path.resolve(): video for video in videos}.values())
+        if len(found) > 1:
+            names = ", ".join(data(video.name) for video in found[:MAX_CANDIDATES])
+            more = ", …" if len(found) > MAX_CANDIDATES else ""
+            raise InputError(f"{name[:200]!r} is the name of {len(found)} videos; expected one of {names}{more}")
+        if found:
+            return found[0]
         if self.is_empty:
             raise InputError(
                 "this server was started without folders, so no file can be read; restart it as "
@@ -98,11 +111,6 @@ class AgentLibrary:
             self._fingerprints[key] = fingerprint(video.path)
         return self._fingerprints[key]
 
-    def _relative_names(self, folder: _SharedFolder, name: str) -> list[str]:
-        prefix = f"{folder.label}/"
-        labelled = [name.removeprefix(prefix)] if len(self._folders) > 1 and name.startswith(prefix) else []
-        return [*labelled, name]
-
     def _inside(self, folder: _SharedFolder, name: str) -> AgentVideo | None:
         """The file of this name in the folder; None if there is none, or it is a link that leads outside all."""
         try:
@@ -124,12 +132,12 @@ class AgentLibrary:
         return f"{folder.label}/{relative}" if len(self._folders) > 1 else relative
 
     def _suggestion(self, name: str) -> str:
-        names = {video.name.casefold(): video.name for video in self.videos()}
-        by_stem = {Path(folded).name: folded for folded in names}
-        wanted = Path(name.casefold()).name
-        near = difflib.get_close_matches(wanted, by_stem, n=3, cutoff=0.5)
+        names: dict[str, list[str]] = {}
+        for video in self.videos():
+            names.setdefault(Path(video.name.casefold()).stem, []).append(video.name)
+        near = difflib.get_close_matches(Path(name.casefold()).stem, names, cutoff=MIN_SIMILARITY)
         if near:
-            return f"did you mean {', '.join(data(names[by_stem[each]]) for each in near)}?"
+            return f"did you mean {' or '.join(data(each) for stem in near for each in names[stem][:3])}?"
         return "call list_videos for the names"
 
 

@@ -43,30 +43,37 @@ class ToolDefinition:
         return {**described, "input_schema" if form == "anthropic" else "inputSchema": self.parameters}
 
 
-def define(function: Callable[..., Any], changes: Mapping[str, Mapping[str, Any]] | None = None) -> ToolDefinition:
-    """The definition of a tool. changes: schema entries by argument, such as another maximum."""
+def define(
+    function: Callable[..., Any], *, annotations: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> ToolDefinition:
+    """The definition of a tool. annotations, defaults: by argument, in place of the function's own."""
     description, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nArgs:\n")
     described = _read_descriptions(rest)
-    hints = get_type_hints(function, include_extras=True)
+    hints = {**get_type_hints(function, include_extras=True), **annotations}
     properties, required = {}, []
     for name, parameter in inspect.signature(function).parameters.items():
         if name == "self":
             continue
-        entry = {**_schema(hints[name]), "description": described[name]}
-        if parameter.default is parameter.empty:
+        properties[name] = {**_schema(hints[name]), "description": described[name]}
+        default = defaults.get(name, parameter.default)
+        if default is parameter.empty:
             required.append(name)
-        elif parameter.default is not None:
-            entry["default"] = parameter.default
-        properties[name] = entry | dict((changes or {}).get(name, {}))
+        elif default is not None:
+            properties[name]["default"] = default
     schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         schema["required"] = required
     return ToolDefinition(function.__name__, " ".join(description.split()), schema)
 
 
-def read_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call, checked against the function's annotations; times may also be text such as 2:05."""
-    hints = get_type_hints(function, include_extras=True)
+def read_arguments(
+    function: Callable[..., Any], arguments: Mapping[str, Any], *, annotations: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call, checked against the function's annotations; times may also be text such as 2:05.
+
+    annotations: by argument, in place of the function's own.
+    """
+    hints = {**get_type_hints(function, include_extras=True), **annotations}
     known = [name for name in inspect.signature(function).parameters if name != "self"]
     unknown = [name for name in arguments if name not in known]
     if unknown:

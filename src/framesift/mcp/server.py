@@ -170,7 +170,7 @@ class AgentServer:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MAX_CALLS)
         cancelled = threading.Event()
-        reporter = _ProgressReporter(context, cancelled)
+        reporter = ProgressReporter(context, cancelled)
         call = Call(reporter, cancelled, time.monotonic() + self.session.config.wait_s)
         try:
             return await anyio.to_thread.run_sync(work, call, abandon_on_cancel=True, limiter=self._limiter)
@@ -202,23 +202,25 @@ class AgentServer:
         return "\n".join([*lines, *(f"{times(event.start_s)} {plain(event.text)}" for event in events), "</data>"])
 
 
-class _ProgressReporter:
-    """Sends progress to the client: each stage counts as one, and the message says which it is."""
+class ProgressReporter:
+    """Sends progress to the client: the seconds of work so far, and how many there will be at the end of this stage."""
 
     def __init__(self, context: Context, cancelled: threading.Event) -> None:
         self._context, self._cancelled = context, cancelled
-        self._stages: list[str] = []
-        self._sent = 0.0
+        self._reported_s = time.monotonic()
+        self._stage, self._before_s, self._worked_s = "", 0.0, 0.0
 
     def __call__(self, stage: str, done: float, total: float, /) -> None:
-        if stage not in self._stages:
-            self._stages.append(stage)
-        share = min(done / total, 0.999) if total else 0.0
-        value = max(len(self._stages) - 1 + share, self._sent + 1e-6)  # the protocol wants it to grow
-        self._sent = value
+        now_s = time.monotonic()
+        passed_s, self._reported_s = now_s - self._reported_s, now_s
+        if stage != self._stage:
+            self._stage, self._before_s = stage, self._worked_s
+        self._worked_s += max(passed_s if total else 0.0, 1e-6)  # the protocol wants it to grow
+        share = min(done / total, 1.0) if total else 0.0
+        expected_s = self._before_s + (self._worked_s - self._before_s) / share if share else None
         message = f"{stage} {share:.0%}" if total else stage
         if not self._cancelled.is_set():
-            anyio.from_thread.run(self._context.session.report_progress, value, None, message)
+            anyio.from_thread.run(self._context.session.report_progress, self._worked_s, expected_s, message)
 
 
 def run_stdio(config: AgentConfig) -> None:

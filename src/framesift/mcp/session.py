@@ -2,11 +2,11 @@
 
 import hashlib
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, is_web_address
 from framesift.mcp.jobs import BackgroundJobs, Call, CallCancelled
 from framesift.mcp.library import AgentLibrary, AgentVideo
-from framesift.mcp.replies import Reply, plain
+from framesift.mcp.replies import Reply, data, plain
 from framesift.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.readers.address import public_url
@@ -28,7 +28,6 @@ from framesift.rendering.thumbnails import collect_images
 from framesift.server.catalog import ENCODING_TEXT
 from framesift.server.recent_cache import RecentCache
 from framesift.store.events import FoundEvents
-from framesift.store.indexing import index_key
 from framesift.store.store import Store
 from framesift.types import Selection
 
@@ -37,6 +36,7 @@ CACHED_REPLIES = 32
 CACHED_REPORTS = 64
 MAX_CONCURRENT = 2  # selections and decoding: each uses a whole core
 Made = TypeVar("Made")
+_MARK = re.compile("<data>(.*?)</data>", re.DOTALL)
 
 
 class _NotStored(Exception):
@@ -194,14 +194,8 @@ class AgentSession:
             made = self.jobs.run(f"{id(cache)}|{video.path}", make, call)
             return cache.get(key, lambda: made)
 
-    @cached_property
-    def _key(self) -> Any:
-        """The key of the index of any video but for its fingerprint; identifying an encoder reads its weights once."""
-        settings = self.config.pipeline
-        return index_key("", settings.encoder, settings.fps, settings.mode)
-
     def _is_stored(self, fingerprint: str) -> bool:
-        return self.store.index_warnings(replace(self._key, video=fingerprint)) is not None
+        return self.store.index_warnings(replace(self.pipeline.index_key, video=fingerprint)) is not None
 
 
 def _refuse_slow_stages(stage: str, _done: float, _total: float, /) -> None:
@@ -220,13 +214,14 @@ def error_reply(error: Exception) -> Reply:
 
 def plain_message(error: object) -> str:
     """An error's message on one line, with the marks of data that it holds, and no others."""
-    message = str(error)
-    parts = message.split("<data>")
-    kept = [plain(parts[0], 600)]
-    for part in parts[1:]:
-        inside, _, after = part.partition("</data>")
-        kept.append(f"<data>{plain(inside)}</data>{plain(after, 600)}")
-    return "".join(kept)
+    parts = _MARK.split(str(error))  # every second one is from inside a mark
+    return "".join(data(part) if number % 2 else _outside(part) for number, part in enumerate(parts))
+
+
+def _outside(part: str) -> str:
+    """A part of a message between two marks, with a space where it begins or ends with one."""
+    first, last = " " * part[:1].isspace(), " " * (part[-1:].isspace() and not part.isspace())
+    return f"{first}{plain(part, 600)}{last}"
 
 
 __all__ = ["AgentSession", "CallCancelled", "WatchedSelection", "error_reply"]

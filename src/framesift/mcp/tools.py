@@ -13,7 +13,7 @@ from PIL import Image
 from framesift._utils.text import counted
 from framesift.batch.search import Hit, match_note, search
 from framesift.errors import FramesiftError, InputError, OptionError
-from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, SIDES, AgentConfig
+from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
 from framesift.mcp.jobs import Call, StillRunning
 from framesift.mcp.library import AgentVideo
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
@@ -33,6 +33,7 @@ TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library
 
 Side = Annotated[int, Bounds(*SIDES)]
 Start = Annotated[float, Bounds(least=0)]
+Budget = Annotated[int, Bounds(1, MAX_BUDGET)]  # a server may have another maximum
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class VideoTools:
         self,
         video: str,
         question: str,
-        budget: Annotated[int, Bounds(1, 1000)] = DEFAULT_BUDGET,
+        budget: Budget = DEFAULT_BUDGET,
         from_s: Start | None = None,
         to_s: Start | None = None,
         max_side: Side = DEFAULT_SIDE,
@@ -90,8 +91,6 @@ class VideoTools:
         Returns:
             Texts and images.
         """
-        if budget > self.session.config.max_budget:
-            raise OptionError(f"budget is {budget}; expected at most {self.session.config.max_budget} on this server")
         if not question.strip():
             raise InputError("the question is empty; expected what you want to know about the video")
         found = self._find(video)
@@ -307,10 +306,11 @@ class VideoTools:
 def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
     """The tools' definitions, with the limits of a server's configuration."""
     config = config or AgentConfig()
-    changes = {"budget": {"default": config.default_budget, "maximum": config.max_budget}}
-    changes["max_side"] = {"default": config.max_side}
-    limits: dict[str, Mapping[str, Mapping[str, Any]]] = {"watch": changes}
-    return [define(getattr(VideoTools, name), limits.get(name)) for name in TOOL_NAMES]
+    annotations = _annotations(config)
+    return [
+        define(getattr(VideoTools, name), annotations=annotations, defaults=_defaults(name, config))
+        for name in TOOL_NAMES
+    ]
 
 
 def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], call: Call) -> Reply:
@@ -318,15 +318,21 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
     if name not in TOOL_NAMES:
         raise OptionError(f"there is no tool {name[:60]!r}; expected one of {', '.join(TOOL_NAMES)}")
     method = getattr(VideoTools(session, call), name)
-    values = read_arguments(getattr(VideoTools, name), arguments)
-    if name == "watch":
-        defaults = {"budget": session.config.default_budget, "max_side": session.config.max_side}
-        values = defaults | values
+    given = read_arguments(getattr(VideoTools, name), arguments, annotations=_annotations(session.config))
     try:
-        reply: Reply = method(**values)
+        reply: Reply = method(**{**_defaults(name, session.config), **given})
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
     return reply
+
+
+def _annotations(config: AgentConfig) -> dict[str, Any]:
+    """The types of arguments that depend on the server's configuration."""
+    return {"budget": Annotated[int, Bounds(1, config.max_budget)]}
+
+
+def _defaults(tool: str, config: AgentConfig) -> dict[str, Any]:
+    return {"budget": config.default_budget, "max_side": config.max_side} if tool == "watch" else {}
 
 
 def _describe_job(running: StillRunning, tool: str) -> str:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,7 @@ from framesift.server.recent_cache import RecentCache
 from framesift.server.unfinished import UnfinishedVideos, describe_progress
 from framesift.store.events import FoundEvents
 from framesift.store.fingerprint import fingerprint
-from framesift.store.indexing import index_key
-from framesift.store.store import IndexKey, Store
+from framesift.store.store import Store
 from framesift.text.subtitles import find_sidecars
 from framesift.video.frames import probe
 
@@ -102,12 +100,6 @@ class Catalog:
         self._stopping = True
         self._probe_requested.set()
 
-    @cached_property
-    def _key(self) -> IndexKey:
-        """The index key of any video but for its fingerprint; identifying an encoder reads its weights once."""
-        settings = self.config.pipeline
-        return index_key("", settings.encoder, settings.fps, settings.mode, settings.unchanged_frames)
-
     def facts(self, video: LibraryVideo, *, wait: bool = False) -> VideoFacts | None:
         """The video's facts. Without `wait`, None until the file has been probed in the background."""
         try:
@@ -126,7 +118,7 @@ class Catalog:
         facts = self.facts(video)
         if facts is None or facts.problem:
             return None
-        stored = self.store.index_warnings(replace(self._key, video=facts.fingerprint))
+        stored = self.store.index_warnings(replace(self.pipeline.index_key, video=facts.fingerprint))
         return None if stored is None else [public_message(warning, video) for warning in stored]
 
     def summary(self, video: LibraryVideo) -> PreparedSummary | None:
@@ -165,7 +157,7 @@ class Catalog:
                 with suppress(NotReady):  # text in other languages only is an error before the long work
                     self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
             if self.index_warnings(video) is None:
-                encoder = get_encoder(self._key.encoder, device=self.config.pipeline.device)
+                encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.pipeline.device)
                 self.unfinished.make_overview(video, encoder, progress)
             self.unfinished.note_indexed(video, len(self.pipeline.index(video.path, progress=report)))
         except FramesiftError as error:
@@ -230,7 +222,7 @@ class Catalog:
             if is_indexed:
                 index = self.pipeline.index(video.path, progress=_refuse_slow_stages)
             else:
-                key = replace(self._key, video=(self.facts(video, wait=True) or VideoFacts()).fingerprint)
+                key = replace(self.pipeline.index_key, video=(self.facts(video, wait=True) or VideoFacts()).fingerprint)
                 known, complete_s = self.unfinished.index(video, key)
                 if known is None:
                     raise NotReady(f"no frame of {video.name!r} is indexed yet; ask again in a moment")
@@ -315,7 +307,8 @@ class Catalog:
     def _warm_up(self) -> None:
         """Load the encoder before the first video or question needs it."""
         try:
-            get_encoder(self._key.encoder, device=self.config.pipeline.device).encode_texts(["a question"])
+            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.pipeline.device)
+            encoder.encode_texts(["a question"])
         except (FramesiftError, OSError) as error:
             log.info("the encoder was not loaded ahead of the first question: %s", error)
 

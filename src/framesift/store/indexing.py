@@ -114,11 +114,7 @@ def check_unchanged_frames(value: str) -> None:
 
 
 def index_key(
-    video: str,
-    encoder: str | Encoder = "auto",
-    fps: Fps = "auto",
-    mode: Mode = "exact",
-    unchanged_frames: UnchangedFrames = "reuse",
+    video: str, encoder: str | Encoder, fps: Fps, mode: Mode, unchanged_frames: UnchangedFrames
 ) -> IndexKey:
     """The key of the index of the video with this fingerprint."""
     name, encoder_fingerprint = (
