@@ -18,6 +18,7 @@ import numpy as np
 from PIL import Image
 
 from framesift._utils.cores import thread_count
+from framesift._utils.optional import require
 from framesift.errors import FramesiftError, MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event
@@ -163,9 +164,7 @@ def _find_models() -> tuple[Path, Path]:
 def load_ocr() -> LineReader:
     """Return a function from a frame to its lines. The models are given by path, so none is downloaded."""
     detector, recogniser = _find_models()
-    from rapidocr import RapidOCR
-
-    engine = RapidOCR(
+    engine = require("rapidocr", "screentext").RapidOCR(
         params={
             "Global.log_level": "error",
             "Global.use_cls": False,  # no detection of upside-down text

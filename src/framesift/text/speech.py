@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from framesift._utils.optional import is_installed
+from framesift._utils.optional import is_installed, require
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
@@ -233,10 +233,9 @@ class _Whisper:
     block_s: float = WHISPER_BLOCK_S
 
     def __post_init__(self) -> None:
-        from faster_whisper import WhisperModel
-
+        faster_whisper = require("faster_whisper", "speech")
         try:
-            self._model: Any = WhisperModel(str(self.folder), local_files_only=True)
+            self._model: Any = faster_whisper.WhisperModel(str(self.folder), local_files_only=True)
         except (RuntimeError, ValueError) as error:
             raise InputError(f"the Whisper weights in {self.folder} can't be loaded: {error}") from error
 
