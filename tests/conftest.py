@@ -7,6 +7,7 @@ examples in every run but a thorough one.
 import gc
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +21,18 @@ from framesift.readers import address
 from helpers.examples import IS_THOROUGH, UNCHECKED, examples
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
+from helpers.written_files import RunFolders
 
 LEFT_OUT = "no sample data"
 
 # Hundreds of tests start a command: without compiled modules each of them would compile the whole package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Models that are on this machine are not on every one; "auto" would mean them.
-os.environ["HF_HUB_CACHE"] = str(Path(__file__).parent / "no-models")
+# The processes of a run share a home folder, so that the offline encoder's network is converted once; stores are apart.
+# It has no models: those of this machine are not on every one, and "auto" would mean them.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+FOLDERS = None if WORKER else RunFolders()
+os.environ["FRAMESIFT_STORE"] = str(Path.home() / f"store-{WORKER or 'main'}")
+os.environ["HF_HUB_CACHE"] = str(Path.home() / "models")
 # Several processes run tests at once: further threads of each would only wait for one another.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
@@ -73,6 +79,19 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(
             f"{count} tests left out: no sample files at {SAMPLE_DATA}; set FRAMESIFT_SAMPLE_DATA to their folder"
         )
+    for file in FOLDERS.written_elsewhere() if FOLDERS else ():
+        terminalreporter.write_line(f"written outside the temporary folders during the tests: {file}", red=True)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that wrote outside temporary folders."""
+    if FOLDERS is not None and FOLDERS.written_elsewhere():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure() -> None:
+    if FOLDERS is not None:
+        shutil.rmtree(FOLDERS.home, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

@@ -321,9 +321,10 @@ def select(
     the index, and it must be the one that made it. event_encoder: "minilm" compares events with the question by a
     sentence encoder, which is better at text than SigLIP's; by default the paper's way, the encoder itself. namer: of
     the objects that some selectors search for; by default noun phrases by rule, or the address of an OpenAI-type
-    server. A detector or network among the options may be a name or a path, a model the address of a server. store:
-    where the events' vectors and a model's replies are stored; they are computed once. blank_frames: "skip" leaves out
-    the candidates that show nothing (black, white, a fade), "keep" does not. window: the part of the video to consider.
+    server. A detector or network among the options may be a name or a path, a model the address of a server. store: the
+    folder into which the events' vectors and a model's replies are written, so that they are computed once; by default
+    FRAMESIFT_STORE or the user's cache folder. blank_frames: "skip" leaves out the candidates that show nothing (black,
+    white, a fade), "keep" does not. window: the part of the video to consider.
     """
     return select_many(
         index,
