@@ -113,9 +113,7 @@ def check_unchanged_frames(value: str) -> None:
         raise OptionError(f"unchanged_frames is {shown(value)}; expected one of {', '.join(UNCHANGED_FRAMES)}")
 
 
-def index_key(
-    video: str, encoder: str | Encoder, fps: Fps, mode: Mode, unchanged_frames: UnchangedFrames
-) -> IndexKey:
+def index_key(video: str, encoder: str | Encoder, fps: Fps, mode: Mode, unchanged_frames: UnchangedFrames) -> IndexKey:
     """The key of the index of the video with this fingerprint."""
     name, encoder_fingerprint = (
         identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
