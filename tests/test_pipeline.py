@@ -53,8 +53,8 @@ def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
 
 
 def test_config_lists_the_settings_for_an_unknown_one():
-    with pytest.raises(fs.OptionError, match="there is no setting 'buget'; expected one of encoder, fps"):
-        fs.PipelineConfig.from_dict({"buget": 8})
+    with pytest.raises(fs.OptionError, match="there is no setting 'frames'; expected one of encoder, fps"):
+        fs.PipelineConfig.from_dict({"frames": 8})
 
 
 def test_config_comes_back_from_its_own_json():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from framesift._utils.json import load_json
 from framesift._utils.records import MAX_DEPTH, read_value, shown
+from framesift._utils.text import suggestion
 from framesift.errors import InputError, MissingExtra, OptionError
 from framesift.readers.address import scrub, scrub_arguments
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
@@ -206,11 +207,11 @@ class PipelineConfig:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PipelineConfig":
-        """Read settings by name; an unknown name is an error that lists the valid ones."""
+        """Read settings by name; an unknown name is an error that suggests a valid one."""
         known = [f.name for f in fields(cls)]
         unknown = [name for name in data if name not in known]
         if unknown:
-            raise OptionError(f"there is no setting {shown(unknown[0])}; expected one of {', '.join(known)}")
+            raise OptionError(f"there is no setting {shown(unknown[0])}; {suggestion(unknown[0], known)}")
         return cls(**data)
 
     @classmethod

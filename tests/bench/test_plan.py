@@ -91,13 +91,13 @@ def test_contradictory_settings_are_an_error(settings, words):
 
 def test_unknown_method_lists_the_valid_ones():
     with pytest.raises(UnknownName, match=r"expected one of .*gcr, uniform"):
-        make_plan({"methods": "gcrr"})
+        make_plan({"methods": "best"})
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("method: [gcr]", "has no setting 'method'; expected one of methods, budgets"),
+        ("method: [gcr]", r"has no setting 'method'; did you mean methods\?"),
         ("blocks: [{readers: [similarity]}]", "block 1 has no setting 'readers'"),
         ("- gcr", "has no settings"),
         ("methods: [gcr", "can't be read"),

@@ -35,7 +35,7 @@ def test_unavailable_encoder_names_the_command(monkeypatch):
 
 def test_unknown_name_lists_the_valid_ones():
     with pytest.raises(UnknownName, match="siglip, siglip-base, siglip2, clip, offline"):
-        get_encoder("siglop")
+        get_encoder("best")
 
 
 def test_unknown_device_is_refused():

@@ -110,5 +110,5 @@ def test_pieces_are_within_the_limit_and_keep_every_word(sentences):
 
 
 def test_unknown_text_encoder_lists_minilm():
-    with pytest.raises(UnknownName, match="or minilm for text alone"):
+    with pytest.raises(UnknownName, match="offline, minilm, or a folder"):
         get_text_encoder("nope")

@@ -1,8 +1,12 @@
 """Times, counts and texts as people read them."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 _HALVES = re.compile("[\ud800-\udfff]")
+# The least share of equal letters in the same order: at 0.65 "frames" still suggests "from_s".
+NEAR = 0.7
 
 
 def clock(time_s: float) -> str:
@@ -10,6 +14,19 @@ def clock(time_s: float) -> str:
     millis = round(abs(time_s) * 1000)
     sign = "-" if time_s < 0 and millis else ""
     return f"{sign}{millis // 3_600_000}:{millis // 60_000 % 60:02d}:{millis // 1000 % 60:02d}.{millis % 1000:03d}"
+
+
+def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The end of a message about an unknown name: the known one near it, or `otherwise`, by default a list of all."""
+    names = list(known)
+    near = near_names(name, names)
+    return f"did you mean {near[0]}?" if near else otherwise or f"expected one of {', '.join(names) or 'none'}"
+
+
+def near_names(name: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known names that one mistyped may mean, the nearest first."""
+    by_folded = {each.casefold(): each for each in known}
+    return [by_folded[near] for near in get_close_matches(name.casefold(), by_folded, count, NEAR)]
 
 
 def rounded_clock(time_s: float) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import shown
+from framesift._utils.text import suggestion
 from framesift.batch.results import CANDIDATES, UNIFORM_FRAMES
 from framesift.batch.settings import ReaderSpec
 from framesift.config import VisualDemandSetting, parse_visual_demand, read_settings
@@ -248,8 +249,8 @@ def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> 
         return [(method, own)]
     matches = [(method, name) for method, options in options_of.items() if name in options]
     if not matches:
-        listing = ", ".join(dict.fromkeys(option for options in options_of.values() for option in options)) or "none"
-        raise OptionError(f"none of {', '.join(options_of)} has an option {name!r}; expected one of {listing}")
+        known = dict.fromkeys(option for options in options_of.values() for option in options)
+        raise OptionError(f"none of {', '.join(options_of)} has an option {name!r}; {suggestion(name, known)}")
     return matches
 
 
@@ -263,7 +264,7 @@ def _blocks(settings: Mapping[str, Any], location: str) -> list[dict[str, Any]]:
 def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -> None:
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise InputError(f"{location} has no setting {shown(unknown[0])}; expected one of {', '.join(known)}")
+        raise InputError(f"{location} has no setting {shown(unknown[0])}; {suggestion(str(unknown[0]), known)}")
 
 
 def _named(text: str) -> tuple[str, str]:

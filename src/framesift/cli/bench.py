@@ -48,8 +48,8 @@ def expand_shorthand(argv: Sequence[str]) -> list[str]:
 
 
 def add_commands(add: AddCommand) -> None:
-    bench = add("bench", _bench, "run benchmarks, and make their tables")
-    parts = bench.add_subparsers(title="what", required=True, metavar="DATASET|run|report|evidence|selftest")
+    bench = add("bench", None, "run benchmarks, and make their tables")
+    parts = bench.add_subparsers(title="what", metavar="DATASET|run|report|evidence|selftest")
 
     def part(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
         command = parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
@@ -118,10 +118,6 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
     add_question_flags(command)
     add_settings(command, "store")
-
-
-def _bench(_: argparse.Namespace) -> int:
-    raise OptionError("no benchmark was named; expected a data set, run, report, evidence or selftest")
 
 
 def _dataset(args: argparse.Namespace) -> int:

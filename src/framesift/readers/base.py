@@ -15,6 +15,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from framesift._utils.plugins import reason
+from framesift._utils.text import suggestion
 from framesift.errors import FramesiftError, InputError, OptionError, ReaderError, UnknownName
 from framesift.readers import plugins
 from framesift.readers.address import LOCAL, SIMILARITY, public_address, scrub
@@ -261,8 +262,9 @@ def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
     others = plugins.find_readers()
     if reader in others:
         return plugins.factory_of(others[reader]), ()
-    known = ", ".join(["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *others])
-    raise UnknownName(f"there is no reader {public_address(reader)!r}; expected one of {known}")
+    known = ["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *others]
+    name = public_address(reader)
+    raise UnknownName(f"there is no reader {name!r}; {suggestion(name, known)}")
 
 
 def _check_options(reader: str, factory: Callable[..., Reader], options: dict[str, object], *, positional: int) -> None:
@@ -271,5 +273,6 @@ def _check_options(reader: str, factory: Callable[..., Reader], options: dict[st
         return
     unknown = sorted(set(options) - {p.name for p in parameters})
     if unknown:
-        known = ", ".join(f"{p.name} = {p.default!r}" for p in parameters) or "none"
-        raise OptionError(f"{public_address(reader)} has no option {unknown[0]!r}; its options are {known}")
+        listed = ", ".join(f"{p.name} = {p.default!r}" for p in parameters) or "none"
+        expected = suggestion(unknown[0], [p.name for p in parameters], f"its options are {listed}")
+        raise OptionError(f"{public_address(reader)} has no option {unknown[0]!r}; {expected}")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from packaging.version import Version
 
 from framesift._utils.optional import is_installed, require
+from framesift._utils.text import suggestion
 from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.encoders.weights import read_config
@@ -244,10 +245,8 @@ def find_folder(source: str) -> Path:
         return Path(source)
     wanted = CHECKPOINTS.get(source, source)
     if not _HUB_NAME.fullmatch(wanted):
-        raise UnknownName(
-            f"there is no local reader {public_address(source)!r}; expected one of {', '.join(CHECKPOINTS)}, "
-            "a directory or a hub name"
-        )
+        name, expected = public_address(source), f"expected one of {', '.join(CHECKPOINTS)}, a directory or a hub name"
+        raise UnknownName(f"there is no local reader {name!r}; {suggestion(name, CHECKPOINTS, expected)}")
     cached = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
     folder = Path(cached).parent if isinstance(cached, str) else None
     if folder is None or not has_weights(folder):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from framesift._utils.records import shown
-from framesift._utils.text import clock
+from framesift._utils.text import clock, suggestion
 from framesift.errors import InputError, OptionError, UnknownName
 from framesift.readers.time_formats import TimeFormat, TimeMarks, mark_times, mark_videos
 from framesift.types import Question
@@ -171,7 +171,7 @@ def event_texts(exhibit: "Exhibit") -> list[str]:
 def format_question(question: Question, preset: str, *, has_times: bool = True) -> str:
     """Format the question, its options by letter, and the instructions for the reply."""
     if preset not in PRESETS:
-        raise UnknownName(f"there is no prompt preset {preset!r}; expected one of {', '.join(PRESETS)}")
+        raise UnknownName(f"there is no prompt preset {preset!r}; {suggestion(preset, PRESETS)}")
     choices = question.choices
     if not choices:
         return f"{question.text.strip()}\n{FREE if has_times else FREE_WITHOUT_TIMES}"

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.records import shown
+from framesift._utils.text import suggestion
 from framesift.errors import InputError, PluginError, UnknownName
 from framesift.selection.custom import checked, from_function, from_plugin
 from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector
@@ -92,7 +93,7 @@ def get_selector(method: Method) -> Selector:
         return _built_in()[method]
     available = selectors()
     if method not in available:
-        raise UnknownName(f"there is no selector {shown(method)}; expected one of {', '.join(available)}")
+        raise UnknownName(f"there is no selector {shown(method)}; {suggestion(method, available)}")
     if available[method].problem:
         raise PluginError(available[method].problem)
     return available[method]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from framesift._utils.records import shown
+from framesift._utils.text import suggestion
 from framesift.errors import BudgetError, OptionError
 
 
@@ -26,7 +27,7 @@ def check_options(method: str, given: Mapping[str, object], known: Mapping[str, 
     if unknown:
         listing = ", ".join(f"{name} = {default!r}" for name, default in known.items())
         expected = f"its options are {listing}" if listing else "it has none"
-        raise OptionError(f"{method} has no option {shown(unknown[0])}; {expected}")
+        raise OptionError(f"{method} has no option {shown(unknown[0])}; {suggestion(unknown[0], known, expected)}")
 
 
 def check_number(name: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from framesift._utils.optional import is_installed, require
+from framesift._utils.text import suggestion
 from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
@@ -119,9 +120,8 @@ def _utterances(sound: AudioTrack, model: SpeechEngine, progress: Progress) -> I
 def check_engine(engine: str) -> None:
     """Raise if no speech engine has this name, installed or not."""
     if engine not in ("auto", "moonshine") and str(engine).partition(":")[0] != "whisper":
-        raise UnknownName(
-            f"there is no speech engine {engine!r}; expected one of auto, moonshine, whisper, whisper:<size>"
-        )
+        names = ("auto", "moonshine", "whisper", "whisper:<size>")
+        raise UnknownName(f"there is no speech engine {engine!r}; {suggestion(engine, names)}")
 
 
 def engine_name(engine: str = "auto") -> str:
@@ -210,8 +210,8 @@ def _whisper_folder(which: str) -> Path:
         return folder
     repo = WHISPER_SIZES.get(which, which)
     if "/" not in repo or repo.count("/") > 1 or ".." in repo:
-        sizes = ", ".join(WHISPER_SIZES)
-        raise UnknownName(f"there is no Whisper model {which!r}; expected one of {sizes}, a folder or a hub name")
+        expected = f"expected one of {', '.join(WHISPER_SIZES)}, a folder or a hub name"
+        raise UnknownName(f"there is no Whisper model {which!r}; {suggestion(which, WHISPER_SIZES, expected)}")
     cached = _cached(repo)
     if cached is None:
         command = _download_command(which)

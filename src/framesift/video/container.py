@@ -21,6 +21,7 @@ from av.stream import Discard, Disposition, Stream
 
 from framesift._utils.cores import usable_cores
 from framesift.errors import InputError
+from framesift.video.files import check_path
 
 StrPath = str | os.PathLike[str]
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def open_video(path: StrPath, *, threads: int | None = None, hwaccel: HWAccel | 
 def check_file(path: StrPath) -> str:
     """Return the path as text after checking that it is a readable, non-empty file."""
     name = os.fspath(path)
+    check_path(name)
     file = Path(name)
     if "\0" in name or not file.exists():
         raise InputError(f"{name!r} does not exist; expected the path of a video file")

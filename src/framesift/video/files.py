@@ -1,6 +1,8 @@
 """Listing video files."""
 
 import glob
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,11 +13,28 @@ VIDEO_SUFFIXES: tuple[str, ...] = (
     *(".vob", ".webm", ".wmv"),
 )
 
+# Also with one slash, as in a Path.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def check_path(name: str) -> None:
+    """Reject an empty path, which would be the current directory, and a URL."""
+    if not name:
+        raise InputError("a path is empty; expected a video file")
+    scheme = _SCHEME.match(name)
+    if scheme and not os.path.exists(name):
+        url = f"{scheme[0]}/{name[scheme.end() :].lstrip('/')}"
+        raise InputError(
+            f"{url!r} is a URL; expected a file: download it first (curl -O, yt-dlp), or use framesift mcp or "
+            "framesift corpus index, which take URLs"
+        )
+
 
 def find_videos(names: Sequence[str]) -> list[Path]:
     """List the named files, the videos below named folders and the matches of patterns, without duplicates."""
     paths: dict[Path, None] = {}
     for name in names:
+        check_path(name)
         path = Path(name)
         if path.is_dir():
             videos = sorted(p for p in path.rglob("*") if p.suffix.lower() in VIDEO_SUFFIXES and p.is_file())

@@ -8,6 +8,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
+from framesift._utils.text import suggestion
 from framesift.bench.items import Dataset
 from framesift.errors import InputError, UnknownName
 
@@ -35,4 +36,5 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
         from framesift.bench.datasets import own
 
         return own.load(Path(name) if folder is None else Path(folder) / name)
-    raise UnknownName(f"there is no data set {name!r}; expected one of {', '.join(_MODULES)}, or a JSONL file")
+    expected = f"expected one of {', '.join(_MODULES)}, or a JSONL file"
+    raise UnknownName(f"there is no data set {name!r}; {suggestion(name, _MODULES, expected)}")

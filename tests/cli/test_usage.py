@@ -1,0 +1,80 @@
+"""Mistyped commands: one line on what is wrong, what was meant, and where the help is; exit code 2."""
+
+import pytest
+
+from framesift.cli import main
+
+VIDEO = ("select", "clip.mp4", "-q", "Cold?")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["selcet"], "there is no command 'selcet'; did you mean select? (see framesift --help)"),
+        (["corpus", "indx"], "there is no command 'indx'; did you mean index? (see framesift corpus --help)"),
+        (["--jsn"], "there is no flag --jsn (see framesift --help)"),
+        ([*VIDEO, "--bugdet", "4"], "there is no flag --bugdet; did you mean --budget? (see framesift select --help)"),
+        ([*VIDEO, "--bugdet=4"], "there is no flag --bugdet; did you mean --budget? (see framesift select --help)"),
+        (
+            [*VIDEO, "--overlay", "aligend"],
+            "--overlay is 'aligend'; did you mean aligned? (see framesift select --help)",
+        ),
+        ([*VIDEO, "--budget", "few"], "--budget is 'few'; expected a whole number (see framesift select --help)"),
+        (["select"], "the following arguments are required: VIDEO (see framesift select --help)"),
+        (["select", "a.mp4", "-q", "Why", "wait?"], "unexpected argument 'wait?'; put a text of several words in"),
+        (["library", "--max-size", "big"], "--max-size: 'big' is not a number with a unit; expected for example"),
+        (["index", ""], "VIDEO is empty; expected a path (see framesift index --help)"),
+        (["serve", ""], "FOLDER is empty; expected a path (see framesift serve --help)"),
+        ([*VIDEO, "--store", ""], "--store is empty; expected a path (see framesift select --help)"),
+    ],
+)
+def test_bad_usage_is_one_line(words, expected, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    out, err = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert err.startswith(f"framesift: {expected}") and err.count("\n") == 1 and not out
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["--method", "sfit"], "sift"),
+        (["--set", "flor=1"], "floor"),
+        (["--encoder", "offlin"], "offline"),
+        (["--speech", "wisper"], "whisper"),
+        (["--config", "settings.json"], "budget"),
+    ],
+)
+def test_mistyped_name_is_suggested(words, meant, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clip.mp4").write_text("no video")
+    (tmp_path / "settings.json").write_text('{"bugdet": 4}')
+    assert main([*VIDEO, *words]) == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize("words", [[], ["corpus"], ["bench"]])
+def test_command_alone_prints_its_commands(words, capsys):
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("usage: framesift") and not err
+
+
+def test_file_whose_name_begins_with_a_dash_is_not_an_unknown_flag(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-clip.mp4").write_text("no video")
+    with pytest.raises(SystemExit):
+        main(["index", "-clip.mp4"])
+    assert "'-clip.mp4' begins with - and was read as a flag; write ./-clip.mp4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["select -q x", "compare -q x", "ask -q x --reader similarity", "index", "events"])
+def test_url_is_answered_with_the_remedy(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
+    monkeypatch.chdir(tmp_path)
+    name, *flags = command.split()
+    assert main([name, "https://user:secret@host/v.mp4", *flags]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("framesift: 'https://host/v.mp4' is a URL; expected a file: download it first")
+    assert list(tmp_path.iterdir()) == []
