@@ -1,24 +1,18 @@
-"""Frames that the index has but that can't be decoded for the exhibit: left out everywhere, with a warning."""
+"""Frames that can't be decoded: none of them is a candidate, and nothing is decoded before its image is used."""
 
-import json
 from dataclasses import replace
+from fractions import Fraction
 
 import av
 import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.pipeline import PreparedVideo
 from framesift.rendering import rendered_selection
-from framesift.store.events import FoundEvents
-from framesift.video.frames import fetch_available
-from helpers.clips import two_colours, write_frames
+from framesift.store import indexing
+from framesift.video.frames import Sampling, fetch_available
+from helpers.clips import Clip, two_colours, write_frames
 from helpers.encoders import GridEncoder
-
-LOST = [2.0, 2.5, 3.0, 3.5]
-WARNING = (
-    "4 selected frames are left out, because the video can't be decoded there: 0:00:02, 0:00:02.5, 0:00:03, 0:00:03.5"
-)
 
 
 @pytest.fixture(scope="module")
@@ -50,43 +44,44 @@ def select(index, budget=12, **options):
     return fs.select(index, "Which colour?", budget=budget, method="uniform", encoder=GridEncoder(), **options)
 
 
-def test_frames_that_can_not_be_decoded_are_left_out_everywhere(video, index, tmp_path):
-    selection = select(index)
-    shown = fs.exhibit(video[1], selection)
-    times_s = [time_s for time_s in selection.times_s if time_s not in LOST]
-    assert len(times_s) == 8 and shown.selection.times_s == times_s
-    assert shown.selection.warnings == ("damaged", WARNING)
-    assert len(shown) == len(shown.frames) == len(list(shown.pictures())) == 8
-    assert shown.numbers == tuple(round(time_s * 10) for time_s in times_s)
-    saved = shown.save(tmp_path / "out", formats=["frame_idx"])
-    written = json.loads((saved / "selection.json").read_text())
-    assert [slot["time_s"] for slot in written["slots"]] == times_s
-    assert written["warnings"] == ["damaged", WARNING]
-    assert len(list((saved / "frames").iterdir())) == 8
-    assert "4 selected frames are left out" in (saved / "report.html").read_text()
+def test_exhibit_of_a_video_with_warnings_decodes_nothing_by_itself(video, index, monkeypatch):
+    monkeypatch.setattr(rendered_selection, "fetch_available", lambda *_, **__: pytest.fail("decoded"))
+    assert len(fs.exhibit(video[0], select(index))) == 12
 
 
-class FrameListReader:
-    """A reader that returns the frames it was given."""
-
-    name = "frames"
-
-    def answer(self, exhibit, question, text_mode="aligned"):
-        assert len(list(exhibit.pictures())) == len(exhibit.numbers)
-        return fs.Answer("", None, "", times_s=tuple(exhibit.selection.times_s), frames=exhibit.numbers)
+def test_selected_frame_that_can_not_be_decoded_is_an_error(video, index):
+    with pytest.raises(fs.InputError, match=r"damaged\.mp4 can't be decoded at 0:00:02; the file is damaged there"):
+        list(fs.exhibit(video[1], select(index)).pictures())
 
 
-def test_reader_sees_the_frames_that_are_left(video, index):
-    shown = fs.exhibit(video[1], select(index))
-    answer = fs.ask(shown, fs.Question("Which colour?", options=["red", "blue"]), reader=FrameListReader())
-    assert list(answer.times_s) == shown.selection.times_s and answer.frames == shown.numbers
+def test_frames_that_are_decoded_only_after_those_before_are_no_candidates(tmp_path):
+    options = {"g": "60", "keyint_min": "60", "deadline": "realtime", "cpu-used": "8", "lag-in-frames": "0"}
+    path = Clip("libvpx", options, range(130), Fraction(1), (96, 64)).write(tmp_path / "lost.webm")
+    with av.open(str(path)) as container:
+        keyframe = [packet for packet in container.demux(video=0) if packet.size][60]
+    data = bytearray(path.read_bytes())
+    data[keyframe.pos + 20 : keyframe.pos + keyframe.size] = b"\xff" * (keyframe.size - 20)
+    path.write_bytes(data)
+    index = fs.index(path, GridEncoder(), 1.0, store=tmp_path / "store")
+    assert index.times_s.tolist() == [*range(60), *range(120, 130)]
+    assert index.warnings[-1] == "59 damaged frames are left out of the candidates"
+    assert len(list(fs.exhibit(path, select(index)).pictures())) == 12
 
 
-def test_pipeline_leaves_them_out_too(video, index):
-    pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), fps=2.0, budget=12, method="uniform"))
-    prepared = PreparedVideo(video[1], index, FoundEvents((), (), (), 6.0))
-    shown = pipeline.exhibit(prepared, pipeline.select(prepared, "Which colour?"))
-    assert len(shown) == 8 and shown.selection.warnings == ("damaged", WARNING)
+def test_video_whose_frames_all_need_those_before_is_refused(video, tmp_path, monkeypatch):
+    monkeypatch.setattr(Sampling, "__next__", mark_damaged(Sampling.__next__))
+    monkeypatch.setattr(indexing, "decodable_times", lambda *_: set())
+    with pytest.raises(fs.InputError, match="none of its frames can be decoded"):
+        fs.index(video[0], GridEncoder(), 2.0, store=tmp_path)
+
+
+def mark_damaged(following):
+    def decode(sampling):
+        time_s, image = following(sampling)
+        sampling.damaged_s.append(time_s)
+        return time_s, image
+
+    return decode
 
 
 def test_alternatives_that_can_not_be_decoded_have_no_image(video, index, tmp_path):
@@ -94,27 +89,6 @@ def test_alternatives_that_can_not_be_decoded_have_no_image(video, index, tmp_pa
     slots = tuple(slot for slot in selection.slots if slot.time_s in (0.0, 5.5))
     saved = fs.exhibit(video[1], replace(selection, slots=slots)).save(tmp_path / "out")
     assert len(list((saved / "frames").iterdir())) == 2
-
-
-def test_report_of_every_method_is_written_without_them(video, index, tmp_path):
-    events = [fs.Event(2.0, 3.0, "a red wall"), fs.Event(4.0, 5.0, "a blue wall")]
-    for method in ("gcr", "aks", "topk", "mdp3"):
-        selection = fs.select(index, "Which wall?", events=events, budget=8, method=method, encoder=GridEncoder())
-        saved = fs.exhibit(video[1], selection).save(tmp_path / method)
-        left = [time_s for time_s in selection.times_s if time_s not in LOST]
-        assert len(list((saved / "frames").iterdir())) == len(left)
-
-
-def test_selection_of_such_frames_alone_is_an_error(video, index):
-    selection = select(index)
-    slots = tuple(slot for slot in selection.slots if slot.time_s in LOST)
-    with pytest.raises(fs.InputError, match="none of the selected frames can be decoded"):
-        fs.exhibit(video[1], replace(selection, slots=slots))
-
-
-def test_video_without_warnings_is_decoded_only_for_its_images(video, index, monkeypatch):
-    monkeypatch.setattr(rendered_selection, "fetch_available", lambda *_, **__: pytest.fail("decoded"))
-    assert len(fs.exhibit(video[0], select(replace(index, warnings=())))) == 12
 
 
 def test_selected_frames_are_decoded_once(video, index, tmp_path, monkeypatch):
@@ -127,7 +101,7 @@ def test_selected_frames_are_decoded_once(video, index, tmp_path, monkeypatch):
     monkeypatch.setattr(rendered_selection, "fetch_available", count)
     events = [fs.Event(2.0, 3.0, "a red wall"), fs.Event(4.0, 5.0, "a blue wall")]
     selection = fs.select(index, "Which wall?", events=events, budget=4, encoder=GridEncoder())
-    shown = fs.exhibit(video[1], selection)
+    shown = fs.exhibit(video[0], selection)
     shown.save(tmp_path / "out")
     assert shown.selection.times_s
     assert all(fetched_s.count(time_s) == 1 for time_s in shown.selection.times_s)

@@ -1,6 +1,7 @@
 """Damaged frames are listed with their times, and files that are cut short are recognised."""
 
 import re
+import struct
 
 import av
 import numpy as np
@@ -26,19 +27,21 @@ def overwrite(path, start, data):
 
 
 @pytest.mark.parametrize(
-    ("name", "codec", "options"),
+    ("name", "codec", "options", "length"),
     [
-        ("zeros.mp4", "libx264", X264),
-        ("zeros.mkv", "libx264", X264),
-        ("zeros-hevc.mp4", "libx265", X265),
-        ("zeros-vp9.mp4", "libvpx-vp9", {"g": "50", "deadline": "realtime", "cpu-used": "8"}),
+        ("zeros.mp4", "libx264", X264, 0.5),
+        ("zeros.mkv", "libx264", X264, 1),
+        ("zeros-hevc.mp4", "libx265", X265, 0.5),
+        ("zeros.avi", "mpeg4", {"g": "50"}, 0.5),
+        ("zeros-vp9.mp4", "libvpx-vp9", {"g": "50", "deadline": "realtime", "cpu-used": "8"}, 1),
     ],
 )
-def test_frames_after_zeros_are_damaged_up_to_the_next_keyframe(tmp_path, name, codec, options):
+def test_frames_after_zeros_are_damaged_up_to_the_next_keyframe(tmp_path, name, codec, options, length):
+    """length: of the zeros, of that of one packet."""
     path = Clip(codec, options, ticks=range(200)).write(tmp_path / name)
     intact = [image for _, image in decode_all(path)]
     at, size = packets(path)[70]
-    overwrite(path, at + size // 3, bytes(size // 2))
+    overwrite(path, at + size // 3, bytes(int(size * length)))
     run = sample(path, 25.0)
     wrong = {
         time for time, image in run if np.abs(image.astype(int) - intact[round(time * 25)].astype(int)).mean() > 0.5
@@ -103,6 +106,30 @@ def test_intact_files_have_no_damage(tmp_path):
             run = sample(path, 10.0, mode)
             assert list(run), path
             assert (run.damaged_s, run.missed_s, run.warnings) == ([], [], []), path
+
+
+def test_long_runs_of_zeros_in_vp8_are_no_damage(tmp_path):
+    noise = np.random.default_rng(0).integers(14, 19, (4, 192, 320, 3), dtype=np.uint8)
+    options = {"deadline": "realtime", "cpu-used": "8", "qmin": "0", "qmax": "0", "b": "50000000"}
+    path = Clip("libvpx", options, range(8), size=(320, 192), pictures=noise).write(tmp_path / "dark.webm")
+    with av.open(str(path)) as container:
+        assert any(bytes(40) in bytes(packet) for packet in container.demux(video=0))
+    run = sample(path, 25.0)
+    assert len(list(run)) == 8
+    assert run.damaged_s == [] and run.warnings == []
+
+
+def test_zeros_at_the_end_of_a_unit_are_padding(tmp_path):
+    def pad(data):
+        (length,) = struct.unpack(">I", data[:4])
+        assert len(data) == 4 + length
+        return struct.pack(">I", length + 64) + data[4:] + bytes(64)
+
+    path = Clip(ticks=range(50), options=X264 | {"x264-params": "sliced-threads=0"}).write(tmp_path / "clip.mp4")
+    change_packets(path, tmp_path / "padded.mp4", lambda number, data: pad(data) if number else data)
+    run = sample(tmp_path / "padded.mp4", 25.0)
+    assert len(list(run)) == 50
+    assert run.damaged_s == [] and run.warnings == []
 
 
 # Files that are cut short
@@ -182,9 +209,17 @@ def test_missing_frames_that_no_other_references_are_no_damage(tmp_path):
 
 def without_packets(path, target, dropped):
     """Copy a video without some of its packets."""
+    change_packets(path, target, lambda number, data: None if number in dropped else data)
+
+
+def change_packets(path, target, change):
+    """Copy a video with the data that `change` returns for each packet's number and data; None leaves it out."""
     with av.open(str(path)) as source, av.open(str(target), "w", container_options=BITEXACT) as copy:
         stream = copy.add_stream_from_template(source.streams.video[0])
         for number, packet in enumerate(p for p in source.demux(video=0) if p.size):
-            if number not in dropped:
-                packet.stream = stream
-                copy.mux(packet)
+            data = change(number, bytes(packet))
+            if data is not None:
+                changed = av.Packet(data)
+                changed.pts, changed.dts, changed.duration = packet.pts, packet.dts, packet.duration
+                changed.time_base, changed.is_keyframe, changed.stream = packet.time_base, packet.is_keyframe, stream
+                copy.mux(changed)

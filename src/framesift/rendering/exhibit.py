@@ -93,7 +93,7 @@ def make_exhibit(
     size: int | None,
     scales: Scales,
 ) -> Exhibit:
-    """The frames of a selection, with their numbers in these videos; those that can't be decoded are left out."""
+    """The frames of a selection, with their numbers in these videos."""
     numbers: list[int] = []
     starts_s = [video.start_s for video in videos]
     owners = [bisect_right(starts_s, time_s) - 1 for time_s in selection.times_s]
@@ -105,8 +105,7 @@ def make_exhibit(
     if len(videos) > 1:
         info = replace(info, duration_s=videos[-1].start_s + videos[-1].info.duration_s)
     several = tuple(videos) if len(videos) > 1 else ()
-    shown = Exhibit(first.path, info, selection, tuple(numbers), overlay, seed, size, scales, several)
-    return shown.without_undecodable()
+    return Exhibit(first.path, info, selection, tuple(numbers), overlay, seed, size, scales, several)
 
 
 def check_exhibit_options(overlay: str, size: int | None, scales: Scales) -> None:

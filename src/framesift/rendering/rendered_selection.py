@@ -158,31 +158,6 @@ class RenderedSelection:
                 video, own_s = self.place(time_s)
                 raise InputError(f"{video.path} can't be decoded at {rounded_clock(own_s)}; the file is damaged there")
 
-    def without_undecodable(self) -> Self:
-        """The same without the frames that can't be decoded, and with a warning about them.
-
-        In a damaged video a frame may be decodable among all others, as for the index, but not by itself. Videos
-        without warnings are not checked: their frames are decoded only when their images are used.
-        """
-        selection = self.selection
-        if not selection.warnings:
-            return self
-        missing = {time_s for time_s, image in self._available_pictures(selection.times_s) if image is None}
-        if not missing:
-            return self
-        kept = [k for k, slot in enumerate(selection.slots) if slot.time_s not in missing]
-        if not kept:
-            files = ", ".join(str(video.path) for video in self.videos)
-            raise InputError(
-                f"{files}: none of the selected frames can be decoded; the file is damaged: download it again"
-            )
-        frames = "1 selected frame is" if len(missing) == 1 else f"{len(missing)} selected frames are"
-        times = ", ".join(self.label(time_s, rounded_clock) for time_s in sorted(missing))
-        warning = f"{frames} left out, because the video can't be decoded there: {times}"
-        slots = tuple(selection.slots[k] for k in kept)
-        left = replace(selection, slots=slots, warnings=(*selection.warnings, warning))
-        return replace(self, selection=left, numbers=tuple(self.numbers[k] for k in kept))
-
     def _available_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image | None]]:
         """Yield the images at these times, ascending, each once; None for one that can't be decoded."""
         times_s = sorted(set(times_s))

@@ -30,7 +30,7 @@ from framesift.types.vectors import Array
 from framesift.video.blank import is_blank_picture, reduce_picture
 from framesift.video.cuda import CudaDecoder, CudaImage, Decode, check_decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
-from framesift.video.frames import MODES, Fps, Mode, Sampling, sample
+from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, sample
 from framesift.video.timeline import read_timeline
 from framesift.video.unchanged import is_unchanged, small_picture
 
@@ -174,7 +174,9 @@ def _build(
             began = now
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
-        candidates, damage = _without_damaged(StoredCandidates.join(parts))
+        candidates, damage = _without_damaged(StoredCandidates.join(parts), path)
+        if not len(candidates):
+            raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
             "video": asdict(sampling.info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
@@ -204,23 +206,31 @@ def _gpu_decoder(decode: Decode, image_device: str | None) -> CudaDecoder | None
     return None
 
 
-def _without_damaged(candidates: StoredCandidates) -> tuple[StoredCandidates, list[str]]:
-    """Leave out damaged candidates, except where nothing else covers a minute; also return warnings about them."""
-    if not candidates.is_damaged.any():
+def _without_damaged(candidates: StoredCandidates, path: str) -> tuple[StoredCandidates, list[str]]:
+    """Leave out damaged candidates, except where nothing else covers a minute; also return warnings about them.
+
+    Where something is damaged or missing, what can be decoded only after the frames before it is left out too: every
+    candidate can be shown by itself.
+    """
+    times_s, is_damaged = candidates.times_s, candidates.is_damaged
+    lost_s = np.concatenate([times_s[is_damaged], candidates.missed_s])
+    if not len(lost_s):
         return candidates, []
-    minutes = candidates.times_s // MINUTE_S
-    stays = candidates.is_damaged & ~np.isin(minutes, minutes[~candidates.is_damaged])
-    left_out = int((candidates.is_damaged & ~stays).sum())
+    minutes = times_s // MINUTE_S
+    stays = ~is_damaged | ~np.isin(minutes, minutes[~is_damaged])
+    near = np.searchsorted(times_s, lost_s)[:, None] + [-1, 0, 1]
+    tried = stays & np.isin(np.arange(len(times_s)), near)
+    stays[tried] = np.isin(times_s[tried], list(decodable_times(path, times_s[tried].tolist())))
     warnings = []
-    if left_out:
-        warnings.append(f"{_damaged_frames(left_out)} left out of the candidates")
-    if stays.any():
-        where = list_stretches(stretches(candidates.times_s[stays].tolist()))
+    if not stays.all():
+        warnings.append(f"{_damaged_frames(int((~stays).sum()))} left out of the candidates")
+    if (marked := stays & is_damaged).any():
+        where = list_stretches(stretches(times_s[marked].tolist()))
         warnings.append(
-            f"{_damaged_frames(int(stays.sum()))} kept as candidates, marked, because no other frame covers their "
+            f"{_damaged_frames(int(marked.sum()))} kept as candidates, marked, because no other frame covers their "
             f"minute: {where}"
         )
-    return candidates.take(np.flatnonzero(~candidates.is_damaged | stays)), warnings
+    return candidates.take(np.flatnonzero(stays)), warnings
 
 
 def _damaged_frames(count: int) -> str:

@@ -14,7 +14,7 @@ from framesift.video.timeline import TIMELINE_RULES
 MANIFEST = "manifest.json"
 SCHEMA: Literal["framesift.kept/1"] = "framesift.kept/1"
 # The rules by which candidates are chosen and marked. An index made by others is built again; raise it with the rules.
-SAMPLING_RULES = 2
+SAMPLING_RULES = 3
 # The rules by which chance levels are computed, in the same way.
 CHANCE_RULES = 1
 

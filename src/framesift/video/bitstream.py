@@ -3,6 +3,7 @@
 Only H.264 and HEVC headers are parsed; anything uncertain counts as a reference.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,10 +14,12 @@ from framesift.video.h264 import ReferenceCounter
 # Codecs whose keyframes reset the decoder: later frames in presentation order need nothing before them.
 CLOSED_AT_KEYFRAMES = frozenset({"vp8", "vp9", "av1", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "prores", "dnxhd"})
 
-# Codecs in whose frames no long run of zeros occurs: by escape bytes, by start codes, or by arithmetic coding.
-_WITH_START_CODES = frozenset({"h264", "hevc", "mpeg1video", "mpeg2video", "mpeg4"})
-_WITHOUT_ZEROS = _WITH_START_CODES | {"vp8", "vp9", "av1"}
+# Codecs in whose frames no long run of zeros occurs, because it would contain a start code; at the end of a unit zeros
+# are padding. Those without start codes have such runs, but none at the beginning, where the header is.
+_WITHOUT_ZEROS = frozenset({"h264", "hevc", "mpeg1video", "mpeg2video", "mpeg4"})
+_HEADER_FIRST = frozenset({"vp8", "vp9", "av1"})
 _ZEROS = bytes(32)
+_ZEROS_WITHIN = re.compile(rb"\0{32}[^\0\1]")
 
 _H264_SLICE_TYPES = range(1, 6)
 _H264_IDR = 5
@@ -59,23 +62,34 @@ class PacketParser:
                 self._references.add_parameters(unit)
 
     def is_damaged(self, data: memoryview) -> bool:
-        """Whether the bytes can't come from an encoder: a run of zeros within a frame, or units that do not fit it.
+        """Whether no decoder can decode the bytes: a run of zeros within a frame, or units that do not fit the packet.
 
         Lost parts of files that were copied or downloaded are zeros.
         """
         if self._prefix and not self._units_fit(data):
             return True
+        if self._codec in _HEADER_FIRST:
+            return data[: len(_ZEROS)] == _ZEROS
         if self._codec not in _WITHOUT_ZEROS:
             return False
         # A run of that length contains a word of zeros at a multiple of 8 bytes, for which the search is faster.
         if np.frombuffer(data, np.uint64, len(data) // 8).all():
             return False
         text = data.tobytes()
-        at = text.find(_ZEROS)
-        if at < 0:
-            return False
-        # Before a start code, zeros are padding.
-        return bool(self._prefix) or self._codec not in _WITH_START_CODES or text[at:].lstrip(b"\0")[:1] not in b"\1"
+        if self._codec not in ("h264", "hevc"):
+            return _ZEROS_WITHIN.search(text) is not None
+        return any(
+            _ZEROS_WITHIN.search(text, start, end) for start, end in self._units(data) if self._is_frame(data[start])
+        )
+
+    @staticmethod
+    def ends_in_zeros(data: memoryview) -> bool:
+        """Whether the last bytes are zeros: padding, or a lost part that goes on in the next packet."""
+        return data[-len(_ZEROS) :] == _ZEROS
+
+    def _is_frame(self, head: int) -> bool:
+        """Whether a NAL unit that starts with this byte is of a frame; other units may hold anything."""
+        return head & 31 in _H264_SLICE_TYPES if self._codec == "h264" else head >> 1 & 63 in _HEVC_FRAME_TYPES
 
     def _units_fit(self, data: memoryview) -> bool:
         at, size = 0, len(data)
@@ -99,7 +113,7 @@ class PacketParser:
         is_reference, intra = False, True
         kinds = set()
         first_slice = b""
-        for start in self._units(data):
+        for start, _ in self._units(data):
             unit = data[start]
             kind = unit & 31
             if kind in _H264_PARAMETERS:
@@ -126,7 +140,7 @@ class PacketParser:
     def _hevc(self, data: memoryview) -> PacketKind:
         kinds = set()
         layer = 0
-        for start in self._units(data):
+        for start, _ in self._units(data):
             kind = data[start] >> 1 & 63
             if kind in _HEVC_FRAME_TYPES and start + 1 < len(data):
                 kinds.add(kind)
@@ -135,21 +149,22 @@ class PacketParser:
         starts = bool(kinds) and all(kind in _HEVC_RANDOM_ACCESS for kind in kinds)
         return PacketKind(is_reference, starts, starts and _HEVC_CRA not in kinds, starts, layer)
 
-    def _units(self, data: memoryview) -> Iterator[int]:
-        """Yield the offset of each NAL unit, after its length prefix or start code."""
+    def _units(self, data: memoryview) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each NAL unit, without its length prefix or start code."""
         size = len(data)
         at = 0
         if self._prefix:
             while at + self._prefix < size:
-                length = int.from_bytes(data[at : at + self._prefix], "big")
-                yield at + self._prefix
-                at += self._prefix + length
+                start = at + self._prefix
+                at = start + int.from_bytes(data[at:start], "big")
+                yield start, at
             return
         text = data.tobytes()
         at = text.find(b"\0\0\1")
         while 0 <= at < size - 3:
-            yield at + 3
-            at = text.find(b"\0\0\1", at + 3)
+            start = at + 3
+            at = text.find(b"\0\0\1", start)
+            yield start, at if at >= 0 else size
 
 
 def _parameter_units(setup: bytes) -> Iterator[bytes]:

@@ -37,6 +37,8 @@ Fps = float | Literal["auto"]
 ENOUGH_CANDIDATES = 64
 # How far before its grid instant a frame of mode "fast" may be.
 FAST_REACH_S = Fraction(1, 2)
+# The size of frames that are decoded only to see whether that is possible.
+TRIED_SIDE = 16
 # A higher rate is taken for a mistake.
 MAX_FPS = 1000
 
@@ -160,6 +162,21 @@ def fetch_available(
     positions = sorted({timeline.find(float(time_s)) for time_s in times_s})
     plan = DecodePlan(timeline, [int(timeline.shown[k]) for k in positions])
     return _fetched(check_file(path), plan, short_side)
+
+
+def decodable_times(path: StrPath, times_s: Sequence[float]) -> set[float]:
+    """Those of these frames' times at which a frame is decoded also without those before its random access point.
+
+    In a damaged video the decoder may return a frame only when it has references of the part before.
+    """
+    timeline = read_timeline(path)
+    groups: dict[int, list[int]] = {}
+    for time_s in times_s:
+        packet = int(timeline.shown[timeline.find(time_s)])
+        groups.setdefault(0 if timeline.in_order else timeline.random_access(packet), []).append(packet)
+    plans = [DecodePlan(timeline, packets) for packets in groups.values()]
+    results = itertools.chain.from_iterable(decode_images(check_file(path), plan, TRIED_SIDE) for plan in plans)
+    return {timeline.time_s(result.wanted) for result in results if result.packet == result.wanted}
 
 
 def frame_numbers(path: StrPath, times_s: Sequence[float]) -> list[int]:

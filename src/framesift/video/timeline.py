@@ -48,7 +48,7 @@ Kept = TypeVar("Kept")
 # What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers
 # and parsers. A stored timeline made by others is scanned again.
 TIMELINE_RULES = ", ".join(
-    ["1", *(f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavformat", "libavcodec"))]
+    ["2", *(f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavformat", "libavcodec"))]
 )
 
 
@@ -274,6 +274,7 @@ class _PacketScan:
         self._positions: list[int] = []
         self._corrupt: list[bool] = []
         self._damaged: list[bool] = []
+        self._zeros_last: list[bool] = []
 
     def timeline(self) -> Timeline:
         reader = PacketParser(self._video.codec, self._video.stream.codec_context.extradata)
@@ -299,6 +300,7 @@ class _PacketScan:
         data = memoryview(packet)
         self._corrupt.append(packet.is_corrupt)
         self._damaged.append(reader.is_damaged(data))
+        self._zeros_last.append(reader.ends_in_zeros(data))
         self._durations.append(packet.duration or self._step)
         self._keys.append(packet.is_keyframe)
         self._hidden.append(packet.is_discard)
@@ -335,15 +337,18 @@ class _PacketScan:
         earliest_later = np.append(np.minimum.accumulate(ticks[::-1])[::-1][1:], ticks.max() + 1)
         layers = np.array([kind.layer for kind in self._kinds])
         needed = np.array([kind.is_reference for kind in self._kinds]) | (layers < layers.max())
-        fresh = np.array([kind.is_random_access for kind in self._kinds]) & visible
-        broken = np.array(self._damaged) | self._corrupt
+        damaged = np.array(self._damaged)
+        damaged[:-1] |= np.array(self._zeros_last)[:-1] & damaged[1:]
+        # Damaged data may look like a keyframe, and nothing can be decoded from a damaged one on.
+        fresh = np.array([kind.is_random_access for kind in self._kinds]) & visible & ~damaged
+        broken = damaged | self._corrupt
         if self._video.container.format.name == "mpegts":
             # FFmpeg's parser marks the packet before the one with the loss, or the last but one before a loss between
             # two; there, a keyframe starts anew: mostly nothing is lost, but two recordings were joined.
             marked = np.flatnonzero(self._corrupt[:-2])
             lost = np.zeros(count, dtype=bool)
             lost[marked[~fresh[marked + 2]] + 1] = True
-            broken, needed = lost | self._damaged, needed | lost
+            broken, needed = lost | damaged, needed | lost
         broken |= self._after_loss(ticks, fresh)
         return Timeline(
             tick=self._video.tick,
