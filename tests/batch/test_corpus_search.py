@@ -156,12 +156,12 @@ def test_events_are_found_and_fused_with_frames_near_them(store):
         h.time_s for h in search("a hedgehog", encoder=ENCODER, store=store.root, limit=50) if h.fingerprint == video
     )
     store.save_events(
-        video, "corpus", [Event(time_s, time_s + 2, "a hedgehog"), Event(90, 92, "else")], "/videos/1.mp4"
+        video, "corpus", [Event(time_s, time_s + 2, "a hedgehog eats"), Event(90, 92, "else")], "/videos/1.mp4"
     )
     hits = search("a hedgehog", encoder=ENCODER, store=store.root, limit=5, by="events")
-    assert hits[0].event.text == "a hedgehog" and hits[0].event_relevance == pytest.approx(1)
+    assert hits[0].event.text == "a hedgehog eats"
     both = search("a hedgehog", encoder=ENCODER, store=store.root, limit=50)
-    assert "a hedgehog" in [hit.event.text for hit in both if hit.event and hit.fingerprint == video and hit.relevance]
+    assert "a hedgehog eats" in [hit.event.text for hit in both if hit.event and hit.fingerprint == video and hit.relevance]
     store.remove(next(e for e in store.entries() if e.folder.name == "events-corpus"))
     store.save_events(video, "corpus", [Event(3, 4, "a whale")], "/videos/1.mp4")
     assert [h.event.text for h in search("a hedgehog", encoder=ENCODER, store=store.root, by="events")] == ["a whale"]
@@ -183,6 +183,22 @@ def test_event_with_every_word_is_found_whatever_its_cosine(store):
     hits = search("the whales", encoder=ENCODER, store=store.root, by="events", window_s=0, limit=3)
     assert (hits[0].event.text, hits[0].stands_out) == ("Then the whales left.", True)
     assert len(hits) == 3
+
+
+def test_words_of_a_text_come_before_every_frame(tmp_path):
+    """Also where the best frame is near another text, which counts for both."""
+    store, query = Store(tmp_path), "Then the whales left."
+    vectors = ENCODER.encode_texts([query, "a comet", "They left."])
+    nothing = np.zeros(3, dtype=bool)
+    candidates = StoredCandidates(np.array([0.0, 50.0, 100.0]), vectors[[0, 0, 1]], nothing, nothing, np.zeros(0))
+    store.save(IndexKey("0" * 32, "words", "ab" * 8, "1", "exact"), candidates, {"video": {"path": "/v.mp4"}})
+    events = [Event(49, 51, "They left."), Event(104, 106, query), Event(110, 112, "Whales!")]
+    store.save_events("0" * 32, "corpus", events, "/v.mp4")
+    for text in (query, "whales left", "whales"):
+        hits = search(text, encoder=ENCODER, store=store.root, window_s=5.0)
+        expected = (110, "Whales!") if text == "whales" else (104, query)
+        assert (hits[0].time_s, hits[0].event.text) == expected
+        assert sum(hit.time_s in (100, 104) for hit in hits) == 1  # merged
 
 
 def test_hits_stand_out_where_they_score_more_than_unrelated_questions(tmp_path):
@@ -223,7 +239,9 @@ def test_search_command_reports_that_nothing_matches(monkeypatch, capsys):
     monkeypatch.setattr("framesift.batch.search.search", lambda *_, **__: [weak])
     assert main(["corpus", "search", "green"]) == 0
     shown = capsys.readouterr()
-    assert shown.err == f"{NOTHING_MATCHES}\n" and shown.out.startswith("  1? 0.100")
+    assert shown.err == f"{NOTHING_MATCHES}\n"
+    header, row = shown.out.splitlines()
+    assert header.split() == ["rank", "frame", "text", "time", "video"] and row.split()[:2] == ["1?", "0.100"]
     assert main(["corpus", "search", "green", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["note"] == NOTHING_MATCHES
 

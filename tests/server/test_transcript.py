@@ -45,6 +45,8 @@ def test_transcript_is_searched_played_from_and_lit(shared_server, visit):
     assert tab.settles(lambda: lines.count() == 3)
     tab.page.fill("#transcript-search", "WIND")
     assert lines.count() == 1 and tab.page.locator("mark").text_content() == "wind"
+    tab.page.fill("#transcript-search", "put off, the launch?")
+    assert lines.count() == 1 and tab.page.locator("mark").text_content() == "put off the launch"
     lines.first.click()
     assert tab.settles(lambda: tab.at_s() >= 9)
     lit = tab.page.locator("[aria-current='true']")

@@ -18,6 +18,7 @@ from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
 from framesift.readers.address import public_url
 from framesift.selection.chance import above_chance, word_scores
+from framesift.selection.lexical import is_quote
 from framesift.store.manifests import manifest_warnings, read_manifest
 from framesift.store.store import PART, IndexKey, Store
 from framesift.types import Event
@@ -68,7 +69,10 @@ def search(
     window_s: float = WINDOW_S,
     videos: Collection[str] | None = None,
 ) -> list[Hit]:
-    """Find the best seconds of all videos in the store for a text: those that stand out, then the rest, best first.
+    """Find the best seconds of all videos in the store for a text, best first.
+
+    First come events that contain every word of the text, if these are at least two or the event has no others, then
+    what stands out, then the rest.
 
     by: "frames" compares the text with frames, "events" with timestamped text, "both" fuses the two rankings. window_s:
     hits of one video nearer than this to a better one are merged into it. videos: fingerprints of those to search, by
@@ -85,7 +89,7 @@ def search(
     query = _Query(text, *_encode_query(model, text), limit, window_s)
     frames = corpus.search_frames(query) if by != "events" else []
     events = corpus.search_events(query) if by != "frames" else []
-    hits = _fuse(frames, events, window_s)[:limit] if by == "both" and events else frames or events
+    hits = _fuse(frames, events, query)[:limit] if by == "both" and events else frames or events
     return [corpus.with_video(hit) for hit in hits]
 
 
@@ -153,8 +157,11 @@ class _Corpus:
         found = _best_rows(self._segments("frames", sources, query), sources, query)
         above = above_chance(np.array([row.cosine for row in found]), self._level("frames", sources))
         return _in_order(
-            Hit("", row.time_s, row.cosine, row.cosine, fingerprint=row.video, stands_out=bool(is_above))
-            for row, is_above in zip(found, above, strict=True)
+            [
+                Hit("", row.time_s, row.cosine, row.cosine, fingerprint=row.video, stands_out=bool(is_above))
+                for row, is_above in zip(found, above, strict=True)
+            ],
+            query.text,
         )
 
     def search_events(self, query: _Query) -> list[Hit]:
@@ -177,7 +184,7 @@ class _Corpus:
         for row, is_above in zip(found, above, strict=True):
             event = sources[row.owner].events[row.position]
             hits.append(Hit("", row.time_s, row.cosine, None, row.cosine, event, row.video, stands_out=bool(is_above)))
-        return _in_order(hits)[: query.limit]
+        return _in_order(hits, query.text)[: query.limit]
 
     def _segments(self, kind: str, sources: Sequence[VectorSource], query: _Query) -> Segments:
         # All sources, whatever is searched: the files of vectors are shared.
@@ -348,16 +355,29 @@ def _rows_of(segment: Segment, positions: Mapping[str, Sequence[int]]) -> Array:
     return rows
 
 
-def _in_order(hits: Iterable[Hit]) -> list[Hit]:
-    return sorted(hits, key=lambda hit: (not hit.stands_out, -hit.score))
+def _in_order(hits: Iterable[Hit], text: str) -> list[Hit]:
+    """Quotes of the text first, then what stands out; of equal scores, an event before a frame."""
+    return sorted(hits, key=lambda hit: (not _is_literal(hit, text), not hit.stands_out, -hit.score, hit.event is None))
 
 
-def _fuse(frames: Sequence[Hit], events: Sequence[Hit], window_s: float) -> list[Hit]:
-    """One ranking from both; a frame and an event near the same second of a video become one hit."""
-    fused = [replace(hit, score=1 / (RANK_OFFSET + rank)) for rank, hit in enumerate(frames, 1)]
+def _is_literal(hit: Hit, text: str) -> bool:
+    return hit.event is not None and is_quote(hit.event.text, text)
+
+
+def _fuse(frames: Sequence[Hit], events: Sequence[Hit], query: _Query) -> list[Hit]:
+    """One ranking from both; a frame and an event near the same second of a video become one hit.
+
+    The hit has the frame's time, or that of the event if this is a quote of the text.
+    """
+    literal = [hit for hit in events if _is_literal(hit, query.text)]
+    fused = [
+        replace(hit, score=1 / (RANK_OFFSET + rank))
+        for rank, hit in enumerate(frames, 1)
+        if not any(_is_near(hit, other, query.window_s) for other in literal)
+    ]
     for rank, hit in enumerate(events, 1):
         share = 1 / (RANK_OFFSET + rank)
-        near = (k for k, other in enumerate(fused) if _is_near(other, hit, window_s) and other.event is None)
+        near = (k for k, other in enumerate(fused) if _is_near(other, hit, query.window_s) and other.event is None)
         position = next(near, None)
         if position is None:
             fused.append(replace(hit, score=share))
@@ -370,7 +390,7 @@ def _fuse(frames: Sequence[Hit], events: Sequence[Hit], window_s: float) -> list
                 event_relevance=hit.event_relevance,
                 stands_out=frame.stands_out or hit.stands_out,
             )
-    return _in_order(fused)
+    return _in_order(fused, query.text)
 
 
 def _is_near(frame: Hit, text: Hit, window_s: float) -> bool:

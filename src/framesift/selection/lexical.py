@@ -67,6 +67,15 @@ def quoting(texts: Sequence[str], question: str) -> list[int]:
     ]
 
 
+def is_quote(text: str, question: str) -> bool:
+    """Whether the text contains every word of the question, and these are at least two or all of the text's own.
+
+    A single word may be meant as a picture. Function words do not count.
+    """
+    terms, own = set(_terms(question)), set(_terms(text))
+    return bool(terms) and terms <= own and (len(terms) > 1 or terms == own)
+
+
 def _terms(text: str) -> list[str]:
     """The text's words as they are compared: lower case, shortened, without function words."""
     return [term for word in _WORD.findall(text.lower()) for term in _stems(word)]

@@ -4,8 +4,12 @@ import { clock } from "./shared.js";
 
 const MAX_LINES = 5000; // drawn at a time
 
-/** Matches a search in any case. */
-const patternOf = (search) => new RegExp(`(${search.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")})`, "iu");
+/** Matches the words of a search in their order, in any case, whatever punctuation is between them. */
+function patternOf(search) {
+  const words = search.split(/[\s\p{P}]+/u).filter(Boolean);
+  const escaped = (words.length ? words : [search]).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(`(${escaped.join("[\\s\\p{P}]+")})`, "iu");
+}
 
 /** The text, with the parts that match a search marked. */
 const marked = (text, pattern) => text.split(pattern).map((part, k) => (k % 2 ? el("mark", {}, part) : part));
