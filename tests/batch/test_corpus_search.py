@@ -161,7 +161,8 @@ def test_events_are_found_and_fused_with_frames_near_them(store):
     hits = search("a hedgehog", encoder=ENCODER, store=store.root, limit=5, by="events")
     assert hits[0].event.text == "a hedgehog eats"
     both = search("a hedgehog", encoder=ENCODER, store=store.root, limit=50)
-    assert "a hedgehog eats" in [hit.event.text for hit in both if hit.event and hit.fingerprint == video and hit.relevance]
+    fused = [hit.event.text for hit in both if hit.event and hit.fingerprint == video and hit.relevance]
+    assert "a hedgehog eats" in fused
     store.remove(next(e for e in store.entries() if e.folder.name == "events-corpus"))
     store.save_events(video, "corpus", [Event(3, 4, "a whale")], "/videos/1.mp4")
     assert [h.event.text for h in search("a hedgehog", encoder=ENCODER, store=store.root, by="events")] == ["a whale"]
