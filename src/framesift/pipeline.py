@@ -17,7 +17,7 @@ from typing import Any, overload
 
 from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
-from framesift.encoders.registry import get_encoder, get_text_encoder
+from framesift.encoders.registry import check_device, get_encoder, get_text_encoder
 from framesift.errors import InputError, OptionError
 from framesift.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
@@ -48,6 +48,8 @@ class Pipeline:
 
     def __init__(self, config: PipelineConfig | None = None) -> None:
         self.config = config or PipelineConfig()
+        if isinstance(self.config.encoder, str):
+            check_device(self.config.encoder, self.config.device)
 
     @cached_property
     def index_key(self) -> IndexKey:

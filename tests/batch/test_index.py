@@ -43,6 +43,17 @@ def test_local_executor_writes_the_bytes_of_index(ten, encoder, tmp_path):
     assert payloads(tmp_path / "one") == payloads(tmp_path / "many")
 
 
+@pytest.mark.parametrize("engine", ["inline", "local"])
+def test_missing_package_of_a_remote_file_ends_the_run_at_once(engine, tmp_path):
+    (tmp_path / "list.txt").write_text("box://a.mp4\nbox://b.mp4\n")
+    events = []
+    with pytest.raises(fs.FramesiftError, match="can't be read, because a package is missing: .*boxfs"):
+        fs.corpus.index(
+            tmp_path / "list.txt", encoder="offline", store=tmp_path / "s", engine=engine, watch=events.append
+        )
+    assert {event.kind for event in events} == {"started"}
+
+
 def test_directory_as_manifest_is_rejected_before_indexing(ten, encoder, tmp_path):
     (tmp_path / "m").mkdir()
     with pytest.raises(fs.InputError, match="a directory; expected the Parquet file"):

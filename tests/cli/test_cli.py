@@ -137,6 +137,48 @@ def test_doctor_reports_what_is_installed_and_what_auto_means(capsys):
     assert report["auto"]["encoder"] == "offline"
 
 
+def test_doctor_says_what_fails_when_a_clip_is_decoded(monkeypatch, capsys):
+    monkeypatch.setattr("framesift.video.container.FORMATS", "wav")
+    assert main(["doctor"]) == 1
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("decoder: "))
+    assert "fails on a generated clip (InputError: " in line
+
+
+def test_doctor_and_library_count_a_store_in_the_same_way(clip, capsys):
+    main(["index", str(clip)])
+    capsys.readouterr()
+    main(["library"])
+    counts = capsys.readouterr().out.splitlines()[-1]
+    main(["doctor"])
+    assert counts.startswith("1 index, 2 entries in all, ")
+    assert f"library: {counts}" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_server_without_its_extra_names_it(command, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, {"serve": "fastapi", "mcp": "mcp"}[command], None)
+    assert main([command, str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.endswith(f"pip install 'framesift[{command}]'\n") and error.count("\n") == 1
+
+
+def test_unsuitable_package_is_one_sentence(clip, monkeypatch, capsys):
+    monkeypatch.setattr("framesift._utils.requirements.requires", lambda _: ["av>=1.0"])
+    monkeypatch.setattr("framesift.video.container._METADATA", {"no_such_option": 1})
+    assert main(["index", str(clip)]) == 2
+    error = capsys.readouterr().err
+    assert "which is too new (" in error and "pip install 'av>=1.0,<" in error and error.count("\n") == 1
+
+
+def test_device_that_is_missing_is_one_sentence(clip, store, capsys):
+    assert main(["index", str(clip), str(clip), "--device", "cuda"]) == 2
+    expected = "device is 'cuda'; the encoder offline runs on the CPU only: choose device cpu or auto"
+    assert expected in capsys.readouterr().err
+    with pytest.raises(fs.OptionError, match="device is 'cuda'"):
+        fs.index(clip, "offline", device="cuda")
+    assert not store.exists()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

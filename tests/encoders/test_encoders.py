@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.encoders import base, offline, registry, siglip
-from framesift.encoders.base import encode_long_texts, split_by_tokens
+from framesift.encoders.base import encode_long_texts, pick_device, split_by_tokens
 from framesift.encoders.registry import choose_encoder, encoders, get_encoder, pull
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
 from helpers.encoders import WordCounter, count_words
@@ -41,6 +41,13 @@ def test_unknown_name_lists_the_valid_ones():
 def test_unknown_device_is_refused():
     with pytest.raises(OptionError, match="expected auto, cpu, cuda or mps"):
         get_encoder("offline", device="tpu")
+
+
+def test_device_is_one_that_torch_finds():
+    torch = pytest.importorskip("torch", reason="pip install 'framesift[siglip]'")
+    with pytest.raises(OptionError, match=r"device is 'cuda:99'; expected auto, or what PyTorch finds here: .*cpu$"):
+        pick_device(torch, "cuda:99")
+    assert pick_device(torch, "cpu") == "cpu"
 
 
 def test_encoder_is_loaded_once_per_name_and_device(packages):

@@ -129,6 +129,6 @@ def test_doctor_says_whether_the_gpu_decodes(tmp_path, monkeypatch):
     for reason in ("", "PyTorch finds no NVIDIA GPU"):
         monkeypatch.setattr("framesift.store.maintenance.why_not_cuda", lambda reason=reason: reason)
         report = examine(tmp_path)
-        assert report["decode"] == {"cuda": not reason, "why_not": reason}
+        assert report["decode"] == {"problem": "", "cuda": not reason, "why_not": reason}
         line = next(line for line in report["lines"] if line.startswith("decoder:"))
         assert (reason or "and the GPU (NVDEC)") in line

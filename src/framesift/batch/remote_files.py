@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from framesift._utils.optional import require
 from framesift.batch.listing import is_url
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress
 from framesift.readers.address import scrub
 
@@ -40,6 +40,11 @@ def local_copy(url: str, progress: Progress, folder: str | None = None) -> Itera
         size = int(remote.info(path).get("size") or 0)
     except FileNotFoundError:
         raise InputError(f"{url} does not exist; expected a video") from None
+    except ImportError as error:  # with the name of the storage backend's package
+        remedy = ": pip install 'framesift[corpus]'" if url.startswith("http") else ""
+        raise MissingExtra(
+            f"{url} can't be read, because a package is missing: {_first_line(error)}{remedy}"
+        ) from error
     # Every storage backend raises errors of its own package.
     except Exception as error:
         raise InputError(f"{url} can't be reached ({_first_line(error)})") from error

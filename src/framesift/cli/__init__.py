@@ -23,10 +23,18 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     if argv is None:
         signals.exit_on_signals()
         gc.set_threshold(COLLECTION_THRESHOLD)
-    from framesift.cli.parser import run_command
-
     try:
+        from framesift.cli.parser import run_command
+
         return run_command(sys.argv[1:] if argv is None else argv)
+    except (ImportError, AttributeError, TypeError) as error:
+        from framesift._utils.requirements import explain_mismatch
+
+        sentence = explain_mismatch(error)
+        if not sentence:
+            raise
+        print(f"framesift: {sentence}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt as stop:
         code = signals.exit_code(stop)
     if argv is None:

@@ -165,7 +165,7 @@ def _events(args: argparse.Namespace) -> int:
 
 
 def _library(args: argparse.Namespace) -> int:
-    from framesift.store.maintenance import describe, prune
+    from framesift.store.maintenance import describe, describe_size, prune
     from framesift.store.store import Store
 
     store = Store(config_from(args).store)
@@ -178,7 +178,8 @@ def _library(args: argparse.Namespace) -> int:
             raise OptionError("both --check and --prune were given; expected one or the other")
         return _check_library(store, remove_unasked=args.yes, as_json=args.json)
     removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []
-    rows = [describe(entry) for entry in store.entries()]
+    entries = list(store.entries())
+    rows = [describe(entry) for entry in entries]
     rows = [row | {"video": public_url(row["video"])} for row in rows]
     if args.json:
         print_json({"store": str(store.root), "indexes": rows, "removed": removed})
@@ -204,7 +205,7 @@ def _library(args: argparse.Namespace) -> int:
         maker = row["encoder"] or row["kind"]
         print(f"{printable(name):<40} {length:>8}  {maker:<14} {size:>10}  {row['problem']}".rstrip())
     print_video_warnings((row["video"], warning) for row in rows for warning in row["warnings"])
-    print(f"{len(rows)} in {store.root}, {sum(row['bytes'] for row in rows) / 1e6:.1f} MB")
+    print(describe_size(store, entries))
     return 0
 
 
@@ -279,10 +280,9 @@ def _doctor(args: argparse.Namespace) -> int:
         ]
     if args.json:
         print_json(report)
-        return 0
-    for line in report["lines"]:
-        print(line)
-    return 0
+    else:
+        print("\n".join(report["lines"]))
+    return 1 if report["decode"]["problem"] else 0
 
 
 def _selectors(args: argparse.Namespace) -> int:

@@ -5,12 +5,13 @@ import os
 import sys
 from pathlib import Path
 
+from framesift._utils.optional import require
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
 from framesift.cli.serve import AUTO, checked_token, listen
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.cli.signals import Terminated, exit_without_threads, raise_on_signals
-from framesift.errors import MissingExtra, OptionError
+from framesift.errors import OptionError
 
 TOKEN_VARIABLE = "FRAMESIFT_MCP_TOKEN"  # noqa: S105 (the name of a variable)
 
@@ -58,13 +59,9 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _mcp(args: argparse.Namespace) -> int:
-    try:
-        from framesift.mcp.server import run_http, run_stdio
-    except ImportError as error:
-        if isinstance(error, MissingExtra):
-            raise
-        raise MissingExtra(f"framesift mcp needs {error.name}: pip install 'framesift[mcp]'") from None
+    require("mcp", "mcp")
     from framesift.mcp.config import AgentConfig
+    from framesift.mcp.server import run_http, run_stdio
     from framesift.server.config import ServerConfig
 
     config = AgentConfig(

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from framesift._utils.optional import require
 from framesift._utils.text import readable
 from framesift.cli.output import print_json
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.cli.signals import Terminated, raise_on_signals
-from framesift.errors import MissingExtra, OptionError
+from framesift.errors import OptionError
 
 if TYPE_CHECKING:
     from framesift.server.config import ServerConfig
@@ -54,12 +55,9 @@ def _size(text: str) -> float:
 
 
 def _serve(args: argparse.Namespace) -> int:
-    try:
-        from framesift.server.server import lock_directories
-    except ImportError as error:
-        if isinstance(error, MissingExtra):
-            raise
-        raise MissingExtra(f"framesift serve needs {error.name}: pip install 'framesift[serve]'") from None
+    require("fastapi", "serve")
+    from framesift.server.server import lock_directories
+
     token = checked_token(args.token)
     _check_models(args)
     config = _make_config(args, args.port, token)  # bad options are reported before the port is bound

@@ -142,11 +142,12 @@ def to_unit(values: Array) -> Array:
 
 def pick_device(torch: Any, device: str) -> str:
     """Resolve "auto", or check that the given device is available."""
-    ready = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    gpus = range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
+    found = [*(f"cuda:{number}" for number in gpus), *["mps"] * torch.backends.mps.is_available(), "cpu"]
     if device == "auto":
-        return next(kind for kind, is_ready in ready.items() if is_ready)
-    if not ready[device.partition(":")[0]]:
-        raise OptionError(f"device is {device!r}, which torch can't use here; expected auto or cpu")
+        return found[0].partition(":")[0]
+    if device not in found and f"{device}:0" not in found:
+        raise OptionError(f"device is {device!r}; expected auto, or what PyTorch finds here: {', '.join(found)}")
     return device
 
 

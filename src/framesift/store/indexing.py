@@ -18,7 +18,7 @@ from framesift._utils.memory import release_free_memory
 from framesift._utils.records import shown
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
-from framesift.encoders.registry import get_encoder, identify
+from framesift.encoders.registry import check_device, get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress, send_note
 from framesift.store.estimate import describe_estimate
@@ -75,6 +75,8 @@ def index(
     check_sampling(fps, mode)
     check_decode(decode)
     check_unchanged_frames(unchanged_frames)
+    if isinstance(encoder, str):
+        check_device(encoder, device)
     opened = store if isinstance(store, Store) else Store(store)
 
     def load_or_build(file: WatchedFile) -> VideoIndex:

@@ -4,10 +4,16 @@ import os
 import platform
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Sequence
+from importlib.metadata import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import av
+import numpy as np
+
+from framesift._utils.requirements import explain_mismatch, installed_version, unmet_requirements
 from framesift._utils.text import counted
 from framesift._utils.version import __version__
 from framesift.store.fingerprint import fingerprint
@@ -16,6 +22,7 @@ from framesift.video.cuda import why_not_cuda
 from framesift.video.frames import sample
 
 DAY_S = 86400.0
+CLIP_FRAMES = 8  # of the clip that shows whether decoding works
 
 
 def describe(entry: StoreEntry) -> dict[str, Any]:
@@ -34,6 +41,17 @@ def describe(entry: StoreEntry) -> dict[str, Any]:
         "warnings": list(entry.warnings),
         "problem": entry.problem or ("the video no longer exists" if _is_orphan(entry) else ""),
     }
+
+
+def describe_size(store: Store, entries: Sequence[StoreEntry]) -> str:
+    """How much a store holds, in words."""
+    size = f"{sum(entry.bytes for entry in entries) / 1e6:.1f} MB"
+    counts = f"{counted(_index_count(entries), 'index', 'indexes')}, {counted(len(entries), 'entry', 'entries')} in all"
+    return f"{counts}, {size} in {store.root}"
+
+
+def _index_count(entries: Sequence[StoreEntry]) -> int:
+    return sum(entry.manifest.get("kind") == "index" for entry in entries)
 
 
 def video_warnings(store: Store, video: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -91,73 +109,73 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Report what is installed, what is missing and how to install it, and which encoder "auto" selects and why."""
     from framesift.encoders.registry import choose_encoder, encoders
 
-    extras = {name: _extra(name) for name in _extras()}
+    extras = {name: unmet_requirements(name) for name in _extras()}
     encoder, why = choose_encoder()
     available = encoders().values()
-    entries = list(Store(store).entries())
-    indexes = sum(entry.manifest.get("kind") == "index" for entry in entries)
-    root = Store(store).root
+    opened = Store(store)
+    entries = list(opened.entries())
+    unmet, problem = unmet_requirements(), _decoding_problem()
     lines = [f"framesift {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
     no_cuda = why_not_cuda()
     on_gpu = f"on the CPU; not on a GPU: {no_cuda}" if no_cuda else "on the CPU and the GPU (NVDEC)"
-    lines += [f"decoder: PyAV {version('av')}, {on_gpu}", f"device: {_device()}", "", "extras:"]
+    lines += [f"required: {', '.join(unmet)}: pip install -U framesift"] if unmet else []
+    lines += [f"decoder: {problem}" if problem else f"decoder: PyAV {installed_version('av')} works, {on_gpu}"]
+    lines += [f"device: {_device()}", "", "extras:"]
     for name, missing in extras.items():
         state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'framesift[{name}]'"
         lines.append(f"  {name:<11} {state}")
     lines += ["", "encoders:"]
     lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available]
     lines += [f"  auto means {why}", "", f"agents: {_agents()}"]
-    size = f"{sum(e.bytes for e in entries) / 1e6:.1f} MB"
-    lines.append(f"library: {counted(indexes, 'index', 'indexes')}, {size} in {root}")
+    lines.append(f"library: {describe_size(opened, entries)}")
     return {
         "version": __version__,
         "python": sys.version.split()[0],
         "extras": {name: {"missing": missing} for name, missing in extras.items()},
         "encoders": [{"name": e.name, "available": e.available, "why_not": e.why_not} for e in available],
         "auto": {"encoder": encoder, "why": why},
-        "decode": {"cuda": not no_cuda, "why_not": no_cuda},
-        "store": str(root),
-        "indexes": indexes,
+        "decode": {"problem": problem, "cuda": not no_cuda, "why_not": no_cuda},
+        "store": str(opened.root),
+        "indexes": _index_count(entries),
         "lines": lines,
     }
 
 
+def _decoding_problem() -> str:
+    """What fails when a generated clip is decoded, in one sentence; "" if nothing does."""
+    decoder = f"PyAV {installed_version('av')}"
+    try:
+        with TemporaryDirectory(prefix="framesift-") as folder:
+            frames = list(sample(_write_clip(Path(folder) / "clip.mp4"), fps=CLIP_FRAMES))
+    except Exception as error:  # whatever a build of PyAV or FFmpeg raises
+        return explain_mismatch(error) or f"{decoder} fails on a generated clip ({type(error).__name__}: {error})"
+    if len(frames) != CLIP_FRAMES:
+        return f"{decoder} decodes {len(frames)} frames of a generated clip; expected {CLIP_FRAMES}"
+    return ""
+
+
+def _write_clip(path: Path) -> Path:
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=CLIP_FRAMES)
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        for k in range(CLIP_FRAMES):
+            image = np.full((64, 64, 3), 20 * k, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        container.mux(stream.encode(None))
+    return path
+
+
 def _agents() -> str:
     """Whether `framesift mcp` can run, and fetch videos from the pages of video sites."""
-    sdk, sites = _version("mcp"), _version("yt-dlp")
+    sdk, sites = installed_version("mcp"), installed_version("yt-dlp")
     if not sdk:
         return "framesift mcp needs the MCP SDK: pip install 'framesift[mcp]'"
     fetched = f"yt-dlp {sites}, used with --urls sites" if sites else "no yt-dlp, so no videos of video sites"
     return f"framesift mcp FOLDER is ready (MCP SDK {sdk}; {fetched})"
 
 
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
-
-
 def _extras() -> list[str]:
-    from importlib.metadata import metadata
-
     return [name for name in metadata("framesift").get_all("Provides-Extra") or [] if name not in ("all", "dev")]
-
-
-def _extra(name: str) -> list[str]:
-    """The packages of an extra that are not installed."""
-    from packaging.requirements import Requirement
-
-    missing = []
-    for line in requires("framesift") or []:
-        requirement = Requirement(line)
-        if requirement.marker is None or not requirement.marker.evaluate({"extra": name}):
-            continue
-        if requirement.marker.evaluate({"extra": ""}):
-            continue
-        if not _version(requirement.name):
-            missing.append(requirement.name)
-    return missing
 
 
 def _device() -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, Worker, WorkerSpec
 from framesift.batch.executors.worker import create_worker
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, MissingExtra
 
 WORKER = "inline"
 STOP_S = 1.0  # for the worker to stop at its next progress; while it waits for a silent server there is none
@@ -55,7 +55,7 @@ def _run_task(worker: Worker, task: Task) -> Iterator[TaskEvent]:
         try:
             row = worker(task, progress)
             events.put(TaskEvent("done", task, WORKER, row=row, seconds=time.monotonic() - started_s))
-        except RunAborted as error:
+        except (RunAborted, MissingExtra) as error:
             events.put(error)
         except FramesiftError as error:
             seconds = time.monotonic() - started_s

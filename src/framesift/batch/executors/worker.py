@@ -15,8 +15,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from framesift._utils.requirements import explain_mismatch
 from framesift.batch.executors.base import RunAborted, Task, Worker, WorkerSpec
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, MissingExtra
 from framesift.readers.address import scrub
 
 # Worker name → "module:class". Names, not classes, because a worker is created in another process.
@@ -49,6 +50,10 @@ def main() -> None:
         send(fatal=scrub(str(error)), aborted=True)
     except FramesiftError as error:
         send(fatal=scrub(str(error)))
+    except (ImportError, AttributeError, TypeError) as error:
+        if not (sentence := explain_mismatch(error)):
+            raise
+        send(fatal=sentence)
     except BrokenPipeError:  # the parent has exited; finished work is saved
         os._exit(1)
 
@@ -70,7 +75,7 @@ def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:
 
     try:
         send(row=worker(task, progress))
-    except RunAborted:
+    except (RunAborted, MissingExtra):  # a missing package fails every attempt
         raise
     except FramesiftError as error:
         send(error=scrub(str(error)))
