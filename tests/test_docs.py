@@ -1,11 +1,14 @@
 """The documentation names what exists: commands, settings, selectors, modules, files."""
 
 import re
+import shlex
+import tomllib
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import framesift as fs
+from framesift.cli.bench import expand_shorthand
 from framesift.cli.parser import build_parser
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +36,22 @@ def test_every_public_name_is_in_the_reference():
 
 def test_every_setting_has_a_description():
     assert [field.name for field in fields(fs.PipelineConfig) if not field.metadata.get("help")] == []
+
+
+def test_every_command_in_the_pages_is_one_that_the_parser_takes():
+    for page in PAGES:
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            for line in re.findall(r"^framesift (.*)", block.replace("\\\n", " "), re.MULTILINE):
+                build_parser().parse_args(expand_shorthand(shlex.split(line, comments=True)))
+
+
+def test_every_extra_in_the_pages_exists():
+    extras = set(
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    )
+    for page in [*PAGES, *(ROOT / "examples").glob("*.md"), *(ROOT / "skills").rglob("*.md")]:
+        named = re.findall(r"framesift\[([\w,]+)\]", page.read_text(encoding="utf-8"))
+        assert {extra for names in named for extra in names.split(",")} <= extras, page
 
 
 def test_every_import_in_pages_and_examples_works():

@@ -50,9 +50,13 @@ def add_commands(add: AddCommand) -> None:
 
     add("selectors", _selectors, "list the ways to choose frames, with their options")
     pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
-    models = "siglip, siglip-base, siglip2, clip, qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b, or a hub name"
+    models = "siglip, siglip-base, siglip2 or clip, a local reader such as qwen3-vl-8b, or a hub name like owner/model"
     pull.add_argument("model", help=models)
-    doctor = add("doctor", _doctor, "show what is installed, what is missing, and which encoder would be used")
+    doctor = add(
+        "doctor",
+        _doctor,
+        "check that videos can be decoded; show what is installed or missing, and which encoder is used",
+    )
     add_settings(doctor, "store")
 
 
