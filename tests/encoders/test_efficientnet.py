@@ -1,66 +1,61 @@
-"""The network's graph: built once, kept, and built again where the kept file can't be used."""
+"""The network's weights, read from torch's old file format without unpickling; test_offline runs the graph."""
+
+import collections
+import io
+import os
+import pickle
 
 import numpy as np
 import pytest
 
-from framesift.encoders import efficientnet
+from framesift.encoders.efficientnet import build_graph, read_tensors
 from framesift.errors import InputError
 
 
-@pytest.fixture
-def weights(tmp_path, monkeypatch):
-    """A file of weights, whose graph is its content; `reads` counts how often it is built."""
-    path = tmp_path / "weights.pth"
-    path.write_bytes(b"first")
-    reads = []
-
-    def read_tensors(file):
-        reads.append(file)
-        return {"content": file.read_bytes()}
-
-    monkeypatch.setattr(efficientnet, "read_tensors", read_tensors)
-    monkeypatch.setattr(efficientnet, "build_graph", lambda tensors, source: tensors["content"])
-
-    return path, reads
+@pytest.fixture(scope="module")
+def saved():
+    """A file as torch writes it, and its tensors."""
+    torch = pytest.importorskip("torch", reason="torch comes with framesift[siglip]")
+    values = torch.arange(24, dtype=torch.float32)
+    tensors = collections.OrderedDict(
+        whole=values.reshape(2, 3, 4), turned=values.reshape(4, 6).T, part=values[5:9], count=torch.tensor(7)
+    )
+    tensors._metadata = {"": {"version": 1}}
+    file = io.BytesIO()
+    torch.save(tensors, file, _use_new_zipfile_serialization=False)
+    return file.getvalue(), {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
-def test_graph_is_built_once_and_kept(weights, tmp_path):
-    path, reads = weights
-    folder = tmp_path / "cache"
-    assert [efficientnet.load_graph(path, folder) for _ in range(3)] == [b"first"] * 3
-    assert len(reads) == 1
-    assert len(list(folder.iterdir())) == 1
+def test_tensors_are_those_that_torch_saved(saved, tmp_path):
+    data, wanted = saved
+    (tmp_path / "weights.pth").write_bytes(data)
+    tensors = read_tensors(tmp_path / "weights.pth")
+    assert list(tensors) == list(wanted)
+    for name, values in wanted.items():
+        assert tensors[name].dtype == values.dtype
+        np.testing.assert_array_equal(tensors[name], values)
 
 
-def test_damaged_graph_is_built_again(weights, tmp_path):
-    path, reads = weights
-    folder = tmp_path / "cache"
-    efficientnet.load_graph(path, folder)
-    (kept,) = folder.iterdir()
-    whole = kept.read_bytes()
-    for damaged in (b"", whole[:-1], whole[:-1] + b"!", whole[:4]):
-        kept.write_bytes(damaged)
-        assert efficientnet.load_graph(path, folder) == b"first"
-        assert kept.read_bytes() == whole
-    assert len(reads) == 5
+class Command:
+    def __reduce__(self):
+        return os.mkdir, ("made",)
 
 
-def test_other_weights_have_a_graph_of_their_own(weights, tmp_path):
-    path, _ = weights
-    assert efficientnet.load_graph(path, tmp_path / "cache") == b"first"
-    path.write_bytes(b"second")
-    assert efficientnet.load_graph(path, tmp_path / "cache") == b"second"
+def test_a_call_in_the_file_is_not_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weights.pth").write_bytes(pickle.dumps(Command(), protocol=2) * 5)
+    with pytest.raises(InputError, match="has not the weights"):
+        build_graph(tmp_path / "weights.pth")
+    assert not (tmp_path / "made").exists()
 
 
-def test_folder_that_cannot_be_written_is_no_error(weights, tmp_path, caplog):
-    path, _ = weights
-    (tmp_path / "cache").write_text("a file")
-    with caplog.at_level("INFO"):
-        assert efficientnet.load_graph(path, tmp_path / "cache") == b"first"
-    assert "not kept" in caplog.text
-
-
-def test_weights_of_another_network_are_refused():
-    for weights in ({}, {"_conv_stem.weight": np.zeros((32, 3, 3, 3))}):
-        with pytest.raises(InputError, match="w.pth has not the weights of efficientnet-lite0"):
-            efficientnet.build_graph(weights, "w.pth")
+def test_other_and_damaged_files_are_refused_in_one_sentence(saved, tmp_path):
+    data, _ = saved
+    at = data.index(b"K\x05K\x04\x85")  # the offset and the shape of `part`
+    outside = data[:at] + b"K\x15" + data[at + 2 :]
+    cut = [data[: k * len(data) // 20] for k in range(20)]
+    for content in (b"PK\x03\x04", b"\x80\x02.", b"\x80\x02." * 5, outside, data, *cut):
+        (tmp_path / "weights.pth").write_bytes(content)
+        with pytest.raises(InputError, match="weights.pth has not the weights of efficientnet-lite0") as caught:
+            build_graph(tmp_path / "weights.pth")
+        assert "\n" not in str(caught.value)

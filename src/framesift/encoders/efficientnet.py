@@ -1,20 +1,17 @@
-"""EfficientNet-Lite 0 as an ONNX graph, built from its published weights without torch and kept in the user's cache.
+"""EfficientNet-Lite 0 as an ONNX graph, built from its published weights without torch.
 
-Batch norms are folded into the convolutions, and padding is theirs: the same results in fewer steps.
+Batch norms are folded into the convolutions, and padding is theirs: the same results in fewer steps. Both file formats
+are simple where no more than this is needed; reading and writing them takes a tenth of a second.
 """
 
-import logging
-from collections.abc import Mapping
-from contextlib import suppress
-from hashlib import blake2b
+import io
+import pickletools
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from framesift._utils.files import write_bytes
-from framesift.encoders.onnx_file import Graph
-from framesift.encoders.torch_file import read_tensors
-from framesift.encoders.weights import files_digest
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 
@@ -23,64 +20,92 @@ FEATURES = 1280  # of its last layer before the classes
 CLASSES = 1000
 STRIDES = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1)  # of the blocks; all else follows from the weights' shapes
 EPSILON = 1e-3  # of the batch norms
-VERSION = 1  # of the graph, in the name of the kept file: changes with what `build_graph` writes
-DIGEST_BYTES = 16
 
-log = logging.getLogger(__name__)
+DTYPES: dict[str, np.dtype[Any]] = {"torch FloatStorage": np.dtype("<f4"), "torch LongStorage": np.dtype("<i8")}
+
+# The numbers of onnx.proto.
+IR_VERSION, OPSET = 9, 17
+FLOAT, UINT8 = 1, 2  # TensorProto.DataType
+INT, INTS = 2, 7  # AttributeProto.AttributeType
 
 
-def load_graph(weights: Path, folder: Path) -> bytes:
-    """The graph as an ONNX file: the one kept in the folder, or, if there is none or it is damaged, built and kept.
+def build_graph(weights: Path) -> bytes:
+    """The ONNX file: pixels (n, height, width, 3) uint8 → logits (n, 1000), features (n, 1280)."""
+    try:
+        return _GraphBuilder(read_tensors(weights)).build()
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{weights} has not the weights of {NAME} ({error}); install its package again") from None
 
-    The kept file begins with the digest of the rest. A folder that can't be written costs the time of building only.
+
+def read_tensors(path: Path) -> dict[str, Array]:
+    """The tensors by name of a file that `torch.save` wrote before version 1.6; nothing in it is unpickled.
+
+    Such a file is five pickles (magic number, protocol, byte order, the tensors' layouts, the keys of the storages),
+    then the storages, each after its length. The opcodes of a layout hold, in this order, the tensor's name, the
+    function that makes it, "storage", its type, its key, its device; its offset, shape and strides; whether it is
+    trained.
     """
-    path = folder / f"{NAME}-{files_digest([weights]).hex()[:16]}-{VERSION}.onnx"
-    with suppress(OSError):
-        kept = path.read_bytes()
-        digest, graph = kept[:DIGEST_BYTES], kept[DIGEST_BYTES:]
-        if digest == _digest(graph):
-            return graph
-        log.info("offline: %s is damaged and is built again", path)
-    graph = build_graph(read_tensors(weights), str(weights))
-    try:
-        write_bytes(path, _digest(graph) + graph)
-    except OSError as error:
-        log.info("offline: the network is not kept, because %s can't be written (%s)", path, error.strerror or error)
-    return graph
-
-
-def build_graph(weights: Mapping[str, Array], source: str) -> bytes:
-    """The ONNX file: pixels (n, height, width, 3) uint8 → logits (n, 1000), features (n, 1280). source: for errors."""
-    try:
-        return _GraphBuilder(weights).build()
-    except (KeyError, ValueError) as error:
-        raise InputError(f"{source} has not the weights of {NAME} ({error}); install its package again") from None
+    file = io.BytesIO(path.read_bytes())
+    *_, opcodes, keys = [list(pickletools.genops(file)) for _ in range(5)]
+    layouts: list[tuple[str, str, list[int]]] = []
+    dtypes: dict[str, np.dtype[Any]] = {}
+    memo: dict[Any, Any] = {}
+    strings: list[str] = []
+    integers: list[int] = []
+    value: Any = None
+    for opcode, argument, _ in opcodes:
+        if opcode.name.endswith("BINPUT"):
+            memo[argument] = value
+            continue
+        value = memo[argument] if opcode.name.endswith("BINGET") else argument
+        if isinstance(value, str):
+            strings.append(value)
+        elif isinstance(value, int):
+            integers.append(value)
+        elif opcode.name == "BINPERSID":
+            integers.clear()
+        elif opcode.name == "NEWFALSE":
+            name, _, _, kind, key, _ = strings[-6:]
+            dtypes[key] = DTYPES[kind]
+            layouts.append((name, key, integers[:]))
+    storages = {}
+    for key in [argument for _, argument, _ in keys if isinstance(argument, str)]:
+        storages[key] = file.read(int.from_bytes(file.read(8), "little") * dtypes[key].itemsize)
+    tensors: dict[str, Array] = {}
+    for name, key, (offset, *sizes) in layouts:
+        shape, strides = np.split(np.array(sizes, dtype=np.int64), 2)
+        size = dtypes[key].itemsize
+        tensors[name] = np.ndarray(shape, dtypes[key], storages[key], offset * size, strides * size)
+    return tensors
 
 
 class _GraphBuilder:
-    def __init__(self, weights: Mapping[str, Array]) -> None:
+    def __init__(self, weights: dict[str, Array]) -> None:
         self._weights = weights
-        self._graph = Graph(NAME)
-        self._zero, self._six = (self._graph.constant(np.array(limit, np.float32)) for limit in (0, 6))
+        self._parts: list[bytes] = []
+        self._zero, self._six = (self._constant(np.array(limit)) for limit in (0, 6))
 
     def build(self) -> bytes:
-        graph, weights = self._graph, self._weights
-        mean, scale = (graph.constant(np.array(value, np.float32)) for value in (127, 1 / 128))
-        x = graph.add("Cast", graph.input("pixels", np.uint8, "n", "height", "width", 3), to=1)
-        x = graph.add("Mul", graph.add("Sub", x, mean), scale)
-        x = self._convolution(graph.add("Transpose", x, perm=(0, 3, 1, 2)), "_conv_stem", "_bn0", stride=2)
+        weights = self._weights
+        mean, scale = (self._constant(np.array(value)) for value in (127, 1 / 128))
+        x = self._add("Mul", self._add("Sub", self._add("Cast", "pixels", to=FLOAT), mean), scale)
+        x = self._convolution(self._add("Transpose", x, perm=(0, 3, 1, 2)), "_conv_stem", "_bn0", stride=2)
         inputs = len(weights["_conv_stem.weight"])
         for block, stride in enumerate(STRIDES):
             outputs = len(weights[f"_blocks.{block}._project_conv.weight"])
             y = self._block(x, f"_blocks.{block}", stride)
-            x, inputs = graph.add("Add", y, x) if stride == 1 and inputs == outputs else y, outputs
+            x, inputs = self._add("Add", y, x) if stride == 1 and inputs == outputs else y, outputs
         x = self._convolution(x, "_conv_head", "_bn1")
-        graph.add("Flatten", graph.add("GlobalAveragePool", x), output="features")
-        matrix, bias = (graph.constant(_checked(weights[f"_fc.{part}"])) for part in ("weight", "bias"))
-        graph.add("Gemm", "features", matrix, bias, output="logits", transB=1)
-        graph.output("logits", np.float32, "n", CLASSES)
-        graph.output("features", np.float32, "n", FEATURES)
-        return graph.to_bytes()
+        self._add("Flatten", self._add("GlobalAveragePool", x), output="features")
+        matrix, bias = (self._constant(weights[f"_fc.{part}"]) for part in ("weight", "bias"))
+        self._add("Gemm", "features", matrix, bias, output="logits", transB=1)
+        self._parts += [
+            _field(2, NAME),
+            _field(11, _value("pixels", UINT8, "n", "height", "width", 3)),
+            _field(12, _value("logits", FLOAT, "n", CLASSES)),
+            _field(12, _value("features", FLOAT, "n", FEATURES)),
+        ]
+        return _field(1, IR_VERSION) + _field(7, b"".join(self._parts)) + _field(8, _field(2, OPSET))
 
     def _block(self, x: str, name: str, stride: int) -> str:
         if f"{name}._expand_conv.weight" in self._weights:
@@ -92,17 +117,17 @@ class _GraphBuilder:
         self, x: str, name: str, norm: str, *, stride: int = 1, depthwise: bool = False, is_limited: bool = True
     ) -> str:
         """A convolution with its batch norm, then the limits of ReLU6."""
-        kernel = _checked(self._weights[f"{name}.weight"]).astype(np.float64)
+        kernel = self._weights[f"{name}.weight"].astype(np.float64)
         gain, shift, mean, variance = (
-            _checked(self._weights[f"{norm}.{part}"]).astype(np.float64)
+            self._weights[f"{norm}.{part}"].astype(np.float64)
             for part in ("weight", "bias", "running_mean", "running_var")
         )
         factors = gain / np.sqrt(variance + EPSILON)
-        folded = self._graph.constant((kernel * factors[:, None, None, None]).astype(np.float32))
-        bias = self._graph.constant((shift - mean * factors).astype(np.float32))
+        folded = self._constant(kernel * factors[:, None, None, None])
+        bias = self._constant(shift - mean * factors)
         side = kernel.shape[2]
         before, after = (side - stride) // 2, (side - stride + 1) // 2  # TensorFlow's "same", for sides divisible by it
-        y = self._graph.add(
+        y = self._add(
             "Conv",
             x,
             folded,
@@ -112,14 +137,47 @@ class _GraphBuilder:
             pads=(before, before, after, after),
             group=len(kernel) if depthwise else 1,
         )
-        return self._graph.add("Clip", y, self._zero, self._six) if is_limited else y
+        return self._add("Clip", y, self._zero, self._six) if is_limited else y
+
+    def _add(self, operator: str, *inputs: str, output: str = "", **attributes: int | Sequence[int]) -> str:
+        """Add an operator and return the name of its output."""
+        output = output or f"value{len(self._parts)}"
+        node = b"".join(_field(1, name) for name in inputs) + _field(2, output) + _field(4, operator)
+        for name, value in attributes.items():
+            numbers = _field(3, value) if isinstance(value, int) else b"".join(_field(8, each) for each in value)
+            node += _field(5, _field(1, name) + numbers + _field(20, INT if isinstance(value, int) else INTS))
+        self._parts.append(_field(1, node))
+        return output
+
+    def _constant(self, values: Array) -> str:
+        """Add a float32 tensor and return its name."""
+        if not np.isfinite(values).all():
+            raise ValueError("a weight is not finite")
+        name = f"constant{len(self._parts)}"
+        dims = b"".join(_field(1, size) for size in values.shape)
+        data = _field(9, values.astype("<f4").tobytes())
+        self._parts.append(_field(5, dims + _field(2, FLOAT) + _field(8, name) + data))
+        return name
 
 
-def _checked(values: Array) -> Array:
-    if values.dtype != np.float32 or not np.isfinite(values).all():
-        raise ValueError("a weight is not a finite float32")
-    return values
+def _value(name: str, dtype: int, *axes: int | str) -> bytes:
+    """An input or output; axes are sizes, or names of those that vary."""
+    shape = b"".join(_field(1, _field(2 if isinstance(axis, str) else 1, axis)) for axis in axes)
+    return _field(1, name) + _field(2, _field(1, _field(1, dtype) + _field(2, shape)))
 
 
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=DIGEST_BYTES).digest()
+def _field(number: int, content: int | str | bytes) -> bytes:
+    """A field of a Protocol Buffers message: a number, or a length and as many bytes."""
+    if isinstance(content, int):
+        return _varint(number << 3) + _varint(content)
+    data = content.encode() if isinstance(content, str) else content
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits per byte, the lowest first."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])

