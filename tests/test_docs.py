@@ -41,7 +41,7 @@ def test_every_setting_has_a_description():
 def test_every_command_in_the_pages_is_one_that_the_parser_takes():
     for page in PAGES:
         for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-            for line in re.findall(r"^framesift (.*)", block.replace("\\\n", " "), re.MULTILINE):
+            for line in re.findall(r"^framesift (?!--)(.*)", block.replace("\\\n", " "), re.MULTILINE):
                 build_parser().parse_args(expand_shorthand(shlex.split(line, comments=True)))
 
 
