@@ -1,5 +1,7 @@
 """What is in view on a small screen, and what is explained where it stands."""
 
+import json
+
 import pytest
 
 from framesift.rendering.report.page import ROLE_SENTENCES
@@ -15,7 +17,7 @@ PARTIAL = "Selected from 40 of 240 frames: keyframes spread over the video, with
 
 
 def answer_of(method, text=LONG):
-    answer = {"letter": None, "text": text, "choice": None, "raw": text, "parsed": True, "times_s": [1.0, 9.0]}
+    answer = {"letter": None, "text": text, "choice": None, "raw": text, "parsed": True, "times_s": []}
     answer |= {"tokens": 812, "seconds": 2.5, "frames": [], "reader": "similarity", "text_mode": "aligned"}
     answer |= {"note": "a weak answer", "cited_s": [9.0], "warnings": []}
     kept = {"id": f"of-{method}", "method": method, "reader": "similarity", "asked_s": 1.0, "state": "done"}
@@ -51,6 +53,9 @@ def show(shared_server, visit):
         if indexing:
             change(f"**/api/videos/{boat}", {"ready": False, "job": job_of(boat)})
             tab.page.route("**/api/jobs/j/first", lambda route: route.fulfill(json=job_of(boat)))
+            event = f"event: jobs\ndata: {json.dumps([job_of(boat)])}\n\n"
+            stream = {"content_type": "text/event-stream", "body": event}
+            tab.page.route("**/api/stream", lambda route: route.fulfill(**stream))
         tab.page.goto(f"{shared_server.url}/video/{boat}?q=What+put+off+the+launch%3F&n=6{more}")
         assert tab.settles(lambda: tab.cards() > 0)
         assert tab.settles(lambda: tab.page.locator(".answer").count() == len(answers))

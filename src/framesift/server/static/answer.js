@@ -1,5 +1,5 @@
 // The answers to a question: asked per lane, shown while they are written, and kept on the server.
-import { counted, el, get, post, request, showMessage } from "./common.js";
+import { counted, el, find, get, linkButton, post, redraw, request, showMessage, update } from "./common.js";
 import { markdown } from "./markdown.js";
 import { clock } from "./shared.js";
 
@@ -39,6 +39,16 @@ async function readLines(reply, onLine) {
   }
 }
 
+const secondsSince = (time_s) => `${Math.max(0, Math.round(Date.now() / 1000 - time_s))} s`;
+
+const timesOf = ({ frames }) => frames.map((frame) => frame.time_s);
+
+/** Whether two lists of times, in any order, are of the same frames. */
+function isSame(times, others) {
+  const sorted = [times, others].map((list) => [...list].sort((a, b) => a - b));
+  return times.length === others.length && sorted[0].every((time_s, k) => Math.abs(time_s - sorted[1][k]) < 0.001);
+}
+
 export class Answers {
   /** box: the element to draw in; onPlay(time_s, url, frame id). */
   constructor(box, video, onPlay) {
@@ -49,7 +59,8 @@ export class Answers {
     this.view = null;
     this.following = new Map(); // AbortControllers by answer
     this.unfolded = new Set(); // answers shown in full
-    this.error = el("p", { className: "problem", role: "alert", hidden: true });
+    this.cancelling = new Set(); // answers whose Cancel was pressed
+    this.askedTimes = new Map(); // of the frames that a reader was asked about here, by answer
     setInterval(() => this.updateTimers(), 1000);
   }
 
@@ -74,33 +85,21 @@ export class Answers {
     const earlier = answers.filter((answer) => !newest.includes(answer));
     const cards = (list) => list.map((answer) => this.card(answer));
     const className = newest.length > 1 ? "newest several" : "newest";
-    const folded = el(
-      "details",
-      { className: "more", open: Boolean(this.box.querySelector("details[open]")) },
-      el("summary", {}, counted(earlier.length, "earlier answer")),
-      cards(earlier),
+    const title = el("summary", {}, counted(earlier.length, "earlier answer"));
+    redraw(
+      this.box,
+      newest.length ? el("div", { className }, cards(newest)) : "",
+      earlier.length ? el("details", { className: "more" }, title, cards(earlier)) : "",
     );
-    this.box.replaceChildren(el("div", { className }, cards(newest)), earlier.length ? folded : "", this.error);
     for (const card of this.box.querySelectorAll(".answer")) this.fold(card);
   }
 
-  /** Limit the height of a long answer, with a button that shows all of it; one being written shows its end. */
+  /** Offer to unfold a long answer, whose height is limited; one being written shows its end. */
   fold(card) {
-    const id = card.dataset.answer;
     const text = card.querySelector(".answer-body");
-    const button = card.querySelector(".unfold");
-    const set = (isOpen) => {
-      if (isOpen) this.unfolded.add(id);
-      else this.unfolded.delete(id);
-      card.classList.toggle("unfolded", isOpen);
-      button.textContent = isOpen ? "Show less" : "Show all";
-      button.setAttribute("aria-expanded", isOpen);
-    };
-    set(this.unfolded.has(id));
     const isLong = text.scrollHeight > text.clientHeight + 4;
     card.classList.toggle("long", isLong);
-    button.hidden = !this.unfolded.has(id) && !isLong;
-    button.onclick = () => set(!this.unfolded.has(id));
+    card.querySelector(".unfold").hidden = !card.classList.contains("unfolded") && !isLong;
     if (card.getAttribute("aria-busy") === "true") text.scrollTop = text.scrollHeight;
   }
 
@@ -108,22 +107,23 @@ export class Answers {
   leave() {
     for (const controller of this.following.values()) controller.abort();
     this.following.clear();
-    showMessage(this.error, "");
+    showMessage(find("answers-error"), "");
   }
 
   /** Ask a reader about the frames of each lane. */
   async ask(reader, { methods: _, ...body }) {
-    showMessage(this.error, "");
+    showMessage(find("answers-error"), "");
     const { kept } = this;
     try {
       for (const lane of this.lanes) {
         const answer = await post(`${this.url}/${kept.id}/answers`, { ...body, method: lane.method, reader });
         kept.answers.push(answer);
+        this.askedTimes.set(answer.id, timesOf(lane));
         this.draw();
         this.follow(answer);
       }
     } catch (error) {
-      showMessage(this.error, error.message);
+      showMessage(find("answers-error"), error.message);
     }
   }
 
@@ -136,7 +136,7 @@ export class Answers {
       const url = `${this.url}/${kept.id}/answers/${answer.id}`;
       await readLines(await request(url, { signal: controller.signal }), (now) => this.update(kept, now));
     } catch (error) {
-      if (error.name !== "AbortError") showMessage(this.error, error.message);
+      if (error.name !== "AbortError") showMessage(find("answers-error"), error.message);
     }
     this.following.delete(answer.id);
   }
@@ -144,56 +144,80 @@ export class Answers {
   update(followed, answer) {
     const kept = this.kept?.id === followed.id ? this.kept : followed; // it may have been loaded again
     kept.answers = kept.answers.map((one) => (one.id === answer.id ? answer : one));
-    const before = this.find(answer.id);
-    if (!before) return;
-    const card = this.card(answer);
-    before.replaceWith(card);
+    this.redrawCard(answer);
+  }
+
+  redrawCard(answer) {
+    const card = this.box.querySelector(`[data-answer="${answer.id}"]`);
+    if (!card) return;
+    update(card, this.card(answer));
     this.fold(card);
   }
 
-  find(id) {
-    return this.box.querySelector(`[data-answer="${id}"]`);
-  }
-
   updateTimers() {
-    for (const time of this.box.querySelectorAll("[data-since]"))
-      time.textContent = `${Math.max(0, Math.round(Date.now() / 1000 - time.dataset.since))} s`;
+    for (const time of this.box.querySelectorAll("[data-since]")) time.textContent = secondsSince(time.dataset.since);
   }
 
+  /** Delete an answer, or cancel one that is being written. */
   async remove(answer) {
+    const isRunning = answer.state === "running";
+    if (isRunning) {
+      if (this.cancelling.has(answer.id)) return;
+      this.cancelling.add(answer.id);
+      this.redrawCard(answer);
+    }
     try {
       await request(`${this.url}/${this.kept.id}/answers/${answer.id}`, { method: "DELETE" });
-      if (answer.state === "running") return;
+      if (isRunning) return;
       this.kept.answers = this.kept.answers.filter((one) => one.id !== answer.id);
-      this.draw();
     } catch (error) {
-      showMessage(this.error, error.message);
+      showMessage(find("answers-error"), error.message);
     }
+    this.cancelling.delete(answer.id);
+    this.draw();
+  }
+
+  removeButton(kept) {
+    const remove = (event) => event.detail < 2 && this.remove(kept); // a double click on Cancel must not delete
+    const isCancelling = this.cancelling.has(kept.id);
+    const label = kept.state !== "running" ? "Delete" : isCancelling ? "Cancelling …" : "Cancel";
+    const isDisabled = String(label === "Cancelling …"); // `disabled` would drop the focus
+    return linkButton(label, `${label} this answer`, remove, { key: kept.state, "aria-disabled": isDisabled });
+  }
+
+  unfoldButton(kept) {
+    const isOpen = this.unfolded.has(kept.id);
+    const toggle = () => {
+      if (isOpen) this.unfolded.delete(kept.id);
+      else this.unfolded.add(kept.id);
+      this.redrawCard(kept);
+    };
+    const more = { className: "link unfold", hidden: true, "aria-expanded": String(isOpen) };
+    return linkButton(isOpen ? "Show less" : "Show all", undefined, toggle, more);
+  }
+
+  /** What an answer says about other frames than those shown; "" where it is about them, or that is not known. */
+  otherFrames(kept) {
+    const lane = this.lanes.find((one) => one.method === kept.method);
+    const times = kept.answer?.times_s ?? this.askedTimes.get(kept.id) ?? [];
+    if (!this.lanes.length || (lane && (!times.length || isSame(times, timesOf(lane))))) return "";
+    const frames = times.length ? counted(times.length, "frame") : "frames";
+    return `About ${frames} of ${kept.method} selected before, not those shown.`;
   }
 
   card(kept) {
     const lane = this.lanes.find((one) => one.method === kept.method);
-    const several = this.lanes.length > 1 || (this.lanes.length && !lane);
     const isRunning = kept.state === "running";
     const onTime = (time_s) => this.onPlay(time_s);
-    const remove = el(
-      "button",
-      {
-        type: "button",
-        className: "link",
-        "aria-label": `${isRunning ? "Cancel" : "Delete"} this answer`,
-        onclick: () => this.remove(kept),
-      },
-      isRunning ? "Cancel" : "Delete",
-    );
-    const unfold = el("button", { type: "button", className: "link unfold", hidden: true });
+    const other = this.otherFrames(kept);
     const { answer } = kept;
     const facts = [kept.reader];
-    if (answer) facts.push(counted(answer.times_s.length, "frame"));
+    if (this.lanes.length > 1) facts.unshift(`Frames of ${kept.method}`);
+    if (answer?.times_s.length) facts.push(counted(answer.times_s.length, "frame"));
     if (answer?.tokens) facts.push(counted(answer.tokens, "token"));
     if (answer?.seconds) facts.push(`${answer.seconds.toFixed(1)} s`);
     if (kept.state === "cancelled") facts.push("cancelled");
-    const since = isRunning ? el("span", { "data-since": String(kept.asked_s) }, "") : "";
+    const since = isRunning ? el("span", { "data-since": kept.asked_s }, secondsSince(kept.asked_s)) : "";
     const cited = answer?.cited_s.length
       ? el(
           "div",
@@ -208,8 +232,22 @@ export class Answers {
       : el("div", { className: "answer-text" }, el("div", { className: "md" }, markdown(kept.text, onTime)));
     return el(
       "div",
-      { className: "answer", "data-answer": kept.id, "aria-busy": String(isRunning) },
-      several ? el("h3", {}, `Frames of ${kept.method}`) : "",
+      {
+        key: kept.id,
+        className: `answer${this.unfolded.has(kept.id) ? " unfolded" : ""}`,
+        "data-answer": kept.id,
+        "aria-busy": String(isRunning),
+      },
+      el(
+        "p",
+        { className: "fine status-line" },
+        this.removeButton(kept),
+        this.unfoldButton(kept),
+        facts.join(" · "),
+        since && " · ",
+        since,
+      ),
+      other ? el("p", { className: "notice" }, other) : "",
       el(
         "div",
         { className: "answer-body" },
@@ -219,7 +257,6 @@ export class Answers {
         cited,
         answer?.note ? el("p", { className: "fine" }, `Note: ${answer.note}.`) : "",
       ),
-      el("p", { className: "fine" }, facts.join(" · "), since && " · ", since, " ", unfold, " ", remove),
     );
   }
 }

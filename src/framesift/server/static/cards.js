@@ -1,5 +1,5 @@
 // The selected frames as cards, one lane per method, each with its reasons.
-import { counted, el } from "./common.js";
+import { counted, el, redraw } from "./common.js";
 import { clock, markerPath, svgElement } from "./shared.js";
 
 export function rolePill(role) {
@@ -17,7 +17,7 @@ function frameImage(frame, textMode) {
     alt: frame.alt,
     loading: "lazy",
     decoding: "async",
-    onload: (event) => event.target.parentNode.classList.remove("loading"),
+    onload: (event) => event.target.closest(".shot")?.classList.remove("loading"), // if it was put into the page
     onerror: (event) =>
       event.target.replaceWith(el("span", { className: "image-error" }, "This frame could not be loaded.")),
   });
@@ -42,38 +42,22 @@ function alternative(one, onPlay) {
 }
 
 function reasons(frame, also, onPlay) {
-  const box = el(
-    "details",
-    { className: "reasons" },
-    el("summary", { "aria-label": `Why this frame: ${frame.number}` }, "Why this frame"),
-  );
+  const summary = () => el("summary", { "aria-label": `Why this frame: ${frame.number}` }, "Why this frame");
   // Filled when opened, so that the alternatives are only fetched then.
-  box.addEventListener(
-    "toggle",
-    () => {
-      const parts = [
-        el(
-          "ul",
-          { className: "why" },
-          frame.why.map((sentence) => el("li", { dir: "auto" }, sentence)),
-        ),
-      ];
-      if (frame.nearly.length)
-        parts.push(
-          el("h3", {}, "Alternatives"),
-          el(
-            "ul",
-            { className: "alternatives" },
-            frame.nearly.map((one) => alternative(one, onPlay)),
-          ),
-        );
-      const facts = `Frame ${frame.frame} of the video, at ${frame.clock}. Relevance ${frame.relevance.toFixed(4)}.`;
-      parts.push(el("p", { className: "fine" }, facts, also ? ` Also selected by ${also}.` : ""));
-      box.append(...parts);
-    },
-    { once: true },
-  );
-  return box;
+  const ontoggle = ({ target }) => {
+    const why = frame.why.map((sentence) => el("li", { dir: "auto" }, sentence));
+    const alternatives = frame.nearly.map((one) => alternative(one, onPlay));
+    const facts = `Frame ${frame.frame} of the video, at ${frame.clock}. Relevance ${frame.relevance.toFixed(4)}.`;
+    redraw(
+      target,
+      summary(),
+      el("ul", { className: "why" }, why),
+      alternatives.length ? el("h3", {}, "Alternatives") : "",
+      alternatives.length ? el("ul", { className: "alternatives" }, alternatives) : "",
+      el("p", { className: "fine" }, facts, also ? ` Also selected by ${also}.` : ""),
+    );
+  };
+  return el("details", { className: "reasons", ontoggle }, summary());
 }
 
 function card(frame, also, { textMode, onPlay }) {
@@ -82,7 +66,13 @@ function card(frame, also, { textMode, onPlay }) {
   const text = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
     "li",
-    { className: `card role-${frame.role}`, "data-frame": frame.id, "aria-label": name, tabIndex: -1 },
+    {
+      key: frame.frame,
+      className: `card role-${frame.role}`,
+      "data-frame": frame.id,
+      "aria-label": name,
+      tabIndex: -1,
+    },
     el(
       "button",
       { type: "button", className: "open", onclick: () => onPlay(frame.time_s, frame.picture, frame.id) },
@@ -133,7 +123,8 @@ export function drawLanes(box, lanes, options) {
     );
   });
   box.className = lanes.length > 1 ? "lanes several" : "lanes";
-  box.replaceChildren(...sections);
+  redraw(box, ...sections);
+  for (const open of box.querySelectorAll(".reasons[open]")) open.dispatchEvent(new Event("toggle"));
 }
 
 /** Highlight the card whose frame is playing. */

@@ -1,17 +1,84 @@
 // Shared by all pages: requests, uploads, and elements built from text, never from markup.
 
+const GIVEN = Symbol("given"); // the properties an element was made with
+
 /** Create an element with properties, attributes (data-, aria-, role, for) and children; strings become text. */
 export function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (value === undefined || value === null) continue;
-    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (key.includes("-") || key === "role" || key === "for") element.setAttribute(key, value);
-    else element[key] = value;
-  }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  give(element, properties);
+  element.append(...present(children));
   return element;
 }
+
+const present = (children) => children.flat().filter((child) => child !== null && child !== undefined && child !== "");
+
+/** Set the properties that differ from those given before: what the user or the browser has changed since stays. */
+function give(element, properties) {
+  const before = element[GIVEN];
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === before?.[key]) continue;
+    if (key.includes("-") || key === "role" || key === "for") element.setAttribute(key, value);
+    else element[key] = value;
+  }
+  element[GIVEN] = properties;
+}
+
+/** What an update does not change: an element's tag, key (among those of a list), image, and which properties it has. */
+function kindOf(node) {
+  if (node.nodeType === Node.TEXT_NODE) return "text";
+  if (!node[GIVEN]) return node.outerHTML;
+  const { key, src, ...given } = node[GIVEN];
+  const names = Object.keys(given).filter((name) => given[name] !== undefined && given[name] !== null);
+  return [node.localName, key, src, ...names].join("\n");
+}
+
+/** Update an element in place to what another one of the same kind is. */
+export function update(element, fresh) {
+  if (element.nodeType === Node.TEXT_NODE) {
+    if (element.data !== fresh.data) element.data = fresh.data;
+  } else if (fresh[GIVEN]) {
+    give(element, fresh[GIVEN]);
+    redraw(element, ...fresh.childNodes);
+  }
+}
+
+/**
+ * Make these the children of a box. Those of the same kind as one already there update it in place, and the others keep
+ * theirs, so that a press or the focus survives. If the focused element is removed, one beside it gets the focus.
+ */
+export function redraw(box, ...children) {
+  const focused = box.contains(document.activeElement) ? document.activeElement : null;
+  const fresh = document.createDocumentFragment();
+  fresh.append(...present(children));
+  const old = Map.groupBy(box.childNodes, kindOf);
+  const wanted = [...fresh.childNodes].map((child) => {
+    const kept = old.get(kindOf(child))?.shift();
+    if (kept) update(kept, child);
+    return kept ?? child;
+  });
+  for (const gone of [...old.values()].flat()) gone.remove();
+  let place = box.firstChild;
+  for (const child of wanted) {
+    if (child === place) place = place.nextSibling;
+    else box.insertBefore(child, place);
+  }
+  if (focused && document.activeElement !== focused) refocus(focused, box);
+}
+
+/** Focus an element again, or else the first one near where it was that can have the focus. */
+function refocus(focused, box) {
+  const candidates = [focused];
+  for (let around = box; around; around = around.parentElement)
+    candidates.push(...around.querySelectorAll("button, a, input, textarea, summary"));
+  candidates.find((one) => {
+    one.focus({ preventScroll: true });
+    return document.activeElement === one;
+  });
+}
+
+/** A button that looks like a link; `name` is its accessible name. */
+export const linkButton = (label, name, onclick, more = {}) =>
+  el("button", { type: "button", className: "link", "aria-label": name, onclick, ...more }, label);
 
 /** "1 frame", "2 frames", "1,200 frames". */
 export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

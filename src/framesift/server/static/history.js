@@ -1,6 +1,6 @@
 // The questions asked about a video before: reopened, renamed and deleted.
 import { keptQuestions } from "./answer.js";
-import { counted, el, find, request, showMessage } from "./common.js";
+import { counted, el, find, linkButton, redraw, request, showMessage } from "./common.js";
 
 const JSON_HEADERS = { "content-type": "application/json" };
 
@@ -30,18 +30,16 @@ export class QuestionHistory {
   draw() {
     find("history").hidden = !this.kept.length;
     find("history-count").textContent = this.kept.length.toLocaleString("en");
-    find("history-list").replaceChildren(...this.kept.map((question) => this.row(question)));
+    redraw(find("history-list"), ...this.kept.map((question) => this.row(question)));
   }
 
   row(question) {
     const name = question.title || question.request.question;
     const answers = question.answers.length ? ` · ${counted(question.answers.length, "answer")}` : "";
     const date = new Date(question.asked_s * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-    const button = (label, onclick) =>
-      el("button", { type: "button", className: "link", "aria-label": `${label}: ${name}`, onclick }, label);
     return el(
       "li",
-      { "data-kept": question.id },
+      { key: question.id, "data-kept": question.id },
       el(
         "button",
         { type: "button", className: "link open-question", dir: "auto", onclick: () => this.onOpen(question.request) },
@@ -51,9 +49,9 @@ export class QuestionHistory {
         "p",
         { className: "fine" },
         `${date}${answers} `,
-        button("Rename", () => this.rename(question)),
+        linkButton("Rename", `Rename: ${name}`, () => this.rename(question)),
         " ",
-        button("Delete", () => this.remove(question)),
+        linkButton("Delete", `Delete: ${name}`, () => this.remove(question)),
       ),
     );
   }

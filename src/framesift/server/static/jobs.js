@@ -1,5 +1,5 @@
 // Jobs as the pages show them: what they do, how long that takes, and their buttons.
-import { el, post, request } from "./common.js";
+import { el, linkButton, post, request, update } from "./common.js";
 
 const PHASES = {
   starting: "Starting",
@@ -21,9 +21,12 @@ function about(seconds) {
     : `about ${Math.round(seconds / 3600)} h`;
 }
 
+/** "40 %", or "" where it is not known how far a job is. */
+export const progressText = ({ done, total }) => (total ? `${Math.min(100, Math.floor((100 * done) / total))} %` : "");
+
 /** Describe what a running or waiting job is doing. */
 export function jobStatus(job) {
-  const share = job.total ? ` · ${Math.floor((100 * job.done) / job.total)} %` : "";
+  const share = progressText(job) && ` · ${progressText(job)}`;
   if (job.state === "waiting") {
     const start = job.starts_in_s === null ? "" : ` · starts in ${about(job.starts_in_s)}`;
     return `${share ? "Paused" : "Waiting"}${share} · ${job.position === 1 ? "next" : `position ${job.position}`}${start}`;
@@ -32,50 +35,39 @@ export function jobStatus(job) {
   return `${PHASES[job.phase] ?? job.phase}${share}${left}`;
 }
 
-export function jobProgress(job) {
-  const bar = el("progress", { "aria-label": `Progress of ${job.name}` });
-  if (job.total) Object.assign(bar, { max: job.total, value: job.done });
-  else if (job.state === "waiting") Object.assign(bar, { max: 1, value: 0 });
-  return bar;
-}
+const cancelling = new Set(); // ids of jobs whose Cancel was pressed
 
 /** A row with a job's progress and its buttons; act(work) runs what they do. `before` stops waiting for the job. */
 export function jobRow(job, act, before = () => {}) {
-  const cancel = () =>
-    act(() => {
-      before();
-      return request(`/api/jobs/${job.id}`, { method: "DELETE" });
-    });
-  const button = (label, name, onclick) =>
-    el("button", { type: "button", className: "link", "aria-label": `${name} ${job.name}`, onclick }, label);
-  const first = button("Do this first", "Do this first:", () => act(() => post(`/api/jobs/${job.id}/first`)));
-  first.hidden = job.state !== "waiting";
+  const isCancelling = cancelling.has(job.id);
+  const cancel = (event) => {
+    if (isCancelling) return;
+    before();
+    cancelling.add(job.id);
+    update(event.target.closest(".job"), jobRow(job, act, before));
+    act(() =>
+      request(`/api/jobs/${job.id}`, { method: "DELETE" }).catch((error) => {
+        cancelling.delete(job.id);
+        throw error;
+      }),
+    );
+  };
+  const label = isCancelling ? "Cancelling …" : "Cancel";
+  const share = job.total ? { max: job.total, value: job.done } : job.state === "waiting" ? { max: 1, value: 0 } : {};
   return el(
     "div",
-    { className: "job", "data-job": job.id },
-    jobProgress(job),
+    { key: job.id, className: "job", "data-job": job.id },
+    el("progress", { "aria-label": `Progress of ${job.name}`, ...share }),
     el(
       "p",
-      { className: "fine" },
+      { className: "fine status-line" },
+      linkButton(label, `${label} ${job.name}`, cancel, {
+        "aria-disabled": String(isCancelling), // `disabled` would drop the focus
+      }),
+      linkButton("Do this first", `Do this first: ${job.name}`, () => act(() => post(`/api/jobs/${job.id}/first`)), {
+        hidden: job.state !== "waiting" || isCancelling,
+      }),
       el("span", { className: "job-status" }, jobStatus(job)),
-      " ",
-      first,
-      " ",
-      button("Cancel", "Cancel", cancel),
     ),
   );
 }
-
-/** Update the rows of these jobs in place, so that a button keeps the focus. */
-export function updateJobRows(jobs) {
-  for (const job of jobs) {
-    for (const row of document.querySelectorAll(`[data-job="${job.id}"]`)) {
-      row.querySelector("progress").replaceWith(jobProgress(job));
-      row.querySelector(".job-status").textContent = jobStatus(job);
-      row.querySelector("button").hidden = job.state !== "waiting";
-    }
-  }
-}
-
-/** "40 %", or "" where it is not known how far a job is. */
-export const progressText = ({ done, total }) => (total ? `${Math.floor((100 * done) / total)} %` : "");

@@ -3,12 +3,14 @@ import { find } from "./common.js";
 import { ZOOM_KEYS } from "./shared.js";
 
 const STEPS_S = { j: -10, l: 10, ArrowLeft: -5, ArrowRight: 5 };
-const OWN_KEYS = "input, textarea, select, button, summary, a, video, [tabindex]:not(.card)";
+const OWN_KEYS = "input, textarea, select, video";
+const PRESSED_BY_SPACE = ":is(button, summary):focus-visible"; // not one that was just clicked
 
 /** Space and K play or pause, J and L go ten seconds back and on, the arrow keys five; onZoom("in", "out" or "whole"). */
 export function setUpKeys(onZoom) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(OWN_KEYS)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.target.closest?.(OWN_KEYS) || (event.key === " " && event.target.matches?.(PRESSED_BY_SPACE))) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const player = find("video");
     if (key === "/") {

@@ -5,17 +5,20 @@ import {
   find,
   formatSize,
   get,
+  linkButton,
   post,
   RequestError,
+  redraw,
   request,
   showMessage,
   splitFiles,
   textSummary,
   UNREACHABLE,
+  update,
   uploadFile,
   videoFor,
 } from "./common.js";
-import { isOpen, jobRow, progressText, updateJobRows } from "./jobs.js";
+import { isOpen, jobRow, progressText } from "./jobs.js";
 import { setUpSearch } from "./search.js";
 import { lengthText } from "./shared.js";
 import { watchJobs } from "./stream.js";
@@ -45,11 +48,7 @@ function stateOf(video) {
 
 function indexButton(video, label) {
   const index = () => act(() => post(`/api/videos/${video.id}/index`));
-  return el(
-    "button",
-    { type: "button", className: "plain small", "aria-label": `${label}: ${video.name}`, onclick: index },
-    label,
-  );
+  return linkButton(label, `${label}: ${video.name}`, index, { className: "plain small" });
 }
 
 function removeButton(video) {
@@ -58,11 +57,7 @@ function removeButton(video) {
       act(() => request(`/api/videos/${video.id}`, { method: "DELETE" }));
     }
   };
-  return el(
-    "button",
-    { type: "button", className: "link", "aria-label": `Delete ${video.name}`, onclick: remove },
-    "Delete",
-  );
+  return linkButton("Delete", `Delete ${video.name}`, remove);
 }
 
 function card(video) {
@@ -73,14 +68,14 @@ function card(video) {
         src: `/api/videos/${video.id}/thumbnail.jpg?v=${video.version}`,
         alt: "",
         loading: "lazy",
-        onerror: (e) => e.target.remove(),
+        onerror: (event) => event.target.remove(),
       })
     : el("span", { "aria-hidden": "true" }, video.problem ? "!" : "…");
   const name = el("bdi", {}, video.name);
   const title = usable ? el("a", { href: `/video/${video.id}` }, name) : name;
   return el(
     "li",
-    { className: `video-card${usable ? "" : " unusable"}`, "data-video": video.id },
+    { key: video.id, className: `video-card${usable ? "" : " unusable"}`, "data-video": video.id },
     el("div", { className: "thumb" }, image),
     el(
       "div",
@@ -97,7 +92,7 @@ function sampleCard(job) {
   const state = failed ? el("p", { className: "problem" }, job.error) : jobRow(job, act);
   return el(
     "li",
-    { className: "video-card unusable" },
+    { key: "sample", className: "video-card unusable" },
     el("div", { className: "thumb" }, el("span", { "aria-hidden": "true" }, "…")),
     el("div", { className: "about" }, el("h3", {}, "Sample video"), state),
   );
@@ -134,17 +129,7 @@ function draw() {
   const isListed = library.videos.some((video) => video.id === sampleJob?.video);
   const isPending = sampleJob && !isListed && ["running", "waiting", "failed"].includes(sampleJob.state);
   if (isPending) cards.unshift(sampleCard(sampleJob));
-  // The focus stays on the same button, or moves to its card.
-  const focused = find("video-list").contains(document.activeElement) ? document.activeElement : null;
-  const [id, label] = [focused?.closest("[data-video]")?.dataset.video, focused?.getAttribute("aria-label")];
-  find("video-list").replaceChildren(...cards);
-  if (focused) {
-    const same =
-      label &&
-      [...find("video-list").querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === label);
-    const ownCard = find("video-list").querySelector(`[data-video="${id}"]`);
-    (same || ownCard?.querySelector(label ? "button, a" : "a") || find("file")).focus();
-  }
+  redraw(find("video-list"), ...cards);
   const isEmpty = !cards.length && !library.videos.length;
   find("videos").hidden = isEmpty && !library.folder;
   document.body.classList.toggle("empty", isEmpty);
@@ -200,7 +185,10 @@ function onJobs(jobs) {
     refresh();
     return;
   }
-  updateJobRows(jobs);
+  for (const job of jobs) {
+    const row = find("video-list").querySelector(`[data-job="${job.id}"]`);
+    if (row) update(row, jobRow(job, act));
+  }
 }
 
 function onLost() {
@@ -218,7 +206,7 @@ addEventListener("beforeunload", (event) => activeUploads && event.preventDefaul
 async function upload(url, file, checkingLabel) {
   const status = el("span", {}, "0 %");
   const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
-  const line = el("p", { className: "fine" }, status, " ");
+  const line = el("p", { className: "fine status-line" }, status);
   const row = el("div", { className: "job" }, el("bdi", {}, file.name), bar, line);
   find("uploads").append(row);
   find("upload-status").textContent = `Uploading ${file.name}`;
@@ -234,13 +222,7 @@ async function upload(url, file, checkingLabel) {
       bar.value = share;
       status.textContent = share < 1 ? `${Math.floor(100 * share)} %` : checkingLabel;
     });
-    line.append(
-      el(
-        "button",
-        { type: "button", className: "link", "aria-label": `Cancel the upload of ${file.name}`, onclick: stop },
-        "Cancel",
-      ),
-    );
+    line.prepend(linkButton("Cancel", `Cancel the upload of ${file.name}`, stop));
     const video = await reply;
     if (row.contains(document.activeElement)) find("file").focus();
     row.remove();
@@ -260,11 +242,7 @@ function showUploadError(name, message) {
     row.remove();
     find("file").focus();
   };
-  const button = el(
-    "button",
-    { type: "button", className: "link", "aria-label": `Dismiss the message about ${name}`, onclick: dismiss },
-    "Dismiss",
-  );
+  const button = linkButton("Dismiss", `Dismiss the message about ${name}`, dismiss);
   const row = el(
     "div",
     { className: "upload-error" },

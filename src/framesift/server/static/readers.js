@@ -1,5 +1,5 @@
 // The readers of the server: choosing one, adding an OpenAI-type server with its key, testing and removing it.
-import { el, find, post, request, showMessage } from "./common.js";
+import { el, find, linkButton, post, redraw, request, showMessage } from "./common.js";
 
 const WEAKEST = "similarity";
 
@@ -44,10 +44,11 @@ async function run(label, work) {
 function draw(readers, added) {
   const chosen = find("reader").value;
   const label = (name) => (name === WEAKEST ? "similarity (no model, weak)" : name);
-  find("reader").replaceChildren(...readers.map((name) => el("option", { value: name }, label(name))));
+  redraw(find("reader"), ...readers.map((name) => el("option", { value: name }, label(name))));
   if (readers.includes(chosen)) find("reader").value = chosen;
   find("no-reader").hidden = readers.some((name) => name !== WEAKEST);
-  find("added-readers").replaceChildren(
+  redraw(
+    find("added-readers"),
     ...added.map((name) => {
       const remove = () =>
         run("Removing …", async () => {
@@ -56,12 +57,8 @@ function draw(readers, added) {
           draw(now.readers, now.added);
           return "Removed.";
         });
-      const button = el(
-        "button",
-        { type: "button", className: "link", "aria-label": `Remove ${name}`, onclick: remove },
-        "Remove",
-      );
-      return el("li", { className: "fine" }, el("bdi", {}, name), " ", button);
+      const button = linkButton("Remove", `Remove ${name}`, remove);
+      return el("li", { key: name, className: "fine" }, el("bdi", {}, name), " ", button);
     }),
   );
 }

@@ -1,6 +1,6 @@
 // The parts of a result around its frames: summary, warnings, legend and notes on the encoder.
 import { rolePill } from "./cards.js";
-import { counted, el, find, showMessage } from "./common.js";
+import { counted, el, find, redraw, showMessage } from "./common.js";
 import { clock } from "./shared.js";
 
 const ROLE_NOTES = {
@@ -55,10 +55,9 @@ function foldedWarnings(warnings) {
 function drawLegend(lanes, roles) {
   const used = new Set(lanes.flatMap((lane) => lane.frames.map((frame) => frame.role)));
   const shown = Object.entries(roles).filter(([role]) => used.has(role));
-  find("legend").replaceChildren(
-    ...shown.map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))),
-  );
-  find("legend-roles").replaceChildren(
+  redraw(find("legend"), ...shown.map(([role, sentence]) => el("li", {}, rolePill(role), el("p", {}, sentence))));
+  redraw(
+    find("legend-roles"),
     ...shown.map(([role]) => el("span", { className: "legend-role" }, rolePill(role), ` ${ROLE_NOTES[role] ?? ""}`)),
   );
 }
@@ -86,10 +85,10 @@ function drawEncoderNotes(encoder, question) {
 /** Draw what is above and below the frames of a view. */
 export function drawAroundFrames(view, { roles, encoder }, question) {
   find("summary").textContent = summaryOf(view);
-  find("partial").replaceChildren(view.partial, el("span", {}, " The frames are updated as more is indexed."));
+  redraw(find("partial"), view.partial, el("span", {}, " The frames are updated as more is indexed."));
   find("partial").hidden = !view.partial;
   showMessage(find("match"), !view.partial && view.note); // more of the video may match
-  find("warnings").replaceChildren(foldedWarnings(view.warnings));
+  redraw(find("warnings"), foldedWarnings(view.warnings));
   drawLegend(view.lanes, roles);
   drawEncoderNotes(encoder, question);
 }

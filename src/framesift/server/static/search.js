@@ -1,5 +1,5 @@
 // Search in all videos of the library: moments with thumbnails, each a link into its video.
-import { counted, el, find, get, showMessage } from "./common.js";
+import { counted, el, find, get, redraw, showMessage } from "./common.js";
 import { clock } from "./shared.js";
 
 let running = null; // AbortController of the running search
@@ -8,7 +8,7 @@ function moment({ video, name, time_s, picture, event, stands_out }) {
   const image = el("img", { src: picture, alt: "", loading: "lazy", onerror: (one) => one.target.remove() });
   return el(
     "li",
-    { className: "video-card" },
+    { key: `${video} ${time_s}`, className: "video-card" },
     el("div", { className: "thumb" }, image),
     el(
       "div",
@@ -26,7 +26,7 @@ async function search() {
   history.replaceState(null, "", text ? `?find=${encodeURIComponent(text)}` : location.pathname);
   find("search-note").hidden = true;
   if (!text) {
-    find("moments").replaceChildren();
+    redraw(find("moments"));
     showMessage(find("search-status"), "");
     return;
   }
@@ -35,7 +35,7 @@ async function search() {
   try {
     const query = new URLSearchParams({ text, by: find("search-by").value });
     const moments = await get(`/api/search?${query}`, { signal: running.signal });
-    find("moments").replaceChildren(...moments.map(moment));
+    redraw(find("moments"), ...moments.map(moment));
     find("search-note").hidden = !moments.length || moments.some(({ stands_out }) => stands_out);
     const found = moments.length
       ? `${counted(moments.length, "moment")}, best first`

@@ -1,5 +1,5 @@
 // A video's text and warnings, and uploading subtitles for it.
-import { el, find, showMessage, splitFiles, textSummary, uploadFile, warningBox } from "./common.js";
+import { el, find, redraw, showMessage, splitFiles, textSummary, uploadFile, warningBox } from "./common.js";
 import { isOpen, jobStatus } from "./jobs.js";
 
 /** Draw where the video's text comes from; onFiles(files) is called with subtitles the user chooses. */
@@ -8,18 +8,18 @@ export function drawTextInfo({ words, warnings, ready, job, uploaded, beside, pr
   const parts = [];
   if (ready && isOpen(job)) parts.push(el("span", {}, `${jobStatus(job)} …`));
   else if (ready && words.events) parts.push(el("span", {}, `${textSummary(words)}.`));
-  else if (ready) parts.push(el("span", {}, "No subtitles or speech found; frames are selected by image alone."));
-  else if (beside.length) parts.push(el("span", {}, "Subtitles: ", el("bdi", {}, beside[0]), "."));
-  if (uploaded) parts.push(" ", fileInput(beside.length ? "Replace subtitles" : "Add subtitles", endings, onFiles));
-  else if (ready && !words.events) parts.push(" To add subtitles, put a file of the same name beside the video.");
-  const hadFocus = box.contains(document.activeElement);
-  box.replaceChildren(
-    el("p", { className: "fine" }, parts),
+  else if (ready) {
+    const add = uploaded ? "" : " To add subtitles, put a file of the same name beside the video.";
+    parts.push(el("span", {}, `No subtitles or speech found; frames are selected by image alone.${add}`));
+  } else if (beside.length) parts.push(el("span", {}, "Subtitles: ", el("bdi", {}, beside[0]), "."));
+  if (uploaded) parts.unshift(fileInput(beside.length ? "Replace subtitles" : "Add subtitles", endings, onFiles));
+  redraw(
+    box,
+    el("p", { className: "fine status-line" }, parts),
     warningBox(warnings),
     ready && !words.events ? noteList("Where text was searched for", words.notes) : "",
   );
   box.hidden = Boolean(problem) || !(parts.length || warnings.length);
-  if (hadFocus) box.querySelector("input, summary")?.focus();
 }
 
 function noteList(title, notes) {

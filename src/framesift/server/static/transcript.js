@@ -1,5 +1,5 @@
 // The transcript: the video's timestamped text as a list that can be searched, played from and downloaded, and captions.
-import { counted, el, find, get } from "./common.js";
+import { counted, el, find, get, redraw } from "./common.js";
 import { clock } from "./shared.js";
 
 const MAX_LINES = 5000; // drawn at a time
@@ -62,8 +62,10 @@ export class Transcript {
     const search = find("transcript-search").value.trim();
     const pattern = search && patternOf(search);
     const fits = this.events.map((event, k) => [k, event]).filter(([, { text }]) => !search || pattern.test(text));
-    this.lines = new Map(fits.slice(0, MAX_LINES).map(([k, event]) => [k, this.line(event, pattern)]));
-    find("transcript-list").replaceChildren(...this.lines.values());
+    this.lines.get(this.current)?.removeAttribute("aria-current");
+    const shown = fits.slice(0, MAX_LINES);
+    redraw(find("transcript-list"), ...shown.map(([, event]) => this.line(event, pattern)));
+    this.lines = new Map(shown.map(([k], position) => [k, find("transcript-list").children[position]]));
     const more = fits.length > MAX_LINES ? `; the first ${MAX_LINES.toLocaleString("en")} are shown` : "";
     find("transcript-status").textContent = search || more ? `${counted(fits.length, "line")} found${more}` : "";
     this.light(this.current);
@@ -74,7 +76,7 @@ export class Transcript {
     const words = el("span", { dir: "auto" }, pattern ? marked(text, pattern) : text);
     return el(
       "li",
-      {},
+      { key: start_s },
       el("button", { type: "button", className: "transcript-line", onclick: () => this.onPlay(start_s) }, time, words),
     );
   }

@@ -4,7 +4,7 @@ import { drawLanes, highlightCard } from "./cards.js";
 import { el, find, get, post, showMessage, UNREACHABLE } from "./common.js";
 import { download } from "./export.js";
 import { QuestionHistory } from "./history.js";
-import { isOpen, progressText, updateJobRows } from "./jobs.js";
+import { isOpen, progressText } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
 import { Player } from "./player.js";
 import { setUpReaders } from "./readers.js";
@@ -295,11 +295,18 @@ const questions = new QuestionHistory(id, (request) => {
 });
 let keptRequest = ""; // the request kept last, as JSON
 
+/** Whether a kept question is the one shown, perhaps with other settings. */
+function isAskedAgain(kept) {
+  const asked = ({ question, options }) => JSON.stringify([question, options]);
+  return Boolean(kept) && asked(kept.request) === asked(shownRequest);
+}
+
 /** Keep the question shown, with its settings, and show its answers. */
 async function keep() {
   const text = JSON.stringify(shownRequest);
-  if (text === keptRequest) return answers.show(answers.kept, view);
   const shown = view;
+  answers.show(isAskedAgain(answers.kept) ? answers.kept : null, view);
+  if (text === keptRequest) return undefined;
   try {
     const kept = await keepQuestion(id, shownRequest);
     keptRequest = text;
@@ -353,7 +360,7 @@ function onJobs(jobs) {
   video.job = job;
   showProgress();
   if (video.ready) drawText();
-  updateJobRows([job]);
+  showState();
   askAgainWithMore(job);
 }
 
