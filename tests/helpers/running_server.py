@@ -72,13 +72,19 @@ class RunningServer:
         return video
 
 
-def hold_jobs(server: RunningServer) -> threading.Event:
-    """Hold jobs at 40 % until the returned event is set."""
-    (index_frames, *others), release = server.services.queue._stages, threading.Event()
+class HeldJobs(threading.Event):
+    """Jobs are at `percent` until it is set."""
+
+    percent = 40
+
+
+def hold_jobs(server: RunningServer) -> HeldJobs:
+    """Hold jobs at 40 %, or what the test changes that to, until the returned event is set."""
+    (index_frames, *others), release = server.services.queue._stages, HeldJobs()
 
     def held(job: Any, report: Any) -> None:
         while not release.wait(0.01):
-            report("indexing", 40, 100)
+            report("indexing", release.percent, 100)
         index_frames(job, report)
 
     server.services.queue._stages = (held, *others)

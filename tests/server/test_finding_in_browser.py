@@ -73,6 +73,24 @@ def test_keys_move_the_player_and_reach_the_question(shared_server, visit):
     assert tab.page.input_value("#question") == "l" and tab.at_s() == 5
 
 
+def test_keys_move_the_player_after_a_click_on_a_card(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.locator(".card .open").first.click()
+    is_paused = "document.getElementById('video').paused"
+    assert tab.settles(lambda: tab.at_s() > 5 and not tab.page.evaluate(is_paused))
+    tab.page.keyboard.press("Space")
+    assert tab.settles(lambda: tab.page.evaluate(is_paused))
+    at_s = tab.at_s()
+    tab.page.keyboard.press("j")
+    tab.page.keyboard.press("ArrowRight")
+    assert tab.settles(lambda: abs(tab.at_s() - (at_s - 5)) < 0.01)
+    tab.page.locator(".reasons summary").first.focus()
+    tab.page.keyboard.press("Space")  # of a control reached by keyboard
+    assert tab.settles(lambda: tab.page.locator(".reasons[open]").count() == 1)
+    assert tab.page.evaluate(is_paused)
+
+
 def test_card_is_visible_on_a_small_screen_without_scrolling(shared_server, visit):
     asked = "?q=What+put+off+the+launch%3F&n=6"  # no other test has kept an answer to this
     tab = visit(shared_server, f"/video/{shared_server.boat}{asked}", viewport={"width": 1024, "height": 768})

@@ -25,6 +25,7 @@ class PacedReader:
 
     def __init__(self):
         self.release, self.closed = threading.Event(), threading.Event()
+        self.pieces = []  # sent meanwhile
 
     def answer(self, exhibit, question, text_mode="aligned"):
         return Answer("The **wind**, at 0:09.", raw="", times_s=exhibit.selection.times_s, reader=self.name)
@@ -33,7 +34,7 @@ class PacedReader:
         try:
             yield "The **wi"
             while not self.release.wait(0.01):
-                yield ""
+                yield self.pieces.pop() if self.pieces else ""
             yield "nd**, at 0:09."
             yield self.answer(exhibit, question)
         finally:
@@ -133,6 +134,39 @@ def test_page_shows_a_streamed_answer_after_a_reload_and_its_times_are_links(slo
     tab.page.click(".answer .time-link")
     assert tab.settles(lambda: 8.5 <= tab.at_s() <= 13)
     assert tab.complaints == []
+
+
+def test_press_on_cancel_is_taken_while_the_answer_grows(slow_server, visit):
+    tab = visit(slow_server, f"/video/{slow_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    tab.page.click("#ask-reader")
+    answer = tab.page.locator(".answer")
+    assert tab.settles(lambda: answer.count() == 1 and "The **wi" in answer.text_content())
+    tab.page.get_by_role("button", name="Cancel this answer").hover()
+    tab.page.mouse.down()
+    slow_server.reader.pieces.append("ld goose")
+    assert tab.settles(lambda: "wild goose" in answer.text_content())
+    tab.page.mouse.up()
+    assert tab.settles(lambda: answer.get_by_role("button", name="Delete").count() == 1)
+    assert "cancelled" in answer.text_content() and slow_server.reader.closed.wait(60)
+
+
+def test_answer_about_other_frames_or_another_question_is_not_passed_off(slow_server, visit):
+    tab = visit(slow_server, f"/video/{slow_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.cards() == 6)
+    slow_server.reader.release.set()
+    tab.page.click("#ask-reader")
+    answer = tab.page.locator(".answer")
+    assert tab.settles(lambda: answer.count() == 1 and "6 frames" in answer.text_content())
+    note = "About 6 frames of sift selected before, not those shown."
+    assert note not in answer.text_content()
+    tab.page.locator("#budget").fill("4")
+    assert tab.settles(lambda: tab.cards() == 4 and note in answer.text_content())
+    tab.page.locator("#budget").fill("6")
+    assert tab.settles(lambda: tab.cards() == 6 and note not in answer.text_content())
+    tab.page.route("**/history", lambda route: route.abort())
+    tab.ask("Who came back?")
+    assert tab.settles(lambda: answer.count() == 0)
 
 
 def test_second_browser_sees_what_the_first_asks_is_answered_names_and_deletes(slow_server, visit):

@@ -56,6 +56,34 @@ def test_cancelled_indexing_can_be_resumed(empty_server, visit, tmp_path):
     tab.ask()
 
 
+@pytest.mark.parametrize("page", ["/", "/video/{}"])
+def test_press_on_cancel_is_taken_while_progress_is_shown(empty_server, visit, tmp_path, page):
+    jobs = hold_jobs(empty_server)
+    clip = make_video(tmp_path / "video.mp4", 8, subtitles=False)
+    video = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=clip.read_bytes()).json()["id"]
+    tab = visit(empty_server, page.format(video))
+    status, cancel = tab.page.locator(".job-status"), tab.page.locator(".job button").first
+    assert tab.settles(lambda: status.count() == 1 and "40 %" in status.text_content())
+    held = []
+    tab.page.route("**/api/jobs/*", lambda route: held.append(route))
+    before = cancel.bounding_box()
+    cancel.hover()
+    tab.page.mouse.down()
+    jobs.percent = 100.0
+    assert tab.settles(lambda: "100 %" in status.text_content())
+    assert cancel.bounding_box() == before
+    tab.page.mouse.up()
+    assert tab.settles(lambda: len(held) == 1)
+    assert cancel.text_content() == "Cancelling …" and cancel.get_attribute("aria-disabled") == "true"
+    jobs.percent = 41
+    assert tab.settles(lambda: "41 %" in status.text_content())
+    assert tab.page.evaluate("document.activeElement.textContent") == "Cancelling …"
+    held[0].continue_()
+    assert tab.settles(tab.page.get_by_role("button", name="Resume indexing").is_visible)
+    assert tab.page.evaluate("document.activeElement !== document.body")
+    jobs.set()
+
+
 def test_broken_video_is_reported_on_both_pages(shared_server, visit):
     tab = visit(shared_server)
     card = tab.page.locator(".video-card.unusable", has_text="broken.mp4").first

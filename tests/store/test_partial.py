@@ -28,7 +28,9 @@ def test_overview_grows_over_the_whole_video(tmp_path):
     colours = np.random.default_rng(0).integers(0, 256, (30, 2, 3), dtype=np.uint8)
     frames = (two_colours(colours[k // 5], k) for k in range(150))
     clip = write_frames(tmp_path / "clip.mp4", frames, fps=5, g="5")
-    grown = list(overview(str(clip), GridEncoder()))
+    shares = []
+    grown = list(overview(str(clip), GridEncoder(), lambda _stage, done, total: total and shares.append(done / total)))
+    assert shares == sorted(shares) and shares[-1] == 1
     assert len(grown) > 1 and [len(one) for one in grown] == sorted(len(one) for one in grown)
     assert grown[0].times_s[0] == 0 and grown[0].times_s[-1] > 15
     assert (np.diff(grown[-1].times_s) > 0).all()

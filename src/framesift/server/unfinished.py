@@ -10,13 +10,12 @@ from framesift.pipeline import PreparedVideo
 from framesift.progress import Progress
 from framesift.server.files import LibraryVideo
 from framesift.store.indexing import PART_SIZE
-from framesift.store.partial import OVERVIEW_FRAMES, overview, partial_index
+from framesift.store.partial import overview, partial_index
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import VideoIndex
 from framesift.video.frames import probe
 
 CACHED = 4  # videos; the parts of the others are read from the store again
-OVERVIEW = "keyframes"  # the stage's name
 
 
 @dataclass
@@ -39,10 +38,8 @@ class UnfinishedVideos:
     def make_overview(self, video: LibraryVideo, encoder: Encoder, progress: Progress) -> None:
         """Decode and encode keyframes of the whole video, which can be asked about from the first few on."""
         known = self._of(video)
-        progress(OVERVIEW, 0, OVERVIEW_FRAMES)
-        for keyframes in overview(str(video.path), encoder):
+        for keyframes in overview(str(video.path), encoder, progress):
             known.keyframes, known.count = keyframes, max(known.count, len(keyframes))
-            progress(OVERVIEW, len(keyframes), OVERVIEW_FRAMES)
 
     def note_progress(self, video: LibraryVideo, done: int) -> None:
         """Record that so many candidates are encoded; those of complete parts are stored."""

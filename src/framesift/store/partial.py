@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from framesift.encoders.base import Encoder
+from framesift.progress import Progress, ignore_progress
 from framesift.store.indexing import IMAGE_MARGIN
 from framesift.store.store import StoredCandidates
 from framesift.types import VideoIndex, VideoInfo
@@ -13,14 +14,16 @@ from framesift.types.vectors import unit_rows
 from framesift.video.blank import is_blank
 from framesift.video.frames import probe, sample
 
+OVERVIEW = "keyframes"  # the stage's name
 OVERVIEW_FRAMES = 48
 BATCH = 8
 # A slow encoder stops here, so that the index itself is not delayed for long.
 OVERVIEW_S = 6.0
 
 
-def overview(path: str, encoder: Encoder) -> Iterator[StoredCandidates]:
+def overview(path: str, encoder: Encoder, progress: Progress = ignore_progress) -> Iterator[StoredCandidates]:
     """Yield encoded keyframes of the whole video: first a few, then more between them."""
+    progress(OVERVIEW, 0, 0)
     duration_s = max(probe(path).duration_s, 1.0)
     side = getattr(encoder, "picture_side", None)
     short_side = None if side is None else IMAGE_MARGIN * side
@@ -43,6 +46,7 @@ def overview(path: str, encoder: Encoder) -> Iterator[StoredCandidates]:
         )
         joined = StoredCandidates.join(done)
         yield joined.take(np.argsort(joined.times_s))
+        progress(OVERVIEW, len(joined), len(decoded))
         if time.monotonic() - started > OVERVIEW_S:
             return
 

@@ -212,7 +212,7 @@ export class Answers {
     const other = this.otherFrames(kept);
     const { answer } = kept;
     const facts = [kept.reader];
-    if (this.lanes.length > 1) facts.unshift(`Frames of ${kept.method}`);
+    if (this.lanes.length > 1) facts.unshift(kept.method);
     if (answer?.times_s.length) facts.push(counted(answer.times_s.length, "frame"));
     if (answer?.tokens) facts.push(counted(answer.tokens, "token"));
     if (answer?.seconds) facts.push(`${answer.seconds.toFixed(1)} s`);

@@ -4,13 +4,21 @@ import { ZOOM_KEYS } from "./shared.js";
 
 const STEPS_S = { j: -10, l: 10, ArrowLeft: -5, ArrowRight: 5 };
 const OWN_KEYS = "input, textarea, select, video";
-const PRESSED_BY_SPACE = ":is(button, summary):focus-visible"; // not one that was just clicked
+const PRESSED_BY_SPACE = "button, summary";
 
 /** Space and K play or pause, J and L go ten seconds back and on, the arrow keys five; onZoom("in", "out" or "whole"). */
 export function setUpKeys(onZoom) {
+  let clicked = null; // the control that has the focus from a click: space is not for it
+  document.addEventListener("focusin", () => {
+    clicked = null;
+  });
+  document.addEventListener("click", (event) => {
+    if (event.detail) clicked = event.target.closest(PRESSED_BY_SPACE);
+  });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (event.target.closest?.(OWN_KEYS) || (event.key === " " && event.target.matches?.(PRESSED_BY_SPACE))) return;
+    if (event.target.closest?.(OWN_KEYS)) return;
+    if (event.key === " " && event.target !== clicked && event.target.matches?.(PRESSED_BY_SPACE)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const player = find("video");
     if (key === "/") {
