@@ -1,6 +1,7 @@
 """GCR as a straightforward NumPy program, the baseline of `benchmarks/selection.py`.
 
-Correct and vectorised where that is easy, without handling of ties: one matrix–vector product per selected frame.
+Correct and vectorised where that is easy: one matrix–vector product per selected frame. Ties are handled in one place
+only, the representative of a region: both frames of a region of two are equally close to their mean.
 """
 
 import numpy as np
@@ -78,6 +79,6 @@ def gcr(video, query, budget, steps, *, demand=0.5):
         if (scaled[region] > 0).all():
             rows_of = frames[first[region] : after[region]]
             mean = rows_of.mean(axis=0)
-            selected[core + weakest[swaps]] = int(first[region] + (rows_of @ mean).argmax())
+            selected[core + weakest[swaps]] = int(first[region] + (rows_of @ mean).round(12).argmax())
             swaps += 1
     return sorted(selected)

@@ -3,7 +3,7 @@
     python benchmarks/selection.py [--video FILE] [--busy 2] [--clock cpu] [--runs 20] [--json FILE]
 
 Inputs: `shots` resembles video (shots of 8 similar frames on average, all frames in one narrow cone); `noise` is
-random; `walk` is smooth (a normalised random walk); `static` is one vector with rounding noise, where float64 has to
+random; `walk` is smooth (a normalised random walk); `static` is one vector with little noise, where float64 has to
 decide; `slides` is 12 vectors, each 300 times; `index` is that of --video with the offline encoder, at --fps frames
 per second and at one. An event every 3 frames.
 
@@ -73,8 +73,9 @@ def add_questions(frames, rng):
     return SyntheticVideo(np.arange(count) * 1.0, frames, queries, starts, ends, lines)
 
 
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+def unit(rows, dtype=np.float32):
+    rows = rows.astype(np.float64)
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(dtype)
 
 
 def make_inputs(video, fps):
@@ -84,7 +85,7 @@ def make_inputs(video, fps):
     noise = rng.standard_normal((3600, DIM))
     yield "noise, 3,600", add_questions(unit(noise), rng)
     yield "walk, 3,600", add_questions(unit(np.cumsum(noise, axis=0)), rng)
-    yield "static, 3,600", add_questions(unit(noise[:1] + 1e-7 * noise), rng)
+    yield "static, 3,600", add_questions(unit(noise[:1] + 1e-4 * noise), rng)
     yield "slides, 3,600", add_questions(unit(np.repeat(noise[:12], 300, axis=0)), rng)
     if video:
         frames = unit(fs.index(video, encoder="offline", fps=fps).frames.astype(np.float32))
@@ -123,7 +124,7 @@ def measure(video, budget, runs, clock):
         return fs.select_frames(evidence, budget=budget, method="gcr")
 
     def numpy_gcr(dtype):
-        cast = video._replace(frames=video.frames.astype(dtype), events=video.events.astype(dtype))
+        cast = video._replace(frames=unit(video.frames, dtype), events=unit(video.events, dtype))
         return lambda: gcr_numpy.gcr(cast, query.astype(dtype), budget, steps)
 
     calls = {"gcr": framesift_gcr, "numpy": numpy_gcr(np.float32), "numpy64": numpy_gcr(np.float64)}

@@ -37,7 +37,10 @@ class Case:
 
 
 def vectors(rng, count, dim, style):
-    """Rows of small integers (many ties), shots of similar frames, or noise; never a zero row."""
+    """Rows of small integers (many ties), shots of similar frames, noise, or rows as an index holds; none is zero."""
+    if style == "held":  # stored in half precision, then normalised in float32: lengths of 1 ± 6e-8
+        rows = vectors(rng, count, dim, "shots").astype(np.float16).astype(np.float64)
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32).astype(np.float64)
     if style == "whole":
         rows = rng.integers(-1, 3, (count, dim)).astype(float)
         rows[~rows.any(axis=1), 0] = 1.0
@@ -57,7 +60,7 @@ def cases(draw, max_frames=24):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(1, max_frames))
     dim = draw(st.integers(2, 6))
-    style = draw(st.sampled_from(["whole", "shots", "noise", "constant"]))
+    style = draw(st.sampled_from(["whole", "shots", "noise", "constant", "held"]))
     uneven = draw(st.booleans())
     times = np.cumsum(rng.choice([0.5, 1.0, 1.0, 7.0], count)) if uneven else np.arange(count) * 1.0
     duration = float(times[-1] + draw(st.sampled_from([0.25, 1.0, 20.0])))

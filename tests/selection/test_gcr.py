@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.gcr.config import GCRConfig
-from framesift.selection.gcr.refine import Regions, representative_frame
+from framesift.selection.gcr.refine import Regions, evidence_values, omitted_regions, representative_frame
+from framesift.selection.scores import Ranking
+from framesift.selection.similarity_cache import SimilarityCache
 from helpers.examples import examples
 from helpers.gcr_reference import Reference
-from helpers.selection_cases import Case, cases
+from helpers.selection_cases import Case, cases, vectors
 
 
 def reference(case: Case) -> Reference:
@@ -39,6 +41,16 @@ def test_matches_the_reference(case):
 @given(cases(max_frames=150))
 def test_matches_the_reference_on_longer_videos(case):
     assert {slot.index: slot.role for slot in case.select().slots} == reference(case).roles
+
+
+def test_matches_the_reference_on_rows_as_an_index_holds_them():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        frames, lines, query = (vectors(rng, count, 16, "held") for count in (60, 15, 1))
+        events = [(4.0 * k, 4.0 * k + 3.0) for k in range(15)]
+        case = Case([float(k) for k in range(60)], 60.0, frames, query[0], events, lines, 0.5, 16, {"gate": 0.0})
+        roles = {slot.index: slot.role for slot in case.select(dtype=np.float32).slots}
+        assert roles == reference(case).roles, seed
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -189,13 +201,23 @@ def test_of_identical_frames_the_earlier_are_selected():
     assert case.select().indices == [0, 1, 2, 3]
 
 
-def test_two_frame_region_is_represented_by_its_first_frame():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_frame_region_is_represented_by_its_first_frame(dtype):
     # Both frames are equally close to their mean, whatever the rounding.
-    rng = np.random.default_rng(3)
-    vectors = fs.UnitRows(rng.standard_normal((400, 12)))
+    rows = fs.UnitRows(np.random.default_rng(3).standard_normal((400, 12))).rows.astype(dtype)
     starts = np.arange(0, 400, 2)
     regions = Regions(starts, starts + 2)
-    assert [representative_frame(vectors, regions, k) for k in range(200)] == starts.tolist()
+    assert [representative_frame(fs.UnitRows(rows), regions, k) for k in range(200)] == starts.tolist()
+
+
+def test_region_with_the_vector_of_a_selected_frame_has_no_novelty():
+    rows = fs.UnitRows(np.random.default_rng(3).standard_normal((200, 12))).rows.astype(np.float32)
+    frames = fs.UnitRows(np.concatenate((rows.repeat(2, axis=0), -rows[:1])))  # every second frame repeats the last
+    cache = SimilarityCache(frames, range(0, 400, 2))
+    regions = omitted_regions(cache.selected, 401)
+    ranking = Ranking(frames.products(rows[:1])[:, 0])
+    values = evidence_values(ranking, cache, regions, np.zeros(0, dtype=int))
+    assert values.normalised[:-1, 1].tolist() == [0.0] * 199
 
 
 def test_without_ground_its_slots_go_to_context():

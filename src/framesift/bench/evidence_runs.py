@@ -213,7 +213,7 @@ class _PreparedSetVideo:
             query = self._encoded(video.questions)[0]
             return Evidence(index.times_s, index.info.duration_s, index.frames, query, visual_demand=_MOMENT_DEMAND)
         times = np.asarray(video.times_s)
-        frames = np.asarray(index.frames, dtype=float)
+        frames = index.vectors.exact()
         if video.file is not None:
             frames = frames[np.searchsorted(index.times_s, times, side="right").clip(1, len(frames)) - 1]
         if len(frames) != len(times):

@@ -16,7 +16,7 @@ from framesift.selection.result_builders import text_without_frame
 from framesift.selection.skipping import BlankFrames, BlankSkipper, ReducedSource, check_blank_frames, map_back
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex, Window
 from framesift.types.frame_source import FrameSource, Objects
-from framesift.types.vectors import Array, dot_products, unit_rows
+from framesift.types.vectors import Array, UnitRows
 from framesift.types.window import candidates_in
 
 
@@ -63,12 +63,12 @@ def select_from_vectors(
     needs = get_selector(method).needs
     parts: dict[Window | None, _VideoPart] = {}
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
-    texts = unit_rows(queries, "queries", dim=vectors.dim)
+    texts = UnitRows(queries, "queries", dim=vectors.dim).exact()
     relevance = np.ascontiguousarray(vectors.products(texts).T)
     event_relevance = event_scores
     if event_relevance is None and event_features is not None and event_count:
-        features = unit_rows(event_features, "event_features", dim=vectors.dim)
-        event_relevance = np.ascontiguousarray(dot_products(features, texts).T)
+        features = UnitRows(event_features, "event_features", dim=vectors.dim)
+        event_relevance = np.ascontiguousarray(features.products(texts).T)
     selections = []
     for k, question in enumerate(questions):
         window = None if windows is None else windows[k]

@@ -12,7 +12,7 @@ from framesift.selection.result_builders import add_to_trace, build_selection
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_positive, check_whole
 from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array, dot_products
+from framesift.types.vectors import Array, UnitRows
 
 BANDWIDTHS = tuple(2.0**k for k in range(-3, 2))  # α of the Gaussian kernels that are summed
 SEGMENT, LONG_SEGMENT, SMALL_BUDGET = 32, 128, 32
@@ -43,21 +43,21 @@ def mdp3(
     if segment_frames is not None:
         length = check_whole("segment_frames", segment_frames) or len(evidence)
     size = min(budget, len(evidence))
-    rows = evidence.vectors.rows
-    log_relevance = 2.0 / weight * np.log(kernel(dot_products(rows, evidence.query[None])[:, 0]))
+    vectors = evidence.vectors
+    log_relevance = 2.0 / weight * np.log(kernel(vectors.products(evidence.query[None])[:, 0]))
     table = FrameCountTable(size)
-    if size < len(rows):
-        for start in range(0, len(rows), length):
-            segment = rows[start : start + length]
+    if size < len(vectors):
+        for start in range(0, len(vectors), length):
+            segment = vectors.part(start, min(start + length, len(vectors)))
             last = [int(k) for k in np.unique(table.last[table.last >= 0])]
-            across = kernel(dot_products(segment, rows[last])).T
+            across = kernel(segment.products(vectors.exact(np.array(last, dtype=int)))).T
             of_segment = log_relevance[start : start + length]
             greedy = GreedyPicks(kernel_rows(segment), of_segment, across, log_relevance[last], most=size)
             table.extend(greedy, [-1, *last], start)
-    indices = table.best() if size < len(rows) else list(range(len(rows)))
+    indices = table.best() if size < len(vectors) else list(range(len(vectors)))
     options = {"relevance_weight": weight, "segment_frames": segment_frames}
     selection = build_selection(evidence, budget, "mdp3", indices, "context", options)
-    return add_to_trace(selection, value=float(table.value[size]) if size < len(rows) else None)
+    return add_to_trace(selection, value=float(table.value[size]) if size < len(vectors) else None)
 
 
 def kernel(cosines: Array) -> Array:
@@ -72,11 +72,11 @@ def kernel(cosines: Array) -> Array:
     return total
 
 
-def kernel_rows(segment: Array) -> Callable[[Array], Array]:
+def kernel_rows(segment: UnitRows) -> Callable[[Array], Array]:
     """A function from frame numbers (K,) to the kernel (K, S) of those frames with all of the segment."""
     if len(segment) > LONG_SEGMENT:  # the matrix of all pairs would be large, and few of its rows are needed
-        return lambda picks: kernel(dot_products(segment, segment[picks])).T
-    matrix = kernel(dot_products(segment, segment))
+        return lambda picks: kernel(segment.products(segment.exact(picks))).T
+    matrix = kernel(segment.products(segment.exact()))
     return lambda picks: matrix[picks]
 
 

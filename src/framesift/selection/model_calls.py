@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from framesift.errors import InputError, OptionError
 from framesift.selection.validation import check_whole
 from framesift.types import Evidence, Question
-from framesift.types.vectors import Array, unit_rows
+from framesift.types.vectors import Array, UnitRows
 
 SERVER_OPTIONS = ("model", "captioner")  # options of selectors that may be the address of a server
 Part = str | Array  # text, or a uint8 RGB image (height, width, 3)
@@ -46,8 +46,8 @@ class QuestionContext:
         """(K, N) cosines of each text with each frame."""
         if self.encode_texts is None:
             raise InputError("the context has no encode_texts; expected a function from texts to (K, D) vectors")
-        rows = unit_rows(np.asarray(self.encode_texts(list(texts))), "encode_texts", dim=evidence.vectors.dim)
-        return np.ascontiguousarray(evidence.vectors.products(rows).T)
+        vectors = UnitRows(np.asarray(self.encode_texts(list(texts))), "encode_texts", dim=evidence.vectors.dim)
+        return np.ascontiguousarray(evidence.vectors.products(vectors.exact()).T)
 
     def score_remaining_events(self, evidence: Evidence, texts: Sequence[str]) -> Array:
         """(K, E) cosines of each text with each event inside the video."""

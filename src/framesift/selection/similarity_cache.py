@@ -108,7 +108,7 @@ class SimilarityCache:
                 return cosines
         all_rows = len(frames) == len(vectors)
         # NumPy takes ten times longer for the maxima of many short rows than of few long ones.
-        cosines = np.ascontiguousarray(vectors.products(vectors.rows[others], None if all_rows else frames).T)
+        cosines = np.ascontiguousarray(vectors.products(vectors.exact(others), slice(None) if all_rows else frames).T)
         cosines[others[:, None] == frames] = BELOW_ALL_COSINES
         return cosines
 

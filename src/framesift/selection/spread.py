@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products, small_products
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, small_products
 
 MAX_BATCH = 256  # candidates compared at once with the chosen frames
 
@@ -136,7 +136,7 @@ class DuplicateFilter:
         largest = small_products(rows[candidates], rows[chosen]).max(axis=1).astype(np.float64)
         undecided = np.flatnonzero(np.abs(largest - self._threshold) <= error + TIE_TOLERANCE)
         if len(undecided):
-            exact = dot_products(self._vectors.rows[candidates[undecided]], self._vectors.rows[chosen])
+            exact = self._vectors.products(self._vectors.exact(np.array(chosen)), candidates[undecided])
             largest[undecided] = exact.max(axis=1)
         above: Array = largest > self._threshold + TIE_TOLERANCE
         return above

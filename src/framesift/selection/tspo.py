@@ -16,7 +16,7 @@ from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_choice
 from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array, merge_ties, unit_rows
+from framesift.types.vectors import Array, UnitRows, merge_ties
 
 TEMPERATURE = 0.025
 RULES = ("top", "bins")
@@ -59,7 +59,7 @@ def tspo(
     embedded = np.asarray(network.embed(frames))
     if embedded.shape != frames.shape:
         raise InputError(f"the network gave {embedded.shape} for frames of {frames.shape}; expected the same")
-    cosines = unit_rows(embedded.astype(np.float64), "the network's vectors") @ evidence.query
+    cosines = UnitRows(embedded, "the network's vectors").products(evidence.query[None])[:, 0]
     ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
     size = min(budget, len(evidence))
     indices = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)

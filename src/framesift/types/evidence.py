@@ -14,8 +14,6 @@ from framesift.types.frame_source import FrameSource, Objects
 from framesift.types.vectors import (
     Array,
     UnitRows,
-    dot_products,
-    unit_rows,
     validate_query,
     validate_scores,
     validate_times,
@@ -155,18 +153,19 @@ class Evidence:
         check_events(self.events)
         events, features = tuple(self.events), self.event_features
         count = len(events)
-        if prepared is not None and features is None:
-            features = prepared.rows
+        if features is None:
+            features = None if prepared is None else prepared.rows
         if count and features is None and given_scores is None:
             raise InputError(f"{count} events have no event_features; expected one text vector for each")
         if features is not None and len(features) != count:
             raise InputError(f"event_features has {len(features)} rows for {count} events; expected one each")
         if features is not None and (prepared is None or features is not prepared.rows):
-            features = unit_rows(features, "event_features", dim=self.vectors.dim) if count else None
+            prepared = UnitRows(features, "event_features", dim=self.vectors.dim) if count else None
+            features = None if prepared is None else prepared.rows
         if given_scores is not None:
             scores = validate_scores(given_scores, count, "event_scores")
         else:
-            scores = np.zeros(0) if features is None else dot_products(features, self.query[None])[:, 0]
+            scores = np.zeros(0) if prepared is None else prepared.products(self.query[None])[:, 0]
         lexical = np.zeros(count)
         if given_lexical is not None:
             lexical = validate_scores(given_lexical, count, "lexical_scores")

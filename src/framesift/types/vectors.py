@@ -1,7 +1,8 @@
 """Unit vectors and their cosines: float32 for products over all frames, float64 where the result decides.
 
 A float32 product is off by at most `UnitRows.float32_error`. Whatever could decide a selection is computed again in
-float64. Numbers closer than `TIE_TOLERANCE` count as equal, so that ties do not depend on the machine's BLAS.
+float64 and divided by the lengths, since no float32 row has a length of exactly 1. Numbers closer than `TIE_TOLERANCE`
+count as equal, so that ties do not depend on the machine's BLAS.
 """
 
 import math
@@ -18,7 +19,7 @@ Array = NDArray[Any]
 # Far above the rounding of a float64 dot product (about 2^-50), far below any meaningful difference.
 TIE_TOLERANCE = 2.0**-40
 
-# Rows this close to length 1 are used unchanged: float32 rows that were normalised already.
+# Rows this close to length 1 are kept unchanged: float32 rows that were normalised already.
 UNIT_TOLERANCE = 1e-6
 
 # Rows cast to float64 at a time: about 2 MiB at 1152 dimensions, so that a block stays in cache.
@@ -37,9 +38,14 @@ KERNEL_ROWS = 4
 def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
     """Validate `values` (n, D) and scale its rows to length 1.
 
-    If all rows have length 1 already they are returned unchanged, float32 or float64, without a copy; otherwise all are
-    normalised in float64. The same numbers in either type therefore give the same rows.
+    If all rows have length 1 ± UNIT_TOLERANCE they are returned unchanged, float32 or float64, without a copy;
+    otherwise all are normalised in float64. The same numbers in either type therefore give the same rows.
     """
+    return _rows_and_lengths(values, name, dim)[0]
+
+
+def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Array, Array]:
+    """`unit_rows`, and the lengths of these rows (n,) in float64."""
     rows = _as_floats(values, name)
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise InputError(f"{name} has shape {rows.shape}; expected (rows, dimensions)")
@@ -54,11 +60,12 @@ def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
         raise InputError(
             f"{name}[{int(np.flatnonzero(peak == 0)[0])}] is all zeros; expected a vector with a direction"
         )
-    if np.abs(_norms(rows, peak) - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
-        return rows
+    lengths = _norms(rows, peak)
+    if np.abs(lengths - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
+        return rows, lengths
     scaled: Array = rows.astype(np.float64) / peak[:, None]
     scaled /= np.sqrt(np.einsum("nd,nd->n", scaled, scaled))[:, None]
-    return scaled
+    return _rows_and_lengths(scaled, name, dim)  # their own lengths, as of rows that were given like this
 
 
 def dot_products(rows: Array, others: Array) -> Array:
@@ -133,14 +140,15 @@ def merge_ties(values: ArrayLike) -> Array:
 class UnitRows:
     """N unit vectors of one embedding space, with cached derived arrays.
 
-    rows (N, D): float32 or float64, read-only. Pass the same UnitRows to several Evidence records to share the derived
-    arrays between questions on one video.
+    rows (N, D): float32 or float64, read-only. lengths (N,) float64: theirs, which rounding may leave beside 1; every
+    float64 result here is that of the rows divided by them. Pass the same UnitRows to several Evidence records to share
+    the derived arrays between questions on one video.
     """
 
-    def __init__(self, values: ArrayLike, name: str = "frames") -> None:
-        rows = unit_rows(values, name).view()
-        rows.flags.writeable = False
-        self.rows: Array = rows
+    def __init__(self, values: ArrayLike, name: str = "frames", *, dim: int | None = None) -> None:
+        rows, self.lengths = _rows_and_lengths(values, name, dim)
+        self.rows: Array = rows.view()
+        self.rows.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -155,7 +163,7 @@ class UnitRows:
     def part(self, start: int, stop: int) -> "UnitRows":
         """The rows start ≤ index < stop as UnitRows, without copying or validating them."""
         part = object.__new__(type(self))
-        part.rows = self.rows[start:stop]
+        part.rows, part.lengths = self.rows[start:stop], self.lengths[start:stop]
         part.__dict__["float32_rows"] = self.float32_rows[start:stop]
         return part
 
@@ -166,11 +174,16 @@ class UnitRows:
 
     @property
     def float32_error(self) -> float:
-        """The largest error of a float32 product of two rows, in any order of summation.
+        """The largest error of a float32 product of two rows as their cosine, in any order of summation.
 
-        The standard bound D·u/(1 − D·u) with u = 2^-24, plus a margin for the rounding of the rows themselves.
+        The standard bound D·u/(1 − D·u) with u = 2^-24, plus margins for the rounding and the lengths of the rows.
         """
-        return 1.01 * (self.dim + 4) * 2.0**-24
+        return 1.01 * ((self.dim + 4) * 2.0**-24 + 2 * UNIT_TOLERANCE)
+
+    def exact(self, indices: Array | slice = slice(None)) -> Array:
+        """(K, D) float64: the rows at `indices`, of all by default, divided by their lengths."""
+        rows: Array = self.rows[indices] / self.lengths[indices, None]
+        return rows
 
     @cached_property
     def step_distances(self) -> Array:
@@ -178,16 +191,21 @@ class UnitRows:
         distances = np.empty(max(len(self) - 1, 0))
         for start in range(0, len(distances), BLOCK_ROWS):
             block = self.rows[start : start + BLOCK_ROWS + 1].astype(np.float64)
-            distances[start : start + len(block) - 1] = 1.0 - np.einsum("nd,nd->n", block[:-1], block[1:])
-        return distances
+            distances[start : start + len(block) - 1] = np.einsum("nd,nd->n", block[:-1], block[1:])
+        distances /= self.lengths[:-1] * self.lengths[1:]
+        return 1.0 - distances
 
     @cached_property
     def mean_cosine(self) -> float:
         """The mean cosine of all pairs of rows, a row with itself included."""
+        return float(np.square(self.mean(0, len(self))).sum())
+
+    def mean(self, start: int, stop: int) -> Array:
+        """(D,) float64: the mean of the rows start ≤ index < stop."""
         total = np.zeros(self.dim)
-        for start in range(0, len(self), BLOCK_ROWS):
-            total += self.rows[start : start + BLOCK_ROWS].sum(axis=0, dtype=np.float64)
-        return float(np.square(total / len(self)).sum())
+        for first in range(start, stop, BLOCK_ROWS):
+            total += self.exact(slice(first, min(first + BLOCK_ROWS, stop))).sum(axis=0)
+        return total / (stop - start)
 
     @cached_property
     def _runs(self) -> tuple[Array, Array] | None:
@@ -214,17 +232,23 @@ class UnitRows:
     rough_error = property(lambda self: self.float32_error)
     steps = property(lambda self: self.step_distances)
 
-    def products(self, others: Array, indices: Array | None = None) -> Array:
-        """(K, Q) float64: dot products of the rows at `indices`, of all by default, with each of `others` (Q, D)."""
+    def products(self, others: Array, indices: Array | slice = slice(None)) -> Array:
+        """(K, Q) float64: dot products of the rows at `indices`, of all by default, with each of `others` (Q, D).
+
+        The cosines, if the others have length 1 as those of `exact` have.
+        """
         if self._runs is None:
-            return dot_products(self.rows if indices is None else self.rows[indices], others)
+            products: Array = dot_products(self.rows[indices], others) / self.lengths[indices, None]
+            return products
         first, run = self._runs
-        runs, row = np.unique(run if indices is None else run[indices], return_inverse=True)
-        return dot_products(self.rows[first[runs]], others)[row]
+        runs, row = np.unique(run[indices], return_inverse=True)
+        products = (dot_products(self.rows[first[runs]], others) / self.lengths[first[runs], None])[row]
+        return products
 
     def pair_products(self, first: Array, second: Array) -> Array:
-        """(K,) float64: the dot product of the rows at the indices first[k] and second[k]."""
+        """(K,) float64: the cosine of the rows at the indices first[k] and second[k]."""
         products: Array = np.einsum("nd,nd->n", self.rows[first], self.rows[second], dtype=np.float64)
+        products /= self.lengths[first] * self.lengths[second]
         return products
 
     def float32_products(self, others: Array) -> Array:
@@ -293,7 +317,7 @@ def validate_query(values: ArrayLike, dim: int) -> Array:
     query = np.asarray(values)
     if query.ndim != 1:
         raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
-    unit: Array = unit_rows(query[None], "query", dim=dim)[0].astype(np.float64)
+    unit: Array = UnitRows(query[None], "query", dim=dim).exact()[0]
     return unit
 
 

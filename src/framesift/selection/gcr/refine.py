@@ -10,7 +10,7 @@ import numpy as np
 
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.similarity_cache import SimilarityCache
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, dot_products, merge_ties, small_products
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, merge_ties, small_products
 
 DIMENSIONS = ("relevance", "novelty", "change")
 
@@ -122,14 +122,11 @@ def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> in
     close = np.flatnonzero(estimates >= estimates.max() - 2 * error)
     if len(close) == 1:
         return start + int(close[0])
-    rows = vectors.rows[start:stop]
-    mean = rows.mean(axis=0, dtype=np.float64)
+    mean = vectors.mean(start, stop)
     length = float(np.linalg.norm(mean))
     if length <= TIE_TOLERANCE:  # vectors that cancel out have no mean direction
         return start
-    if len(close) < len(rows):
-        rows = rows[close]
-    cosines = dot_products(rows, (mean / length)[None])[:, 0]
+    cosines = vectors.products((mean / length)[None], start + close)[:, 0]
     return start + int(close[cosines >= cosines.max() - TIE_TOLERANCE][0])
 
 
