@@ -65,8 +65,8 @@ def test_key_of_a_row_with_default_settings_is_that_of_version_1():
 
 def test_settings_of_version_2_change_the_key_where_they_are_not_the_default():
     changed = [{"event_encoder": "minilm"}, {"visual_demand": "0.5"}, {"namer": "http://host/v1"}]
-    changed.append({"blank_frames": "skip"})
-    assert len({row(**values).key for values in [{}, *changed]}) == 5
+    changed += [{"blank_frames": "skip"}, {"unchanged_frames": "reuse"}]
+    assert len({row(**values).key for values in [{}, *changed]}) == 6
 
 
 def test_credentials_of_a_corpus_row_are_removed_when_it_is_read(tmp_path):
@@ -119,6 +119,7 @@ def test_corpus_resumes_rows_of_version_1(encoder, tmp_path):
         "budget": 4,
         "engine": "inline",
         "blank_frames": "keep",
+        "unchanged_frames": "encode",
     }
     asked = fs.corpus.ask(tmp_path / "q.jsonl", reader="similarity", options={"alpha_ground": 0.5}, **arguments)
     selected = fs.corpus.select(tmp_path / "q.jsonl", **arguments)

@@ -36,6 +36,7 @@ def corpus(questions, encoder, tmp_path):
             "method": "gcr",
             "budget": 4,
             "blank_frames": "keep",
+            "unchanged_frames": "encode",
             **arguments,
         }
         return fs.corpus.ask(questions, results=tmp_path / "r", encoder=encoder, store=tmp_path / "s", **arguments)
@@ -93,6 +94,12 @@ def test_both_take_visual_demand_and_event_encoder_as_settings_of_their_own(corp
     assert corpus(visual_demand=0.25).done == 2
     assert bench(visual_demand="0.25").before == 2
     assert {row.visual_demand for row in read_results(tmp_path / "r").rows} == {"rules", "0.25"}
+
+
+def test_rows_with_reused_vectors_are_jobs_of_their_own(corpus, bench):
+    corpus(unchanged_frames="reuse")
+    assert (bench().done, bench().before) == (2, 2)
+    assert bench(unchanged_frames="reuse").before == 2
 
 
 def test_rows_with_and_without_blank_frames_are_different_jobs(corpus, bench):

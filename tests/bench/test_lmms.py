@@ -265,6 +265,11 @@ def test_frames_of_a_clip_are_inside_it(clip, tmp_path):
     assert len(times) == 4 and min(times) >= 5 and max(times) <= 12
 
 
+def test_every_candidate_is_encoded_as_in_the_paper_unless_set(tmp_path):
+    config, reusing = (exhibitor(tmp_path, **s).pipeline.config for s in ({}, {"unchanged_frames": "reuse"}))
+    assert (config.unchanged_frames, reusing.unchanged_frames) == ("encode", "reuse")
+
+
 def test_visual_demand_and_namer_reach_the_pipeline(tmp_path):
     config = exhibitor(tmp_path, visual_demand="0.25", namer="http://localhost:1/v1#m").pipeline.config
     assert (config.visual_demand, config.namer) == (0.25, "http://localhost:1/v1#m")

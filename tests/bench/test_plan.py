@@ -80,6 +80,7 @@ def test_reader_may_have_options():
         ({"text_modes": "loud"}, "expected one of none, blank"),
         ({"events": "ears"}, "events is 'ears'"),
         ({"times": "no"}, "times is 'no'; expected true or false"),
+        ({"unchanged_frames": "skip"}, "unchanged_frames is 'skip'; expected one of reuse, encode"),
         ({"uniform_frames": "film"}, "uniform_frames is 'film'; expected candidates or video"),
         ({"readers": {"x": {"score": "logits"}}}, "has no address"),
     ],
@@ -118,7 +119,7 @@ def test_paper_has_a_plan_for_each_table_and_figure():
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
     plan = make_plan(read_plan(path))
-    assert plan.times is False and plan.uniform_frames == "video"
+    assert (plan.times, plan.uniform_frames, plan.unchanged_frames) == (False, "video", "encode")
     dataset = make_dataset(tmp_path, videos=1)
     choices = tuple(SelectionChoice(c.variant.method, c.variant.options, c.budget, c.text_mode) for c in plan.choices)
     readers = tuple(RunReader(spec.name, prompt="longvideobench") for spec in plan.readers)

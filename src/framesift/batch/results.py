@@ -97,6 +97,7 @@ class Result:
     visual_demand: str = "rules"  # or a number as text
     namer: str = ""  # of the objects to search for; empty for noun phrases by rule
     blank_frames: str = "keep"  # or "skip"
+    unchanged_frames: str = "encode"  # or "reuse"
     prompt_times: bool = True  # the prompt has the frames' times
     uniform_frames: str = CANDIDATES  # of `uniform`: of the candidates, or of the whole "video"
     time_format: str = "auto"  # the reader's setting; `times_written` is what it chose
@@ -169,6 +170,7 @@ _OPTIONAL: dict[str, Any] = {
     "visual_demand": "rules",
     "namer": "",
     "blank_frames": "keep",
+    "unchanged_frames": "encode",
     "prompt_times": True,
     "uniform_frames": CANDIDATES,
     "time_format": "auto",

@@ -150,6 +150,7 @@ def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str
         "event_encoder": config.event_encoder or "",
         "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
         "blank_frames": config.blank_frames,
+        "unchanged_frames": config.unchanged_frames,
         "namer": public_address(namer) if isinstance(namer, str) else "" if namer is None else _name(namer),
     }
 

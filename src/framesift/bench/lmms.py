@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from framesift.readers.prompts import Prompt
     from framesift.rendering.exhibit import Exhibit
     from framesift.selection.skipping import BlankFrames
+    from framesift.store.indexing import UnchangedFrames
     from framesift.text.object_names import ObjectNamer
 
 NAME = "framesift"
@@ -80,6 +81,7 @@ class Exhibitor:
     visual_demand: "VisualDemandSetting" = "rules"
     namer: "ObjectNamer | str | None" = None
     blank_frames: "BlankFrames" = "keep"
+    unchanged_frames: "UnchangedFrames" = "encode"
     store: str | None = None
     record: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -104,6 +106,7 @@ class Exhibitor:
             visual_demand=self.visual_demand,
             namer=self.namer,
             blank_frames=self.blank_frames,
+            unchanged_frames=self.unchanged_frames,
             store=self.store,
         )
         object.__setattr__(self, "pipeline", Pipeline(config))

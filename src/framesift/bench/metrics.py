@@ -37,6 +37,7 @@ class ResultSetting:
     visual_demand: str = "rules"
     namer: str = ""
     blank_frames: str = "keep"
+    unchanged_frames: str = "encode"
     prompt_times: bool = True
     uniform_frames: str = "candidates"
     time_format: str = "auto"
@@ -59,6 +60,7 @@ class ResultSetting:
             visual_demand=row.visual_demand,
             namer=row.namer,
             blank_frames=row.blank_frames,
+            unchanged_frames=row.unchanged_frames,
             prompt_times=row.prompt_times,
             uniform_frames=row.uniform_frames,
             time_format=row.time_format,

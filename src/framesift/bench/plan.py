@@ -7,7 +7,8 @@ readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: 
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
 set: {vsi.detector: NAME}        an option of one method, or of all that have it
-encoder, fps, mode, events, seed, event_encoder, visual_demand, namer, blank_frames: one value each, for all choices
+encoder, fps, mode, events, seed, event_encoder, visual_demand, namer, blank_frames, unchanged_frames: one value each,
+for all choices
 times: false                     the prompt without the frames' times
 uniform_frames: video            uniform takes its frames from the whole video, not from the candidates
 blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings instead of those above
@@ -31,6 +32,7 @@ from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.selection.skipping import BlankFrames, check_blank_frames
+from framesift.store.indexing import UnchangedFrames, check_unchanged_frames
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
@@ -52,6 +54,7 @@ _WHOLE = (
     "visual_demand",
     "namer",
     "blank_frames",
+    "unchanged_frames",
     "times",
     "uniform_frames",
 )
@@ -95,8 +98,9 @@ class BenchmarkPlan:
 
     events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
     draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
-    event_encoder, visual_demand, namer: as in `framesift.select`. blank_frames: "keep" is the paper's. times: whether
-    prompts have the frames' times. uniform_frames: "video", as the paper's baseline, or "candidates".
+    event_encoder, visual_demand, namer: as in `framesift.select`. blank_frames: "keep" is the paper's.
+    unchanged_frames: "encode" is the paper's. times: whether prompts have the frames' times. uniform_frames: "video",
+    as the paper's baseline, or "candidates".
     """
 
     choices: tuple[Condition, ...]
@@ -110,6 +114,7 @@ class BenchmarkPlan:
     visual_demand: VisualDemandSetting = "rules"
     namer: "ObjectNamer | str | None" = None
     blank_frames: BlankFrames = "keep"
+    unchanged_frames: UnchangedFrames = "encode"
     times: bool = True
     uniform_frames: str = CANDIDATES
 
@@ -119,6 +124,7 @@ class BenchmarkPlan:
         if self.fps != "auto" and not 0 < self.fps <= 1000:
             raise OptionError(f"fps is {self.fps}; expected a number above 0, or auto")
         check_blank_frames(self.blank_frames)
+        check_unchanged_frames(self.unchanged_frames)
         if not isinstance(self.times, bool):
             raise OptionError(f"times is {shown(self.times)}; expected true or false")
         if self.uniform_frames not in UNIFORM_FRAMES:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 PAGE, HEADING = "report.md", "# Results\n"
 FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
 # Fields that determine the selected frames, besides method, budget and where `uniform` takes its frames from.
-_SETTINGS = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
+_FRAMES = ("blank_frames", "unchanged_frames")
+_SETTINGS = ("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer", *_FRAMES)
 # Fields that must be equal for two rows to be compared, besides those of the comparison.
 _CONDITIONS = ("dataset", "reader", "prompt", *_SETTINGS, "prompt_times", "time_format")
 _SELECTION = (*_SETTINGS, "uniform_frames")

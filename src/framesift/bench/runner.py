@@ -70,6 +70,7 @@ def run_benchmark(
         visual_demand=plan.visual_demand,
         namer=plan.namer,
         blank_frames=plan.blank_frames,
+        unchanged_frames=plan.unchanged_frames,
     )
     is_whole = plan.uniform_frames == WHOLE_VIDEO
     choices = [

@@ -23,6 +23,7 @@ from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import OptionError
 from framesift.selection.skipping import BLANK_FRAMES
+from framesift.store.indexing import UNCHANGED_FRAMES
 
 if TYPE_CHECKING:
     from framesift.bench.items import Dataset
@@ -35,7 +36,7 @@ OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 _CHOICE = ("methods", "budgets", "text_modes")
-_RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames", "times", "uniform_frames")
+_RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames", "times", "uniform_frames")
 _PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
 
 
@@ -105,6 +106,8 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
     add_settings(command, "visual_demand", "event_encoder", "namer")
     blank = "frames that show nothing: skip or keep them (default: keep, the paper's)"
     command.add_argument("--blank-frames", choices=BLANK_FRAMES, default=argparse.SUPPRESS, help=blank)
+    unchanged = "candidates that show the same as the one before: reuse its vector or encode them (default: encode)"
+    command.add_argument("--unchanged-frames", choices=UNCHANGED_FRAMES, default=argparse.SUPPRESS, help=unchanged)
     command.add_argument(
         "--times",
         action=argparse.BooleanOptionalAction,

@@ -95,9 +95,8 @@ def _run_sets(args: argparse.Namespace) -> int:
     args.keeps_work = args.out is not None
     sets = [read_evidence_set(_set_file(name), limit=args.limit) for name in args.dataset]
     plan, left_out = _plan(args)
-    config = PipelineConfig.from_dict(
-        {name: getattr(args, name) for name in _SETTINGS if getattr(args, name, None) is not None}
-    )
+    given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name, None) is not None}
+    config = PipelineConfig(unchanged_frames="encode", **given)
     tables = []
     for data in sets:
         with ProgressBar(data.name, show=not args.json, unit=" selections", single=True) as bar:
