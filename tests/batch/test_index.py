@@ -54,6 +54,13 @@ def test_missing_package_of_a_remote_file_ends_the_run_at_once(engine, tmp_path)
     assert {event.kind for event in events} == {"started"}
 
 
+def test_workers_import_no_module_of_the_working_directory(encoder, tmp_path, monkeypatch):
+    make_video(tmp_path / "a.mp4")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit(1)")
+    assert fs.corpus.index(["a.mp4"], encoder=encoder, store="store").counts["indexed"] == 1
+
+
 def test_directory_as_manifest_is_rejected_before_indexing(ten, encoder, tmp_path):
     (tmp_path / "m").mkdir()
     with pytest.raises(fs.InputError, match="a directory; expected the Parquet file"):

@@ -59,6 +59,13 @@ def test_sentence_after_a_pause_starts_where_it_is_audible(beckett, tmp_path):
 
 
 @needs_moonshine
+def test_no_module_of_the_working_directory_is_imported(beckett, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit(1)")
+    assert recognise(write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE]), engine="moonshine")
+
+
+@needs_moonshine
 def test_audio_without_speech_gives_no_events(tmp_path):
     silence = np.zeros(4 * RATE)
     samples = np.concatenate([silence, noise(6), silence, noise(6, 0.005), silence, music(6)])

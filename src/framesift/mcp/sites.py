@@ -33,7 +33,7 @@ def fetch_from_site(url: str, place: Path, config: AgentConfig, progress: Progre
         "language": config.pipeline.language or "en",
         "allow_private": config.allow_private,
     }
-    command = [sys.executable, "-m", "framesift.mcp.sites", json.dumps(request)]
+    command = [sys.executable, "-P", "-m", "framesift.mcp.sites", json.dumps(request)]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as worker:

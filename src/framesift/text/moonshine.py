@@ -83,7 +83,7 @@ class Moonshine:
         self._next_process.communicate()
 
     def _start_process(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "framesift.text.moonshine", str(self._folder)]
+        command = [sys.executable, "-P", "-m", "framesift.text.moonshine", str(self._folder)]
         pipe = subprocess.PIPE
         # In a separate session, so that Ctrl+C reaches only this process, which then ends the child.
         return subprocess.Popen(  # noqa: S603 (our own module)

@@ -154,7 +154,7 @@ class _Process:
         self._last_message_s = self._task_start_s = time.monotonic()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "framesift.batch.executors.worker"],
+            [sys.executable, "-P", "-m", "framesift.batch.executors.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
