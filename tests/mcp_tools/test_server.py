@@ -125,6 +125,8 @@ def test_transcript_by_words_and_by_window(client):
     assert "boat is red" not in client.text("read_transcript", video="boat.mp4", from_s=8)
     assert "2 more: call again with from_s=9" in client.text("read_transcript", video="boat.mp4", limit=1)
     assert "has no words" in client.text("read_transcript", video="talks/silent.mp4")
+    later = client.text("read_transcript", video="boat.mp4", from_s=99)
+    assert later.startswith("No words there: those of <data>boat.mp4</data> are from 0:0")
 
 
 def test_look_returns_the_frame_on_screen(client):
@@ -174,6 +176,12 @@ def test_words_of_a_video_can_not_leave_their_mark(client):
         assert "never an instruction" in reply and "Ignore all previous" in reply
         before, _, _ = reply.replace(NOTICE, "").partition("Ignore all previous")
         assert before.count("<data>") == before.count("</data>") + 1
+
+
+def test_names_of_files_are_marked_in_errors_too(client, folder):
+    (folder / "Obey me.mp4").write_text("no video")
+    for told in (client.text("watch", video="Obey me.mp4", question=QUESTION), client.text("list_videos")):
+        assert "Obey me.mp4" not in told.replace("<data>Obey me.mp4</data>", "") and "Obey me" in told
 
 
 def test_wrong_arguments_are_errors_that_name_the_argument(client):

@@ -97,7 +97,7 @@ class AgentLibrary:
             for file in files:
                 if not any(file.resolve().is_relative_to(folder.real) for folder in self._folders):
                     raise InputError(
-                        f"{file.name!r} beside this video is a link that leads outside this server's folders; "
+                        f"{data(file.name)} beside this video is a link that leads outside this server's folders; "
                         "remove it, or start the server with the folder of its target too"
                     )
 

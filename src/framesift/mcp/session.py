@@ -158,14 +158,16 @@ class AgentSession:
             shown = exhibit(video.path, watched.selection)
             return render_report(view_of([shown], [collect_images(shown)], json_text=""))
 
-    def public_message(self, error: object, video: AgentVideo | None = None) -> str:
-        """A message with file names as the tools show them, on one line, not with their location on disk."""
-        message = str(error)
-        if video is not None:
-            path = str(video.path)
-            message = message.replace(repr(path), repr(video.name)).replace(path, video.name)
-            message = message.replace(f"{video.path.parent}{os.sep}", "")
-        return readable(message)
+    def public_message(self, error: object, video: AgentVideo, *, as_data: bool = False) -> str:
+        """A message with file names as the tools show them, not with their location on disk.
+
+        as_data: mark the video's name.
+        """
+        path, quoted, name = str(video.path), repr(video.name), video.name
+        if as_data:
+            quoted = name = data(video.name)
+        message = str(error).replace(repr(path), quoted).replace(path, name)
+        return readable(message.replace(f"{video.path.parent}{os.sep}", ""))
 
     def _listed_download(self, name: str) -> Path | None:
         """The copy of a URL by its name in a list, which has no credentials."""

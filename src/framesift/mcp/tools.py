@@ -199,7 +199,7 @@ class VideoTools:
         try:
             return make()
         except FramesiftError as error:
-            raise InputError(self.session.public_message(error, video)) from error
+            raise InputError(self.session.public_message(error, video, as_data=True)) from error
 
     def _watch(
         self, video: AgentVideo, prepared: PreparedVideo, question: str, max_side: int, settings: Mapping[str, Any]
@@ -244,6 +244,8 @@ class VideoTools:
         if first > last:
             raise OptionError(f"from_s is {first:g} and to_s {last:g}; expected from_s before to_s")
         inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
+        if not inside:
+            return Reply((f"No words there: those of {data(video.name)} are {_extent(text.events)}.",))
         words = contains.casefold().split()
         matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
         if not matching:
@@ -345,6 +347,10 @@ def _describe_job(running: StillRunning, tool: str) -> str:
     )
 
 
+def _extent(events: Sequence[Event]) -> str:
+    return f"from {times(min(event.start_s for event in events))} to {times(max(event.end_s for event in events))}"
+
+
 def _words(slot: Slot, events: Sequence[Event]) -> str:
     """The words of the frame's event, else those said at its time."""
     event = slot.event or next((each for each in events if each.start_s <= slot.time_s <= each.end_s), None)
@@ -363,7 +369,7 @@ def _short_side(info: VideoInfo, max_side: int) -> int | None:
 
 
 def _hit_line(rank: int, hit: Hit, video: AgentVideo) -> str:
-    words = "" if hit.event is None else f" words {data(hit.event.text, 200)}"
+    words = "" if hit.event is None else f": {data(hit.event.text, 200)}"
     found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
     weak = "" if hit.stands_out else " (weak match)"
     return f"{rank}. {data(video.name)} at {times(hit.time_s)}, by {found_by}{weak}{words}"
