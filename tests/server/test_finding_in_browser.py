@@ -20,7 +20,23 @@ def test_search_finds_a_moment_whose_link_opens_the_player_there(shared_server, 
     first.locator("a").click()
     tab.arrives("?t=9.0")
     assert tab.settles(lambda: tab.at_s() == 9)
+    assert tab.page.input_value("#question") == "the wind put off the launch" and tab.cards() == 0
     assert tab.complaints == []
+
+
+def test_videos_stay_in_view_beside_what_was_found(shared_server, visit):
+    hit = shared_server.get("/api/search", params={"text": "wind", "limit": 1}).json()[0]
+    tab = visit(shared_server, "/assets/roles.css")
+    hits = [hit | {"time_s": float(k)} for k in range(24)]
+    tab.page.route("**/api/search?*", lambda route: route.fulfill(json=hits))
+    tab.page.goto(f"{shared_server.url}/?find=wind")
+    found, more = tab.page.locator("#moments li:visible"), tab.page.locator("#all-moments")
+    assert tab.settles(lambda: found.count() == 6 and tab.page.locator("#video-list h3").count() == 3)
+    assert tab.page.locator("#videos-title").bounding_box()["y"] < tab.page.viewport_size["height"]
+    more.click()
+    assert found.count() == 24 and more.text_content() == "Show fewer"
+    tab.page.click("#close-search")
+    assert found.count() == 0 and tab.page.input_value("#search-text") == "" and "find=" not in tab.page.url
 
 
 def test_search_that_nothing_matches_is_reported(shared_server, visit):

@@ -96,6 +96,33 @@ def test_first_picture_is_in_view_on_a_small_screen(show, share, state):
     assert box["y"] + share * box["height"] <= SMALL["height"]
 
 
+def test_first_picture_is_scrolled_into_view_on_a_phone(shared_server, visit):
+    tab = visit(
+        shared_server,
+        f"/video/{shared_server.boat}",
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+        reduced_motion="reduce",
+    )
+    tab.ask("What put off the launch, as they say?")
+
+    def is_in_view():
+        box = tab.page.locator(".card .shot").first.bounding_box()
+        player = tab.page.locator("#player").bounding_box()
+        return box["y"] >= player["y"] + player["height"] and box["y"] + box["height"] <= 844
+
+    assert tab.settles(is_in_view)
+    assert tab.page.inner_text("#hint").startswith("Tap to play from there")
+    assert not tab.page.get_by_text("Ctrl").is_visible()
+
+
+def test_only_the_sample_video_suggests_its_questions(show):
+    tab = show()
+    assert "launch" not in tab.page.get_attribute("#question", "placeholder")
+    assert not tab.page.locator("#examples").is_visible()
+
+
 def test_long_answer_is_unfolded_and_earlier_ones_are_listed(show):
     tab = show(answers=[EARLIER, *ANSWERED])
     assert not tab.page.get_by_text("An earlier answer.").is_visible()

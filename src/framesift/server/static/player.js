@@ -2,7 +2,9 @@
 import { find, request, showMessage } from "./common.js";
 import { clock } from "./shared.js";
 
-const HINT = "Point at the timeline to see a frame; click to show it.";
+const HINT = matchMedia("(pointer: coarse)").matches
+  ? "Tap the timeline to see a frame."
+  : "Point at the timeline to see a frame; click to show it.";
 
 export class Player {
   /** onPosition(time_s or null) gets the playback position, onError(error) why the file could not be fetched. */

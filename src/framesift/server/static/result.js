@@ -19,10 +19,12 @@ export const lanesOf = ({ lanes }) =>
     caption: `${lane.method} · ${counted(lane.frames.length, "frame")}`,
   }));
 
-/** In the one-column layout, scroll the result up to the player, which stays visible. */
+/** Unless half of the first frame is in view, scroll the result up to the player, which stays visible, or farther. */
 export function scrollToResult() {
-  const { top } = find("timeline").getBoundingClientRect();
-  if (top > 0.7 * innerHeight) scrollBy({ top: top - find("player").offsetHeight - 12 });
+  const shot = find("lanes").querySelector(".shot")?.getBoundingClientRect();
+  if (!shot || shot.top + shot.height / 2 <= innerHeight) return;
+  const { top } = find("result").getBoundingClientRect();
+  scrollBy({ top: Math.max(top - find("player").offsetHeight - 12, shot.bottom + 12 - innerHeight) });
 }
 
 /** How many frames were selected, from how many, of which part, and how quickly. */

@@ -213,7 +213,9 @@ export class Settings {
   read() {
     const query = new URLSearchParams(location.search);
     this.search = location.search;
-    if (query.has("q")) find("question").value = query.get("q"); // else keep what was typed while the page loaded
+    // `find`: what was searched for in the library. Without both, what was typed while the page loaded is kept.
+    const typed = query.get("q") ?? query.get("find");
+    if (typed !== null) find("question").value = typed;
     find("options").replaceChildren();
     for (const option of query.getAll("o").slice(0, MAX_OPTIONS)) this.addOption(option);
     this.question = (query.get("q") ?? "").trim();

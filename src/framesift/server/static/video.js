@@ -118,6 +118,7 @@ async function ask(pressed = false) {
     moveFirst();
   }
   if (!video.ready && !video.indexed && isOpen(video.job) && !video.job.candidates) return waitForFrames();
+  const isFirst = pressed || isWaiting; // not an update of frames that are shown
   isWaiting = false;
   askedCandidates = video.job?.candidates ?? 0;
   askedAt = performance.now();
@@ -149,7 +150,7 @@ async function ask(pressed = false) {
     }
   }
   document.body.classList.remove("selecting");
-  if (pressed && shownRequest === body) scrollToResult();
+  if (isFirst && shownRequest === body) scrollToResult();
   if (view?.partial && video.ready) changeTimer = setTimeout(ask, PAUSE_MS); // it became ready meanwhile
   return undefined;
 }
