@@ -8,17 +8,21 @@ BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @bi
 # Ignore packages from outside the virtual environment.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test pytest test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
+.PHONY: demo test pytest test-install test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
 
-# The linters run beside the tests, which wait for servers and browsers a part of the time.
+# The linters and the installation run beside the tests, which wait for servers and browsers a part of the time.
 test: $(VENV)/installed-dev
-	$(MAKE) -j 2 lint pytest
+	$(MAKE) -j 3 lint pytest test-install
 
 pytest: $(VENV)/installed-dev
 	$(BIN)/pytest -n auto --dist worksteal
+
+# The wheel with the newest packages, which the constraints would hide.
+test-install: $(VENV)/bin/python
+	$(BIN)/python tests/install/check.py
 
 # lmms-eval caps packages below our minimum versions, so it has its own environment.
 test-lmms: $(LMMS)/installed
