@@ -1,5 +1,6 @@
-"""The documentation names what exists: commands, settings, selectors, modules, files."""
+"""The documentation names what exists: commands, settings, selectors, modules, files; one example is run."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 import framesift as fs
 from framesift.cli.bench import expand_shorthand
 from framesift.cli.parser import build_parser
+from helpers.clips import make_clip
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -59,6 +61,18 @@ def test_every_import_in_pages_and_examples_works():
         for module, names in re.findall(r"from (framesift[\w.]*) import ([\w, ]+)", page.read_text(encoding="utf-8")):
             loaded = import_module(module)
             assert [name for name in names.split(", ") if not hasattr(loaded, name)] == [], page
+
+
+def test_own_vectors_select_and_show_frames(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "selection.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"### Your own vectors\n.*?```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    make_clip(tmp_path / "film.mp4", fps=24, seconds=6)
+    exec(code, {})  # noqa: S102 (of this repository)
+    for folder in ("evidence", "evidence-aks"):
+        slots = json.loads((tmp_path / folder / "selection.json").read_text(encoding="utf-8"))["slots"]
+        assert [slot["frame"] for slot in slots] == [round(24 * slot["time_s"]) for slot in slots]
+        assert len(slots) == 8
 
 
 def test_every_file_named_in_the_pages_exists():

@@ -104,6 +104,29 @@ def check_selection(case, method):
     assert fs.select_frames(evidence, budget=case.budget, method=method, **options) == selection
 
 
+def test_selectors_need_vectors_only_where_they_say_so():
+    rng = np.random.default_rng(0)
+    events = [fs.Event(start, start + 2.0, "words") for start in range(0, 60, 5)]
+    given = {"times_s": np.arange(60.0), "duration_s": 60.0, "events": events}
+    given |= {"scores": rng.random(60), "event_scores": rng.random(12)}
+    scores = fs.Evidence(**given)
+    whole = fs.Evidence(**given, frames=rng.normal(size=(60, 4)), query=np.ones(4))
+    for name, selector in fs.selectors().items():
+        if "context" in selector.options:
+            continue
+        if set(selector.needs) <= {"events"}:
+            expected = fs.select_frames(whole, budget=8, method=name)
+            assert fs.select_frames(scores, budget=8, method=name) == expected, name
+        elif set(selector.needs) <= {"vectors", "events", "words"}:
+            with pytest.raises(fs.InputError, match="has scores and no .*: use a selector that needs no vectors"):
+                fs.select_frames(scores, budget=8, method=name)
+
+
+def test_evidence_without_vectors_and_scores_is_refused():
+    with pytest.raises(fs.InputError, match="needs frames and query, or the score of each frame"):
+        fs.Evidence(times_s=[0.0, 1.0], duration_s=2.0)
+
+
 def test_every_selector_has_a_summary_and_known_needs():
     for selector in fs.selectors().values():
         assert selector.summary and set(selector.needs) <= set(registry.NEEDS), selector.name

@@ -52,10 +52,10 @@ def test_two_times_of_one_frame_are_decoded_once(images, video, passes):
 
 
 def test_wrong_time_fails_alone(images, video):
-    good, bad, more = (images.request(video, "f", time_s) for time_s in (0.0, 0.05, 1.0))
+    good, bad, more = (images.request(video, "f", time_s) for time_s in (0.0, 1e4, 1.0))
     images.start()
     assert good.result(timeout=60) and more.result(timeout=60)
-    with pytest.raises(InputError, match="nearest one"):
+    with pytest.raises(InputError, match="the video.s end"):
         bad.result(timeout=60)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from framesift.errors import InputError, OptionError
 from framesift.video import decoding, parallel, timeline
-from framesift.video.frames import fetch, frame_numbers, probe, sample
+from framesift.video.frames import fetch, frame_numbers, on_screen_times, probe, sample
 from framesift.video.timeline import read_timeline
 from helpers.clips import Clip, decode_all, grid, read_number
 from helpers.examples import UNCHECKED
@@ -244,13 +244,39 @@ def test_fetch_returns_the_sampled_frames(clips):
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(again, candidates, strict=True))
 
 
-def test_time_between_frames_raises_with_the_nearest(clips):
-    with pytest.raises(InputError, match=r"nearest one comes at 1\.040000 s"):
-        fetch(clips["no-b.mp4"], [1.03])
+def test_a_time_means_the_frame_on_screen(clips):
+    times = [0.0, 1.03, 1.0395, 1.04, 1.0404, 1.078, 1.0795, 1.08, 1.5]
+    assert frame_numbers(clips["no-b.mp4"], times) == [0, 25, 26, 26, 26, 26, 27, 27, 37]
+    assert on_screen_times(clips["no-b.mp4"], [1.03, 1.0395]) == [1.0, 1.04]
+    fetched = list(fetch(clips["no-b.mp4"], times))
+    assert [time for time, _ in fetched] == times
+    assert numbers(fetched) == [0, 25, 26, 26, 26, 26, 27, 27, 37]
 
 
-def test_fetch_tolerates_half_a_millisecond(clips):
-    assert numbers(fetch(clips["no-b.mp4"], [1.0404])) == [26]
+@pytest.mark.parametrize("fps", [24, 25, Fraction(30000, 1001)])
+def test_times_rounded_or_cut_to_milliseconds_are_those_frames(tmp_path, fps):
+    path = Clip(ticks=range(60), time_base=1 / Fraction(fps), options={"g": "12"}).write(tmp_path / "clip.mp4")
+    times = [k / float(fps) for k in range(60)]
+    assert frame_numbers(path, times) == list(range(60))
+    assert frame_numbers(path, [round(time, 3) for time in times]) == list(range(60))
+    assert frame_numbers(path, [math.floor(1000 * time) / 1000 for time in times]) == list(range(60))
+
+
+def test_frames_less_than_a_millisecond_apart_have_their_own_times(tmp_path):
+    path = Clip(ticks=[0, 3, 5, 1000], time_base=Fraction(1, 10_000)).write(tmp_path / "dense.mp4")
+    line = read_timeline(path)
+    assert frame_numbers(path, [line.time_s(packet) for packet in line.shown]) == [0, 1, 2, 3]
+
+
+def test_before_the_first_frame_it_is_the_first(tmp_path):
+    path = Clip(ticks=range(75, 150), options={"bf": "0"}, sound_s=6.0).write(tmp_path / "late.mkv")
+    assert frame_numbers(path, [0.0, 2.0]) == [0, 0]
+
+
+@pytest.mark.parametrize("time_s", [-1.0, 4.002, 1e9, float("nan"), float("inf")])
+def test_time_outside_the_video_is_an_error(clips, time_s):
+    with pytest.raises(InputError, match=r"the time is \S+ s; expected seconds from 0 to 4\.000, the video's end"):
+        fetch(clips["no-b.mp4"], [time_s])
 
 
 def test_fetching_no_times_gives_no_frames(clips):

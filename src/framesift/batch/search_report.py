@@ -73,24 +73,14 @@ def _name(hit: Hit) -> str:
 
 
 def _thumbnail(hit: Hit) -> str:
-    """The frame at the hit's time as a data URL; empty if it can't be decoded."""
+    """The frame on screen at the hit's time as a data URL; empty if it can't be decoded."""
     from PIL import Image
 
     from framesift.rendering.thumbnails import data_url
     from framesift.video.frames import fetch
 
     try:
-        times_s = [hit.time_s if hit.relevance is not None else _frame_time_s(hit)]
-        _, frame = next(iter(fetch(hit.video, times_s, short_side=THUMBNAIL_SIDE)))
-    except (FramesiftError, StopIteration):
+        ((_, frame),) = fetch(hit.video, [hit.time_s], short_side=THUMBNAIL_SIDE)
+    except FramesiftError:
         return ""
     return data_url(Image.fromarray(frame), quality=JPEG_QUALITY)
-
-
-def _frame_time_s(hit: Hit) -> float:
-    """The time of the frame on screen at the hit: events start between frames, so the last one at or before it."""
-    from framesift.video.timeline import read_timeline
-
-    timeline = read_timeline(hit.video)
-    times_s = [timeline.time_s(int(packet)) for packet in timeline.shown]
-    return max((time_s for time_s in times_s if time_s <= hit.time_s), default=times_s[0])

@@ -24,7 +24,6 @@ from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video, read_packets
 from framesift.video.decoding import decode_packet
 from framesift.video.frames import fetch
-from framesift.video.timeline import TIME_TOLERANCE_S
 
 MAX_SIDE = 480  # pixels
 QUALITY = 80
@@ -88,7 +87,7 @@ class FrameImages:
             self._lock.notify_all()
 
     def request(self, video: LibraryVideo, fingerprint: str, time_s: float) -> "Future[bytes]":
-        """The JPEG of the frame at exactly `time_s`, cached or decoded soon."""
+        """The JPEG of the frame on screen at `time_s`, cached or decoded soon."""
         if not math.isfinite(time_s) or not 0 <= time_s < 1e7:
             raise InputError(f"the frame's time is {time_s}; expected seconds from 0")
         time_s = _as_in_urls(time_s)
@@ -114,7 +113,7 @@ class FrameImages:
                 pending.requested[_as_in_urls(time_s)] -= 1
 
     def full_size(self, video: LibraryVideo, time_s: float) -> bytes:
-        """The JPEG of the frame at exactly `time_s`, as large as the video; not cached."""
+        """The JPEG of the frame on screen at `time_s`, as large as the video; not cached."""
         with self._full_sizes:
             ((_, array),) = fetch(video.path, [time_s])
             out = io.BytesIO()
@@ -150,14 +149,12 @@ class FrameImages:
         """Decode a batch in one pass, which ends early when none of the remaining frames is pending any more."""
         times = sorted(batch)
         try:
-            for shown_s, array in fetch(pending.video.path, times, short_side=MAX_SIDE):
+            for time_s, array in fetch(pending.video.path, times, short_side=MAX_SIDE):
                 data = _encode_jpeg(Image.fromarray(array))
-                for time_s in [t for t in times if abs(t - shown_s) <= TIME_TOLERANCE_S]:  # may be several of one frame
-                    self._store(self._path(pending.fingerprint, time_s), data)
-                    with self._lock:
-                        self._resolve(pending, time_s, batch[time_s], data)
+                self._store(self._path(pending.fingerprint, time_s), data)
                 with self._lock:
-                    remaining = [t for t in times if t > shown_s + TIME_TOLERANCE_S]
+                    self._resolve(pending, time_s, batch[time_s], data)
+                    remaining = [t for t in times if t > time_s]
                     if self._stopping or (remaining and not any(t in pending.futures for t in remaining)):
                         return
         except Exception as error:

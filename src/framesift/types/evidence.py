@@ -21,6 +21,11 @@ from framesift.types.vectors import (
 from framesift.types.video import Event, check_events
 
 
+def _not_given() -> Any:
+    """The default of an array; as a factory it leaves no attribute of the class."""
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The input of a selector for one question.
@@ -31,9 +36,10 @@ class Evidence:
     positions are those of the events in the list of all.
 
     Derived from these: relevance (N,), the cosine of each frame with the query, and event_relevance (E,). `scores` and
-    `event_scores` replace them by other numbers. lexical_scores (E,): the words each event shares with the question,
-    from 0 to about 1; kept as event_lexical, zeros when not given. `prepared` and `prepared_events` reuse what was
-    computed from the same vectors for an earlier question (`VideoIndex.vectors`).
+    `event_scores` replace them by other numbers; selectors that use nothing else need no vectors then. lexical_scores
+    (E,): the words each event shares with the question, from 0 to about 1; kept as event_lexical, zeros when not given.
+    `prepared` and `prepared_events` reuse what was computed from the same vectors for an earlier question
+    (`VideoIndex.vectors`).
 
     source: access to decoded frames, and objects, the objects to detect in them, for selectors that need these. Without
     any arrays, `Evidence.from_source` serves selectors that request the scores of few frames.
@@ -41,8 +47,8 @@ class Evidence:
 
     times_s: Array
     duration_s: float
-    frames: Array
-    query: Array
+    frames: Array = field(default_factory=_not_given)
+    query: Array = field(default_factory=_not_given)
     events: Sequence[Event] = ()
     event_features: Array | None = None
     visual_demand: float = 0.5
@@ -73,20 +79,30 @@ class Evidence:
         positions: Sequence[int] | None,
     ) -> None:
         set_field = partial(object.__setattr__, self)
-        vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
-        set_field("vectors", vectors)
-        set_field("frames", vectors.rows)
-        set_field("times_s", validate_times(self.times_s, self.duration_s, len(vectors)))
+        if scores is None and (self.frames is None or self.query is None):
+            raise InputError("evidence needs frames and query, or the score of each frame: pass scores=")
+        if self.frames is None:
+            object.__delattr__(self, "frames")
+            count = np.size(self.times_s)
+        else:
+            vectors = prepared if prepared is not None and prepared.rows is self.frames else UnitRows(self.frames)
+            set_field("vectors", vectors)
+            set_field("frames", vectors.rows)
+            count = len(vectors)
+        set_field("times_s", validate_times(self.times_s, self.duration_s, count))
         set_field("duration_s", float(self.duration_s))
         set_field("start_s", float(self.start_s))
         if not 0.0 <= self.start_s <= self.times_s[0]:
             raise InputError(f"start_s is {self.start_s}; expected 0 to the first time, {self.times_s[0]} s")
-        set_field("query", validate_query(self.query, vectors.dim))
+        if self.query is None:
+            object.__delattr__(self, "query")
+        else:
+            set_field("query", validate_query(self.query, self.vectors.dim))
         self._check_demand()
         if scores is None:
-            set_field("relevance", vectors.products(self.query[None])[:, 0])
+            set_field("relevance", self.vectors.products(self.query[None])[:, 0])
         else:
-            set_field("relevance", validate_scores(scores, len(vectors), "scores"))
+            set_field("relevance", validate_scores(scores, count, "scores"))
         self._clip_events(event_scores, lexical_scores, prepared_events)
         if positions is not None:
             set_field("event_positions", tuple(positions[k] for k in self.event_positions))
@@ -103,7 +119,7 @@ class Evidence:
         visual_demand: float = 0.5,
         objects: Objects | None = None,
     ) -> "Evidence":
-        """Evidence without vectors: a frame is scored when a selector requests it."""
+        """Evidence without arrays: a frame is scored when a selector requests it."""
         evidence = object.__new__(cls)
         times = validate_times(times_s, duration_s, np.size(times_s))
         fields = {"source": source, "times_s": times, "duration_s": float(duration_s), "events": events}
@@ -135,6 +151,11 @@ class Evidence:
     if not TYPE_CHECKING:  # type checkers would accept any attribute name
 
         def __getattr__(self, name: str) -> Any:
+            if name in ("frames", "query", "vectors") and self.is_scored:
+                raise InputError(
+                    f"this evidence has scores and no {name}: use a selector that needs no vectors, such as aks, or "
+                    "pass frames and query"
+                )
             if name in ("frames", "query", "vectors", "relevance"):
                 raise InputError(
                     f"this evidence has a source and no {name}: use a selector that scores few frames, such as focus, "
@@ -194,5 +215,5 @@ class Evidence:
         return len(self.times_s)
 
     def __repr__(self) -> str:
-        size = f" × {self.vectors.dim}" if self.is_scored else " from a source"
+        size = f" × {self.vectors.dim}" if "vectors" in self.__dict__ else "" if self.is_scored else " from a source"
         return f"Evidence({len(self)} frames{size}, {len(self.events)} events, {self.duration_s:.1f} s)"

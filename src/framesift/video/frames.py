@@ -145,10 +145,10 @@ class Sampling:
 
 
 def fetch(path: StrPath, times_s: Sequence[float], *, short_side: int | None = None) -> Iterator[tuple[float, Array]]:
-    """Fetch the frames at exactly these times, by ascending time, without duplicates, in one pass.
+    """Fetch the frames on screen at these times: (time, frame) by ascending time, without duplicate times, in one pass.
 
-    A time that is not a frame's presentation time raises InputError with the nearest one, as does a frame that can't
-    be decoded.
+    A time at most a millisecond from a frame's own is that frame's. InputError: a time is beyond the end, or a frame
+    can't be decoded.
     """
     return _all_required(os.fspath(path), fetch_available(path, times_s, short_side=short_side))
 
@@ -159,9 +159,10 @@ def fetch_available(
     """Fetch frames as `fetch` does, with None in place of one that can't be decoded."""
     _check_options("exact", short_side, None)
     timeline = read_timeline(path)
-    positions = sorted({timeline.find(float(time_s)) for time_s in times_s})
-    plan = DecodePlan(timeline, [int(timeline.shown[k]) for k in positions])
-    return _fetched(check_file(path), plan, short_side)
+    ascending = sorted(set(map(float, times_s)))
+    packets = [int(timeline.shown[timeline.find(time_s)]) for time_s in ascending]
+    plan = DecodePlan(timeline, list(dict.fromkeys(packets)))
+    return _at_times(ascending, packets, _fetched(check_file(path), plan, short_side))
 
 
 def decodable_times(path: StrPath, times_s: Sequence[float]) -> set[float]:
@@ -180,27 +181,15 @@ def decodable_times(path: StrPath, times_s: Sequence[float]) -> set[float]:
 
 
 def frame_numbers(path: StrPath, times_s: Sequence[float]) -> list[int]:
-    """The index from 0, in presentation order, of the frame at each of these times, without decoding."""
+    """The index from 0, in presentation order, of the frame on screen at each of these times, without decoding."""
     timeline = read_timeline(path)
     return [timeline.find(float(time_s)) for time_s in times_s]
 
 
 def on_screen_times(path: StrPath, times_s: Sequence[float]) -> list[float]:
-    """The presentation time of the frame on screen at each of these times, without decoding.
-
-    A time that is given as a frame's own, rounded to milliseconds, is that frame's.
-    """
+    """The presentation time of the frame on screen at each of these times, without decoding."""
     timeline = read_timeline(path)
-    shown = timeline.ticks[timeline.shown]
-    found = []
-    for time_s in times_s:
-        if not 0 <= time_s <= timeline.duration:
-            end_s = float(timeline.duration)
-            raise InputError(f"the time is {time_s:g} s; expected seconds from 0 to {end_s:.3f}, the video's end")
-        at = timeline.origin + (Fraction(time_s) + Fraction(1, 2000)) / timeline.tick
-        position = max(0, int(np.searchsorted(shown, math.floor(at), side="right")) - 1)
-        found.append(timeline.time_s(int(timeline.shown[position])))
-    return found
+    return [timeline.time_s(int(timeline.shown[timeline.find(float(time_s))])) for time_s in times_s]
 
 
 def _candidates(timeline: Timeline, mode: Mode, fps: Fraction) -> list[int]:
@@ -263,7 +252,19 @@ def _all_required(path: str, fetched: Iterator[tuple[float, Array | None]]) -> I
         yield time_s, image
 
 
-def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tuple[float, Array | None]]:
+def _at_times(
+    times_s: Sequence[float], packets: Sequence[int], images: Iterator[Array | None]
+) -> Iterator[tuple[float, Array | None]]:
+    """Yield each time with the image of its packet; `images` has one for each packet that differs from the last."""
+    last: int | None = None
+    image: Array | None = None
+    for time_s, packet in zip(times_s, packets, strict=True):
+        if packet != last:
+            image, last = next(images), packet
+        yield time_s, image
+
+
+def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[Array | None]:
     decoded = decode_images(path, plan, short_side)
     result = next(decoded, None)
     for wanted in plan.wanted:
@@ -273,7 +274,7 @@ def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[tu
             result = next(decoded, None)
         if image is None:
             image = _decode_alone(path, plan.timeline, wanted, short_side)
-        yield plan.timeline.time_s(wanted), image
+        yield image
 
 
 def _decode_alone(path: str, timeline: Timeline, wanted: int, short_side: int | None) -> Array | None:

@@ -36,7 +36,7 @@ from framesift.video.container import (
 # If more packets than this share have no presentation time, none of the times are used.
 MAX_UNTIMED_SHARE = 0.01
 
-TIME_TOLERANCE_S = 0.0005  # a time this near to a frame's is the frame's: times are often rounded to milliseconds
+TIME_TOLERANCE = Fraction(1, 1000)  # seconds: times are often rounded to milliseconds, or cut
 
 MAX_TICK = 2**60  # a timestamp beyond this is damage, and sums would overflow
 
@@ -113,21 +113,28 @@ class Timeline:
         return rank
 
     @cached_property
+    def _shown_ticks(self) -> Array:
+        ticks: Array = self.ticks[self.shown]
+        return ticks
+
+    @cached_property
     def _starts(self) -> Array:
         return np.flatnonzero(self.is_fresh)
 
     def find(self, time_s: float) -> int:
-        """The index, in presentation order, of the frame at `time_s`."""
-        if not math.isfinite(time_s):
-            raise InputError(f"the time is {time_s}; expected the time of a frame in seconds")
+        """The index, in presentation order, of the frame on screen at `time_s`; before the first frame, the first.
+
+        It is the last frame whose time is not later. A time at most a millisecond from a frame's own is that
+        frame's, the nearest one's.
+        """
+        if not -TIME_TOLERANCE <= time_s <= self.duration + TIME_TOLERANCE:
+            end_s = float(self.duration)
+            raise InputError(f"the time is {time_s:g} s; expected seconds from 0 to {end_s:.3f}, the video's end")
         at = self.origin + Fraction(time_s) / self.tick
-        right = int(np.searchsorted(self.ticks[self.shown], math.ceil(at)))
-        near = [k for k in (right - 1, right) if 0 <= k < len(self)]
-        best = min(near, key=lambda k: abs(int(self.ticks[self.shown[k]]) - at))
-        nearest_s = self.time_s(self.shown[best])
-        if abs(nearest_s - time_s) > TIME_TOLERANCE_S:
-            raise InputError(f"no frame is shown from {time_s:.6f} s on; the nearest one comes at {nearest_s:.6f} s")
-        return best
+        right = int(np.searchsorted(self._shown_ticks, math.ceil(at)))
+        apart = {k: abs(int(self._shown_ticks[k]) - at) * self.tick for k in (right - 1, right) if 0 <= k < len(self)}
+        near = [k for k in apart if apart[k] <= TIME_TOLERANCE]
+        return min(near, key=apart.__getitem__, default=max(0, right - 1))
 
 
 class GridFrame(NamedTuple):
