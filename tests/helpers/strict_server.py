@@ -35,6 +35,7 @@ class StrictServer(ThreadingHTTPServer):
         self.takes_ids = owner == "vllm"
         self.version: str | None = None  # of vLLM, at /version
         self.paths: list[str] = []  # of every GET request
+        self.redirect = ""  # where the list of models is
         self.takes_streams = True
         self.lose_stream = False  # close the connection before a streamed reply is complete
         self.replies: list[tuple[int, Any, dict[str, str]]] = []
@@ -105,6 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(404, {"detail": "Not Found"})
         if self.server.models is None:
             return self._send(404, {"detail": "Not Found"})
+        if self.server.redirect:
+            return self._send(307, {}, {"Location": self.server.redirect})
         if not self._is_authorised():
             return self._send(*UNAUTHORISED)
         cards = [

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framesift as fs
+from framesift._utils.addresses import RefusedAddress, allowed_addresses, is_public, is_routable
 from framesift.errors import InputError, MissingExtra
-from framesift.mcp.addresses import PrivateAddress, is_public, public_addresses
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, WebPage
 from framesift.mcp.jobs import Call
@@ -121,17 +121,17 @@ def test_file_over_the_limit_is_refused(tmp_path, address):
 
 def test_private_address_is_refused_also_behind_a_redirect(tmp_path, address, monkeypatch):
     guarded = Downloads(tmp_path, AgentConfig())
-    with pytest.raises(PrivateAddress, match="--allow-private"):
+    with pytest.raises(RefusedAddress, match="--allow-private"):
         guarded.fetch(f"{address}/clip.mp4", ignore_progress)
     # A public host that redirects into the network: the first address passes, the second is checked again.
     checked = []
 
-    def first_is_public(host, port, *, allow_private):
+    def first_is_public(host, *rules):
         checked.append(host)
-        return ["127.0.0.1"] if len(checked) == 1 else public_addresses(host, port, allow_private=allow_private)
+        return ["127.0.0.1"] if len(checked) == 1 else allowed_addresses(host, *rules)
 
-    monkeypatch.setattr("framesift.mcp.downloads.public_addresses", first_is_public)
-    with pytest.raises(PrivateAddress):
+    monkeypatch.setattr("framesift.mcp.downloads.allowed_addresses", first_is_public)
+    with pytest.raises(RefusedAddress):
         guarded.fetch(f"{address}/to/{address}/clip.mp4", ignore_progress)
     assert len(checked) == 2
 
@@ -146,6 +146,8 @@ def test_addresses_that_lead_inside_are_not_public():
     inside = ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254", "fe80::1%eth0", "100.64.0.1"]
     assert not any(map(is_public, inside))
     assert all(map(is_public, ["93.184.215.14", "2606:4700::6810:84e5"]))
+    assert not any(map(is_routable, ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1%eth0", "224.0.0.1", "x"]))
+    assert all(map(is_routable, ["127.0.0.1", "::1", "10.0.0.1", "93.184.215.14"]))
 
 
 def test_other_urls_are_refused(downloads):

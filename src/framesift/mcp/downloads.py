@@ -15,11 +15,11 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
+from framesift._utils.addresses import allowed_addresses, is_public
 from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, InputError
-from framesift.mcp.addresses import public_addresses
 from framesift.mcp.config import AgentConfig
 from framesift.progress import Progress
 from framesift.readers.address import public_url, scrub
@@ -30,6 +30,10 @@ CHUNK_BYTES = 2**18
 MAX_REDIRECTS = 5
 TIMEOUT_S = 30.0
 CACHE_COUNT = 10  # the cache holds at most this many times the limit of one download
+PRIVATE = (
+    "an address inside this machine's network, which this server does not fetch from; its user can allow that with "
+    "--allow-private"
+)
 ORIGIN = "origin.json"  # beside a copy: its URL
 
 
@@ -203,7 +207,7 @@ def _connect(parts: SplitResult, *, allow_private: bool) -> http.client.HTTPConn
     host = parts.hostname or ""
     is_tls = parts.scheme == "https"
     port = parts.port or (443 if is_tls else 80)
-    addresses = public_addresses(host, port, allow_private=allow_private)
+    addresses = allowed_addresses(host, port, (lambda _: True) if allow_private else is_public, PRIVATE)
     connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     connection.default_port = 443 if is_tls else 80  # left out of the Host header
     try:

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
+from framesift._utils.addresses import is_public
 from framesift.errors import FramesiftError, InputError, MissingExtra
-from framesift.mcp.addresses import is_public
 from framesift.mcp.config import AgentConfig
 from framesift.progress import Progress
 from framesift.readers.address import public_url, scrub

@@ -3,12 +3,14 @@
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from threading import Lock
 from typing import Any
 
+from framesift._utils.addresses import IpRule, allowed_addresses
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
 from framesift.readers.address import Address, CredentialFilter, register_secrets
@@ -40,6 +42,7 @@ class ServerConnection:
     timeout_s: float
     retries: int
     log_requests: bool = False
+    is_allowed: IpRule | None = None  # the IP addresses that may be connected to; None: all
     models: dict[str, str] | None = None  # name → owner, once listed
     _programs: dict[str, ServerProgram] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock)
@@ -61,14 +64,11 @@ class ServerConnection:
 
     @cached_property
     def _stoppable_client(self) -> Any:
-        import openai  # here and below: when first needed, as it takes a second
-
-        hooks: dict[str, list[Any]] = {"request": [watch_request]}
-        return self._client.with_options(http_client=openai.DefaultHttpxClient(event_hooks=hooks))
+        return self._client.with_options(http_client=self._http_client(event_hooks={"request": [watch_request]}))
 
     @cached_property
     def _client(self) -> Any:
-        import openai
+        import openai  # here and below: when first needed, as it takes a second
 
         # At the debug level, some versions of the package log whole requests, images included.
         if not self.log_requests and not os.environ.get("OPENAI_LOG"):
@@ -86,7 +86,17 @@ class ServerConnection:
             default_query=dict(self.address.query),
             timeout=self.timeout_s,
             max_retries=self.retries,
+            http_client=None if self.is_allowed is None else self._http_client(),
         )
+
+    def _http_client(self, **options: Any) -> Any:
+        import openai
+
+        client: Any = openai.DefaultHttpxClient
+        if self.is_allowed is not None:
+            library = import_module(client.__base__.__module__.partition(".")[0])  # httpx, or httpx2
+            options["transport"] = _CheckedTransport(library, self.is_allowed)
+        return client(**options)
 
     def resolve_model(self, model: str, *, retries: int | None = None) -> str:
         """List the server's models once; the given name, or that of the only one if it is empty."""
@@ -171,6 +181,34 @@ class ServerConnection:
             return {}
         except openai.OpenAIError:
             return {}
+
+
+class _CheckedTransport:
+    """A transport of httpx that connects only to allowed addresses: those that were checked, also after a redirect."""
+
+    def __init__(self, library: Any, is_allowed: IpRule) -> None:
+        self._inner, self._is_allowed = library.HTTPTransport(), is_allowed
+        self._connect_errors = library.ConnectError, library.ConnectTimeout
+
+    def handle_request(self, request: Any) -> Any:
+        url, host = request.url, request.url.raw_host.decode("ascii")
+        port = url.port or (443 if url.scheme == "https" else 80)
+        *others, last = allowed_addresses(host, port, self._is_allowed, "not an address that may be called")
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        try:
+            for address in others:
+                with suppress(*self._connect_errors):
+                    return self._send(request, address)
+            return self._send(request, last)
+        finally:
+            request.url = url
+
+    def _send(self, request: Any, address: str) -> Any:
+        request.url = request.url.copy_with(host=address)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 def _error_message(error: Any) -> str:

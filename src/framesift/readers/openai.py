@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
+from framesift._utils.addresses import IpRule
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
 from framesift.readers.address import hide_secrets, parse_address, public_address
@@ -58,7 +59,8 @@ class OpenAIReader:
     "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
     "pictures", images each after its own time. picture_ids: send vLLM's `uuid` or SGLang's `content_hash` with each
     image, so that it is processed once; None sends it to these servers only. preset: see `prompts`; times: whether the
-    frames' times are sent; time_format: see `time_formats`. concurrency: questions at once in `ask_many`.
+    frames' times are sent; time_format: see `time_formats`. concurrency: questions at once in `ask_many`. is_allowed:
+    whether an IP address may be connected to, directly and without a proxy; None: all, by a proxy if one is set.
     """
 
     address: str
@@ -77,6 +79,7 @@ class OpenAIReader:
     time_format: TimeFormat = "auto"
     concurrency: int = 8
     log_replies: bool = False
+    is_allowed: IpRule | None = None
     _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # what this server does not accept
     _logged: set[str] = field(default_factory=set, init=False, repr=False)
 
@@ -105,7 +108,9 @@ class OpenAIReader:
                 f"{KEY_VARIABLE}, and the key as the value of that variable"
             )
         parts.register()
-        self._connection = ServerConnection(parts, self.key_variable, self.timeout_s, self.retries, self.log_replies)
+        self._connection = ServerConnection(
+            parts, self.key_variable, self.timeout_s, self.retries, self.log_replies, self.is_allowed
+        )
 
     @property
     def name(self) -> str:

@@ -59,6 +59,11 @@ class ServerConfig:
         return (self.uploads or self.state / "uploads").absolute()
 
     @property
+    def is_shared(self) -> bool:
+        """Whether others than this machine's user may open the page."""
+        return not is_loopback(self.host) or bool(self.token or self.allowed_hosts)
+
+    @property
     def host_names(self) -> frozenset[str]:
         """Names accepted in the Host header. IP addresses are always accepted: DNS rebinding needs a name."""
         own = socket.gethostname().lower()

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from framesift._utils.addresses import allowed_addresses, is_public, is_routable
 from framesift._utils.json import dump_json, load_json
 from framesift._utils.records import read_value
 from framesift.errors import InputError, OptionError, UnknownName
@@ -15,6 +17,7 @@ from framesift.readers.address import SIMILARITY, parse_address, public_address,
 from framesift.readers.base import check_reader
 
 MAX_ADDED = 20
+REFUSAL = "an address inside the server's network; start the server with --reader and this address to use it"
 log = logging.getLogger(__name__)
 
 
@@ -27,10 +30,14 @@ class AddedReader:
 
 
 class PageReaders:
-    """The readers a request may choose from, by their public names. An address from a question is never called."""
+    """The readers a request may choose from, by their public names. An address from a question is never called.
 
-    def __init__(self, path: Path, configured: Sequence[str]) -> None:
-        self._path = path
+    only_public: of the addresses added on the page, only those on the public internet are called, else all but
+    link-local ones; a server of the command line in any case.
+    """
+
+    def __init__(self, path: Path, configured: Sequence[str], *, only_public: bool) -> None:
+        self._path, self._is_allowed = path, is_public if only_public else is_routable
         self._configured = {public_address(reader): reader for reader in [*configured, SIMILARITY]}
         self._lock = threading.Lock()
         self._added = {public_address(reader.address): reader for reader in self._read()}
@@ -51,7 +58,7 @@ class PageReaders:
         if name in self._configured:
             return self._configured[name], {}
         if name in self._added:
-            return self._added[name].address, _options(self._added[name])
+            return self._added[name].address, self._options(self._added[name])
         raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.names)}")
 
     def add(self, reader: AddedReader) -> str:
@@ -76,11 +83,17 @@ class PageReaders:
 
     def test(self, reader: AddedReader) -> None:
         """Raise what an answer would meet for sure: a bad address, no server, a rejected key, no model."""
-        if parse_address(reader.address) is None:
+        address = parse_address(reader.address)
+        if address is None:
             raise InputError(
                 f"the reader is {public_address(reader.address)!r}; expected an address like http://host:8000/v1"
             )
-        check_reader(reader.address, **_options(reader))
+        options = self._options(reader)
+        if "is_allowed" in options:
+            parts = urlsplit(address.url)
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            allowed_addresses(parts.hostname or "", port, self._is_allowed, REFUSAL)
+        check_reader(reader.address, **options)
 
     def _read(self) -> list[AddedReader]:
         try:
@@ -99,12 +112,15 @@ class PageReaders:
             file.write(dump_json([asdict(reader) for reader in self._added.values()]))
         temporary.replace(self._path)
 
-
-def _options(reader: AddedReader) -> dict[str, Any]:
-    """The reader's key under the name of a variable of this process, which is where readers take keys from."""
-    if not reader.key:
-        return {}
-    register_secrets(reader.key)
-    name = "FRAMESIFT_PAGE_KEY_" + public_address(reader.address).encode().hex().upper()[-40:]
-    os.environ[name] = reader.key
-    return {"key_variable": name}
+    def _options(self, reader: AddedReader) -> dict[str, Any]:
+        """The options to open a reader with: which addresses it may call, and where it takes its key from."""
+        servers = [address.server for own in self._configured.values() if (address := parse_address(own))]
+        address = parse_address(reader.address)
+        is_configured = address is not None and address.server in servers
+        options: dict[str, Any] = {} if is_configured else {"is_allowed": self._is_allowed}
+        if reader.key or (options and self._is_allowed is is_public):  # the key of this process is not for them
+            register_secrets(reader.key)
+            name = "FRAMESIFT_PAGE_KEY_" + public_address(reader.address).encode().hex().upper()[-40:]
+            os.environ[name] = reader.key
+            options["key_variable"] = name  # readers take keys from variables of this process
+        return options

@@ -53,7 +53,8 @@ class Services:
         queue = JobQueue(
             config.state / "jobs.json", (catalog.index_frames, catalog.find_text), changes, files.folder_id
         )
-        answering = Answering(catalog, images, PageReaders(config.state / "readers.json", config.readers))
+        readers = PageReaders(config.state / "readers.json", config.readers, only_public=config.is_shared)
+        answering = Answering(catalog, images, readers)
         history = History(config.state / "history", changes)
         tasks = AnswerTasks(answering, history)
         return cls(config, files, catalog, images, queue, answering, history, tasks, changes)

@@ -1,0 +1,56 @@
+"""Network addresses that this process may connect to on somebody's behalf: those on the public internet, or more."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from framesift.errors import InputError
+
+NAT64 = ipaddress.ip_network("64:ff9b::/96")
+IpRule = Callable[[str], bool]
+
+
+class RefusedAddress(InputError):
+    """A host resolves to an address that is not allowed."""
+
+
+def allowed_addresses(host: str, port: int, is_allowed: IpRule, refusal: str) -> list[str]:
+    """The IP addresses of a host; RefusedAddress, which says that it is `refusal`, if any of them is not allowed.
+
+    Connect to one of these, not to the host, whose name may resolve to another address the next time.
+    """
+    try:
+        rows: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{host[:200]} can't be found ({getattr(error, 'strerror', None) or error})") from None
+    addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
+    if not all(map(is_allowed, addresses)):
+        raise RefusedAddress(f"{host[:200]} is {refusal}")
+    return addresses
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is on the public internet, also the IPv4 address inside an IPv6 one."""
+    forms = _forms(address)
+    return bool(forms) and all(each.is_global and not each.is_multicast for each in forms)
+
+
+def is_routable(address: str) -> bool:
+    """Whether an IP address is not link-local, as those of a cloud's metadata are, nor multicast."""
+    forms = _forms(address)
+    return bool(forms) and not any(each.is_link_local or each.is_multicast for each in forms)
+
+
+def _forms(address: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    """An IP address and the IPv4 addresses inside it; empty if it is none."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return []
+    forms: list[ipaddress.IPv4Address | ipaddress.IPv6Address | None] = [parsed]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        forms += [parsed.ipv4_mapped, parsed.sixtofour, *(parsed.teredo or ())]
+        if parsed in NAT64:
+            forms.append(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
+    return [each for each in forms if each is not None]
