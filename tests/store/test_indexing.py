@@ -142,13 +142,66 @@ def test_next_run_uses_the_parts_of_a_killed_one(clip, tmp_path):
     assert payload(tmp_path / "a") == payload(tmp_path / "b")
 
 
-def test_two_processes_at_once_leave_one_index(clip, tmp_path):
-    runs = [run(clip, tmp_path) for _ in range(2)]
-    results = [process.communicate() for process in runs]
-    assert [process.returncode for process in runs] == [0, 0], results
-    assert results[0][0] == results[1][0]
-    (video,) = (path for path in tmp_path.iterdir())
+HELD = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.path[:0] = [{tests!r}]
+from helpers.encoders import GridEncoder
+import framesift as fs
+said = set()
+def say(word):
+    if word not in said:
+        said.add(word)
+        print(word, flush=True)
+        word == "encoding" and sys.stdin.readline()
+class Held(GridEncoder):
+    def encode_images(self, images):
+        say("encoding")
+        return super().encode_images(images)
+encoder = Held()
+fs.index({clip!r}, encoder, 1.0, store={store!r}, progress=lambda stage, *_: "; waiting" in stage and say("waiting"))
+print(encoder.seen)
+"""
+
+
+@pytest.fixture
+def start(clip, tmp_path):
+    """Starts a process that indexes the clip and prints "encoding", then waits for a line, or "waiting"."""
+    started = []
+
+    def start_one():
+        code = HELD.format(tests=str(Path(__file__).parents[1]), clip=str(clip), store=str(tmp_path / "store"))
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        started.append(subprocess.Popen([sys.executable, "-c", code], text=True, **pipes))
+        return started[-1]
+
+    yield start_one
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_of_processes_that_need_an_index_at_once_one_makes_it(clip, tmp_path, start):
+    runs = [start() for _ in range(3)]
+    assert sorted(process.stdout.readline() for process in runs) == ["encoding\n", "waiting\n", "waiting\n"]
+    seen = sorted(int(process.communicate("\n")[0]) for process in runs)
+    alone = GridEncoder()
+    fs.index(clip, alone, 1.0, store=tmp_path / "alone")
+    assert seen == [0, 0, alone.seen]
+    (video,) = (tmp_path / "store").iterdir()  # no lock stays
     assert len(list(video.iterdir())) == 2  # with the timeline
+
+
+def test_waiting_ends_with_ctrl_c_and_when_the_other_process_is_killed(start):
+    holder = start()
+    assert holder.stdout.readline() == "encoding\n"
+    stopped, successor = start(), start()
+    assert stopped.stdout.readline() == successor.stdout.readline() == "waiting\n"
+    stopped.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in stopped.communicate()[1]
+    holder.kill()
+    assert successor.communicate("\n")[0].startswith("encoding\n")
+    assert successor.returncode == 0
 
 
 def test_damaged_index_is_built_again(clip, tmp_path):

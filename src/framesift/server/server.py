@@ -2,13 +2,13 @@
 
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import uvicorn
 
+from framesift._utils.locks import lock_open_file
 from framesift.errors import OptionError
 from framesift.server.app import create_app
 from framesift.server.config import LOCK_FILE, ServerConfig
@@ -40,7 +40,7 @@ def _locked(folder: Path, purpose: str, option: str) -> Iterator[None]:
         ) from None
     try:
         try:
-            _lock(file)
+            lock_open_file(file)
         except OSError:
             raise OptionError(
                 f"another framesift serve uses {purpose}; stop it, or set another directory with {option} DIR"
@@ -48,17 +48,6 @@ def _locked(folder: Path, purpose: str, option: str) -> Iterator[None]:
         yield
     finally:
         os.close(file)  # releases the lock, as the end of the process does
-
-
-def _lock(file: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Server(uvicorn.Server):

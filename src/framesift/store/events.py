@@ -382,12 +382,19 @@ class _EventSearch:
     ) -> tuple[list[Event], tuple[str, ...]]:
         """The events and warnings of `compute`, which reads the file (the video), from the store if they are there."""
         file = file or self.video
-        stored = self.store.load_events_and_warnings(file.fingerprint, name)
-        if stored is None:
-            stored = compute()
+
+        def compute_and_save() -> tuple[list[Event], tuple[str, ...]]:
+            events, warnings = compute()
             file.check_content()
-            self.store.save_events(file.fingerprint, name, stored[0], self.info.path, warnings=stored[1])
-        return stored
+            self.store.save_events(file.fingerprint, name, events, self.info.path, warnings=warnings)
+            return events, warnings
+
+        return self.store.load_or_compute(
+            f"{file.fingerprint}/{name}",
+            lambda: self.store.load_events_and_warnings(file.fingerprint, name),
+            compute_and_save,
+            lambda: self.progress("another process is reading the text of this video; waiting", 0, 1),
+        )
 
 
 def _with_language(name: str, language: str) -> str:

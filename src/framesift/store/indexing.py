@@ -81,22 +81,31 @@ def index(
 
     def load_or_build(file: WatchedFile) -> VideoIndex:
         key = index_key(file.fingerprint, encoder, fps, mode, unchanged_frames)
-        cached = opened.load(key, file.path)
-        if cached is not None:
-            use_stored_timeline(file, opened)
+        report = as_progress(progress)
+
+        def load() -> VideoIndex | None:
+            cached = opened.load(key, file.path)
+            if cached is not None:
+                use_stored_timeline(file, opened)
             return cached
-        model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
-        try:
-            _build(file, model, opened, key, (fps, mode, decode), as_progress(progress), source or file.path)
-        except Exception as error:
-            if isinstance(error, FileChanged) or file.has_changed:
-                opened.remove_parts(key)
-            raise
-        StoredTimeline(opened.root, file, source).save(read_timeline(file.path))
-        built = opened.load(key, file.path)
-        if built is None:
-            raise FramesiftError(f"the index of {file.path} was removed while it was built; run the command again")
-        return built
+
+        def build() -> VideoIndex:
+            model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
+            try:
+                _build(file, model, opened, key, (fps, mode, decode), report, source or file.path)
+            except Exception as error:
+                if isinstance(error, FileChanged) or file.has_changed:
+                    opened.remove_parts(key)
+                raise
+            StoredTimeline(opened.root, file, source).save(read_timeline(file.path))
+            built = opened.load(key, file.path)
+            if built is None:
+                raise FramesiftError(f"the index of {file.path} was removed while it was built; run the command again")
+            return built
+
+        return opened.load_or_compute(
+            str(key.folder), load, build, lambda: report("another process is indexing this video; waiting", 0, 1)
+        )
 
     return read_watched(path, load_or_build)
 

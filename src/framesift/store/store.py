@@ -9,8 +9,8 @@
     STORE/texts/<encoder>-<its fingerprint>-<texts>/vectors.safetensors, manifest.json text vectors
     STORE/replies/<model>-<message>/reply.json, manifest.json                          a model's replies to selectors
 
-There are no locks: files and folders are renamed into place. Processes that index the same video at the same time
-write the same parts, and the first to finish provides the index for all.
+Files and folders are renamed into place. What several processes need at the same time one computes, and the others
+wait for it (`load_or_compute`). Where files can't be locked each computes it, and the first to finish provides it.
 """
 
 import hashlib
@@ -30,6 +30,7 @@ import numpy as np
 
 from framesift._utils.files import atomic_folder, is_temporary, output_error, write_bytes
 from framesift._utils.json import load_json, with_digest
+from framesift._utils.locks import file_lock
 from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError, StoreError
 from framesift.store.arrays import pack_arrays, unpack_arrays
@@ -176,6 +177,25 @@ class Store:
         manifest = {**manifest, "rules": SAMPLING_RULES, "key": asdict(key)}
         self.save_entry(self.root / key.folder, "index", candidates.pack(), manifest)
         self.remove_parts(key)
+
+    def load_or_compute(
+        self,
+        name: str,
+        load: Callable[[], Payload | None],
+        compute: Callable[[], Payload],
+        wait: Callable[[], None],
+    ) -> Payload:
+        """What `load` finds, else what `compute` makes and stores, in one process at a time for a name.
+
+        wait: called while another process computes it; afterwards `load` is tried again.
+        """
+        found = load()
+        if found is not None:
+            return found
+        digest = hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+        with file_lock(self.root / f".lock-{digest}", wait):
+            found = load()  # another process may have stored it by now
+            return compute() if found is None else found
 
     def load_events(self, video: str, name: str) -> list[Event] | None:
         """Load the events that `name` found in the video with this fingerprint; None if there are none stored."""
