@@ -40,6 +40,33 @@ def write_video(path, seconds=40):
     write_frames(path, frames, fps=10, codec="libx264")
 
 
+HOSTILE = """# Title
+<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) at 0:09
+
+- one <script>alert(1)</script>
+- `two`
+
+> quoted
+> > [y]: http://example.org
+
+```html
+<iframe src="http://example.org"></iframe>
+```"""
+
+
+def test_markdown_of_an_answer_is_rendered_without_any_markup_of_its_own(show):
+    row = {"reader": "m", "method": "", "note": ""}
+    answers = [row | {"text": HOSTILE, "is_markdown": True}, row | {"text": "C: **x**", "is_markdown": False}]
+    opened = show(make_view() | {"answers": answers})
+    quote = opened.page.locator(".answers > blockquote").first
+    tags = quote.evaluate("one => [...new Set([...one.querySelectorAll('*')].map((e) => e.localName))].sort().join()")
+    assert tags == "blockquote,br,code,li,p,pre,strong,ul"
+    text = quote.text_content()
+    assert "<img src=x onerror=alert(1)> bold [x](javascript:alert(1)) at 0:09" in text and "<script>" in text
+    assert opened.page.locator(".answers > blockquote").last.text_content() == "C: **x**"
+    assert opened.complaints == [] and len(opened.requests) == 1
+
+
 VIEWS = {
     "plain": make_view,
     "one frame": lambda: make_view(frames=1),

@@ -175,11 +175,12 @@ def _write_answers(directory: Path, answers: Sequence[Answer]) -> None:
         (directory / ANSWERS).write_text(dump_json(rows), encoding="utf-8")
 
 
-def answer_row(answer: Answer, method: str = "") -> dict[str, str]:
+def answer_row(answer: Answer, method: str = "") -> dict[str, Any]:
     """A reader's answer as the report shows it. method: whose frames it is about, in a comparison."""
     letter = f"{answer.letter}: " if answer.letter else ""
     text = f"{letter}{answer.text}" if answer.parsed else answer.raw or answer.text
-    return {"reader": answer.reader, "method": method, "text": text, "note": answer.note}
+    is_markdown = answer.parsed and not letter
+    return {"reader": answer.reader, "method": method, "text": text, "is_markdown": is_markdown, "note": answer.note}
 
 
 def known_files(names: Set[str]) -> list[str]:

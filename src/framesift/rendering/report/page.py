@@ -23,7 +23,7 @@ ROLE_SENTENCES = {
 }
 ASSETS = "rendering/report/assets"
 # In the order of their dependencies: each adds its functions to the global object `framesift`, the later ones use it.
-SCRIPTS = ("scale.js", "rows.js", "tip.js", "zoom.js", "timeline.js", "report.js")
+SCRIPTS = ("scale.js", "rows.js", "tip.js", "zoom.js", "timeline.js", "markdown.js", "report.js")
 LONG_QUESTION = 160  # characters: set smaller from here on
 LONG_SETTING = 80  # characters: gets a row of its own
 SHORT_VIDEO_S = 10

@@ -21,7 +21,6 @@ SERVER_ASSETS = (
     "jobs.js",
     "keys.js",
     "library.js",
-    "markdown.js",
     "methods.js",
     "player.js",
     "readers.js",
@@ -37,7 +36,7 @@ SERVER_ASSETS = (
     "page.css",
 )
 # Shared with the report.
-REPORT_ASSETS = ("timeline.js", "zoom.js", "tip.js", "rows.js", "scale.js", "timeline.css", "style.css")
+REPORT_ASSETS = ("timeline.js", "zoom.js", "tip.js", "rows.js", "scale.js", "markdown.js", "timeline.css", "style.css")
 MEDIA_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 router = APIRouter(include_in_schema=False)

@@ -1,7 +1,6 @@
 // The answers to a question: asked per lane, shown while they are written, and kept on the server.
 import { counted, el, find, get, linkButton, post, redraw, request, showMessage, update } from "./common.js";
-import { markdown } from "./markdown.js";
-import { clock } from "./shared.js";
+import { clock, markdown } from "./shared.js";
 
 function chips(times, frames, onPlay) {
   return times.map((time_s) => {
@@ -20,7 +19,7 @@ function chips(times, frames, onPlay) {
 function answerText(answer, hasOptions, onTime) {
   if (answer.parsed && answer.letter)
     return [el("span", { className: "letter" }, answer.letter), el("span", { dir: "auto" }, answer.text)];
-  if (answer.parsed) return [el("div", { className: "md" }, markdown(answer.text, onTime))];
+  if (answer.parsed) return [el("div", { className: "md" }, markdown(answer.text, el, onTime))];
   const reply = answer.raw.trim() || answer.text;
   const message = reply
     ? `The reader chose no option. Its reply: “${reply.slice(0, 400)}”`
@@ -229,7 +228,7 @@ export class Answers {
     const hasOptions = (this.view?.options.length ?? 0) > 0;
     const text = answer
       ? el("div", { className: "answer-text" }, answerText(answer, hasOptions, onTime))
-      : el("div", { className: "answer-text" }, el("div", { className: "md" }, markdown(kept.text, onTime)));
+      : el("div", { className: "answer-text" }, el("div", { className: "md" }, markdown(kept.text, el, onTime)));
     return el(
       "div",
       {

@@ -5,5 +5,7 @@ import "./rows.js";
 import "./tip.js";
 import "./zoom.js";
 import "./timeline.js";
+import "./markdown.js";
 
-export const { ZOOM_KEYS, clock, drawTimeline, lengthText, markerPath, nearest, svgElement } = globalThis.framesift;
+export const { ZOOM_KEYS, clock, drawTimeline, lengthText, markdown, markerPath, nearest, svgElement } =
+  globalThis.framesift;

@@ -1,5 +1,5 @@
 // The report: the timeline, the dialog that shows a frame, playing the video, copying the JSON.
-const { clock, drawTimeline, markerPath, setVideos, svgElement } = globalThis.framesift;
+const { clock, drawTimeline, markdown, markerPath, setVideos, svgElement } = globalThis.framesift;
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
@@ -25,6 +25,18 @@ for (const lane of data.lanes) {
     frame.picture = cards.get(frame.id).querySelector(".shot img")?.src;
     frames.set(frame.id, { ...frame, lane });
   }
+}
+
+// ---- answers, which are their Markdown as written where there is no script
+
+function el(name, properties, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children.flat());
+  return element;
+}
+for (const answer of document.querySelectorAll("[data-markdown]")) {
+  answer.classList.add("md");
+  answer.replaceChildren(...markdown(answer.textContent, el));
 }
 
 // ---- a question too long to be shown in full
