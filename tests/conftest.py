@@ -27,8 +27,8 @@ LEFT_OUT = "no sample data"
 
 # Hundreds of tests start a command: without compiled modules each of them would compile the whole package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# The processes of a run share a home folder, so that the offline encoder's network is converted once; stores are apart.
-# It has no models: those of this machine are not on every one, and "auto" would mean them.
+# The processes of a run share a temporary home folder, which libraries may write to; each has a store of its own.
+# There are no models: those of this machine are not on every one, and "auto" would mean them.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 FOLDERS = None if WORKER else RunFolders()
 os.environ["FRAMESIFT_STORE"] = str(Path.home() / f"store-{WORKER or 'main'}")
