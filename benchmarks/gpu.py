@@ -287,7 +287,7 @@ def compare(path, encoder, mode):
         for (time_a, image_a), (time_b, image_b) in zip(gpu, cpu, strict=True):
             if time_a != time_b:
                 raise ValueError(f"{path}: {time_a} on the GPU, {time_b} on the CPU")
-            difference = np.abs(image_a.download().astype(int) - image_b)
+            difference = np.abs(image_a.pixels.cpu().numpy().astype(int) - image_b)
             worst, means = max(worst, int(difference.max())), [*means, difference.mean()]
             ours.append(image_a.pixels)
             theirs.append(image_b)
@@ -296,7 +296,7 @@ def compare(path, encoder, mode):
     on_gpu = encoder.encode_images(ours)
     prepared = encoder._processor(images=[to_rgb(image) for image in theirs], return_tensors="pt")["pixel_values"]
     with torch.inference_mode():
-        parts = [encoder._model(pixel_values=part.to("cuda", encoder._model.dtype)).pooler_output.float().cpu()
+        parts = [encoder._model(pixel_values=part.to(encoder._device, encoder._model.dtype)).pooler_output.float().cpu()
                  for part in prepared.split(32)]  # fmt: skip
     on_cpu = torch.cat(parts).numpy()
     cosines = (on_gpu * (on_cpu / np.linalg.norm(on_cpu, axis=1, keepdims=True))).sum(axis=1)

@@ -1,6 +1,9 @@
 """Decoding on a GPU, with the CPU in its place: what is handed over, and what happens when it can't decode a video."""
 
 import logging
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,6 +95,33 @@ def test_a_video_the_gpu_decodes_leaves_its_images_there(clip):
         frames = list(sample(clip, 5.0, mode, gpu=CpuInPlaceOfGpu()))
         assert {type(image) for _, image in frames} == {cuda.CudaImage}
         assert arrays(frames) == arrays(sample(clip, 5.0, mode))
+
+
+class MeanColour:
+    """Has what the benchmark uses of its network: the vector is the picture's mean colour."""
+
+    _device = "cpu"
+
+    def encode_images(self, images):
+        means = np.stack([np.asarray(image, dtype=float).mean(axis=(0, 1)) for image in images])
+        return means / np.linalg.norm(means, axis=1, keepdims=True)
+
+    def _processor(self, images, return_tensors):
+        return {"pixel_values": torch.stack([torch.from_numpy(np.array(image)) for image in images])}
+
+    def _model(self, pixel_values):
+        return SimpleNamespace(pooler_output=pixel_values.mean(dim=(1, 2)))
+
+    _model.dtype = torch.float32
+
+
+def test_benchmark_compares_the_images_of_both_decoders(clip, monkeypatch):
+    pytest.importorskip("transformers")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    benchmark = import_module("gpu")
+    monkeypatch.setattr(cuda, "CudaDecoder", CpuInPlaceOfGpu)
+    facts = benchmark.compare(clip, MeanColour(), "exact")
+    assert facts == {"compared": 4, "worst": 0, "mean": 0, "cosine": pytest.approx(1)}
 
 
 def test_indexes_are_the_same_for_encoders_with_and_without_tensors(clip, gpu, tmp_path):

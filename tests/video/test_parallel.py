@@ -1,6 +1,8 @@
 """Segments decoded in parallel give the images of a sequential decode, also around damage."""
 
+import gc
 import itertools
+import sys
 import threading
 
 import numpy as np
@@ -91,6 +93,37 @@ def test_workers_end_when_the_images_are_no_longer_wanted(clips, use_cores):
         next(run)
         assert running_workers()
     assert not running_workers()
+
+
+def test_an_abandoned_run_may_be_collected_in_a_worker(clips, use_cores, monkeypatch):
+    abandoned, turn, collected = threading.Event(), threading.Lock(), threading.Event()
+    put = parallel._ParallelRun._put
+
+    def put_and_collect(run, segment, item):
+        put(run, segment, item)
+        abandoned.wait()
+        if turn.acquire(blocking=False):
+            gc.collect()
+            collected.set()
+
+    use_cores(3)
+    monkeypatch.setattr(parallel._ParallelRun, "_put", put_and_collect)
+    unraisable = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda failed: unraisable.append(failed.exc_value))
+    gc.disable()
+    try:
+        cycle = [sample(clips[0], 25.0)]
+        cycle.append(cycle)
+        next(cycle[0])
+        workers = [thread for thread in threading.enumerate() if thread.name.startswith("framesift-decode-")]
+        del cycle
+        abandoned.set()
+        assert collected.wait(60)
+    finally:
+        gc.enable()
+    for worker in workers:
+        worker.join(60)
+    assert unraisable == [] and not running_workers()
 
 
 def test_an_error_of_a_worker_is_raised(clips, use_cores, monkeypatch):

@@ -370,5 +370,6 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
             yield item
     finally:
         stop.set()
-        if thread.ident is not None:
+        # When abandoned, it may be collected in the thread itself.
+        if thread.ident not in (None, threading.get_ident()):
             ended.wait()

@@ -244,9 +244,11 @@ class _ParallelRun:
                 self._slots.release()
         finally:
             self._stop.set()
-            for worker in self._workers:
-                if worker.ident is not None:
-                    worker.join()
+            # An abandoned run may be collected in a worker, which can't wait for itself, nor for locks of the others.
+            if threading.current_thread() not in self._workers:
+                for worker in self._workers:
+                    if worker.ident is not None:
+                        worker.join()
 
     def _log_end(self, wanted: int, item: DecodedImage | BaseException | None) -> None:
         if not isinstance(self._decoder, CpuDecoder):
