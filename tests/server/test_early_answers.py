@@ -66,6 +66,27 @@ def test_partial_selection_says_what_it_was_made_from(held):
     assert view["partial"] == "" and view["warnings"] == []
 
 
+def test_what_is_not_indexed_yet_is_no_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr("framesift.store.partial.OVERVIEW_FRAMES", 1)  # so that the texts are far from any frame
+    make_video(tmp_path / "videos" / "boat.mp4")
+    with run_server(tmp_path / "videos", tmp_path / "state") as server:
+        gates, video = Gates(server, monkeypatch), server.video("boat.mp4")["id"]
+        server.post(f"/api/videos/{video}/index")
+        until(lambda: server.get(f"/api/videos/{video}").json()["job"]["phase"] == "indexing")
+        so_far, numbers = server.services.catalog.prepared_so_far, iter("123")
+
+        def growing(of):
+            return so_far(of)[0], f"Selected from {next(numbers)} frames so far."
+
+        monkeypatch.setattr(server.services.catalog, "prepared_so_far", growing)
+        body = {"question": QUESTION, "partial": True, "budget": 2, "methods": ["sift", "uniform"]}
+        view = server.post(f"/api/videos/{video}/view", json=body).json()
+        assert any(frame["words"] for lane in view["lanes"] for frame in lane["frames"])
+        assert (view["warnings"], view["partial"]) == ([], "Selected from 1 frames so far.")
+        gates.frames.set()
+        gates.text.set()
+
+
 def test_page_shows_frames_early_and_redraws_them(held, visit):
     server, video, gates = held
     tab = visit(server, f"/video/{video}{ASKED}")

@@ -33,6 +33,18 @@ def test_timeline_marker_shows_its_frame_and_plays_it(shared_server, visit):
     assert tab.settles(lambda: tab.at_s() > 5)
 
 
+def test_press_on_a_timeline_marker_is_taken_while_the_frames_are_redrawn(shared_server, visit):
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
+    assert tab.settles(lambda: tab.page.locator(".tl-marker").count() == 6)
+    tab.page.locator(".tl-marker").last.hover(force=True)
+    tab.page.mouse.down()
+    change = "(box) => { box.value = 9; box.dispatchEvent(new Event('change')); }"
+    tab.page.evaluate(change, tab.page.query_selector("#budget"))
+    assert tab.settles(lambda: tab.cards() == 9)
+    tab.page.mouse.up()
+    assert tab.settles(lambda: tab.at_s() > 5 and tab.page.locator(".tl-marker").count() == 9)
+
+
 def test_changed_budget_redraws_and_survives_a_reload(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}")
     assert tab.settles(lambda: tab.cards() == 6)

@@ -94,7 +94,9 @@ class Answering:
             seconds = time.perf_counter() - started
             check_wanted(abandoned)
             selection = pipeline.compare_with_chance(prepared, selection, is_partial=bool(partial))
-        warnings = [public_message(text, video) for text in selection.warnings]
+        # A text without a frame near it may only not be indexed yet.
+        known = prepared.warnings if partial else selection.warnings
+        warnings = [public_message(text, video) for text in known]
         selection = replace(selection, warnings=tuple([*warnings, partial] if partial else warnings))
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)
 
@@ -137,9 +139,9 @@ class Answering:
             rank = rank_frames(selection)
             for row, slot in zip(lane["frames"], selection.slots, strict=True):
                 row |= {"words": "" if slot.event is None else slot.event.text, "rank": rank[slot.index]}
-        partial = timed[0].partial
-        view["warnings"] = [warning for warning in view["warnings"] if warning != partial]
-        return view | {"video": video.id, "duration_s": facts.duration_s, "partial": partial}
+        partial = [one.partial for one in timed]  # more may be indexed between two
+        view["warnings"] = [warning for warning in view["warnings"] if warning not in partial]
+        return view | {"video": video.id, "duration_s": facts.duration_s, "partial": partial[0]}
 
     def ask(self, video: LibraryVideo, request: AskRequest, abandoned: StopEvent) -> dict[str, Any]:
         """A reader's answer as a record: with the times it cites and the selection's warnings."""

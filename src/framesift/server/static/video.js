@@ -247,10 +247,7 @@ function chooseWindow(window) {
 }
 find("whole-video").addEventListener("click", () => chooseWindow({ from_s: null, to_s: null }));
 
-function playFrame(frame) {
-  const { time_s, picture } = view.lanes.flatMap((lane) => lane.frames).find((one) => one.id === frame);
-  play(time_s, picture, frame);
-}
+const playFrame = (id, { time_s, picture }) => play(time_s, picture, id);
 
 let changeTimer = 0;
 /** isFinal: the slider was released. */

@@ -26,7 +26,7 @@ function withDefaults(data) {
  *
  * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance, chance}, events: [{start_s, end_s, text}],
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
- *        onFrame(id), onSeek(time_s), onWindow(from_s, to_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
+ *        onFrame(id, frame), onSeek(time_s), onWindow(from_s, to_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
  * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), zoom("in", "out" or "whole"),
  * canZoom(), destroy()}; update merges.
@@ -103,6 +103,12 @@ function drawTimeline(element, data) {
     drawMark();
     if (focusedKey) svg.querySelector(`[data-key="${CSS.escape(focusedKey)}"]`)?.focus({ preventScroll: true });
     if (hovered && svg.matches(":hover")) point(hovered);
+  }
+
+  /** Draw again, but do not replace a marker that is being pressed: its click would be lost. */
+  function redrawWhenReleased() {
+    if (svg.matches(":active")) requestAnimationFrame(redrawWhenReleased);
+    else redraw();
   }
 
   /** Draw again when the visible part has changed, once before the next paint. */
@@ -264,9 +270,10 @@ function drawTimeline(element, data) {
   }
 
   function open(id) {
+    const frame = frameWith(id);
     focus(id);
     leave();
-    current.onFrame?.(id);
+    current.onFrame?.(id, frame);
   }
 
   const framesOf = (lane) => [...lane.frames].sort((a, b) => a.time_s - b.time_s);
@@ -343,7 +350,7 @@ function drawTimeline(element, data) {
   return {
     update(changed) {
       current = { ...current, ...changed };
-      redraw();
+      redrawWhenReleased();
     },
     mark,
     playing,
