@@ -19,18 +19,17 @@ import transformers
 from PIL import Image
 
 from framesift.readers.families import FAMILIES, FrameLimits, layout_by_name
-from framesift.readers.llava_next_layout import with_pooling
-from framesift.readers.local import LocalReader
-from framesift.readers.marked_frames import (
+from framesift.readers.frame_layouts import (
     IMAGENET_MEAN,
     IMAGENET_STD,
-    GemmaFrames,
-    InternFrames,
+    LlavaFrames,
+    PreparedFrames,
     Qwen3Frames,
-    SmolFrames,
+    QwenFrames,
 )
+from framesift.readers.llava_next_layout import with_pooling
+from framesift.readers.local import LocalReader
 from framesift.readers.model_inputs import FamilyInputs
-from framesift.readers.pixel_values import LlavaFrames, PreparedFrames, QwenFrames
 from framesift.readers.prompts import Prompt
 from framesift.readers.time_formats import mark_times, native_time_format
 
@@ -180,8 +179,8 @@ MODELS = {
 class PairedFrames(Qwen3Frames):
     """Qwen3-VL's frames as its own processor lays them out, two neighbours in one patch: for the comparison only."""
 
-    def video(self, images, *, gap_s, device="cpu"):
-        prepared = QwenFrames.video(self, images, gap_s=gap_s, device=device)
+    def video(self, images, *, gap_s):
+        prepared = QwenFrames.video(self, images, gap_s=gap_s)
         pads = (len(prepared.placeholders[0]) - 2) // (len(images) // 2)
         pair = ["<|vision_start|>", *["<|video_pad|>"] * pads, "<|vision_end|>"]
         tensors = {name: tensor for name, tensor in prepared.tensors.items() if name != "second_per_grid_ts"}
@@ -212,26 +211,6 @@ def prompt(name, images, step=1):
     return Prompt(tuple(images), captions, WORDS, marks.line), times
 
 
-def processor_of(layout):
-    """transformers' image processor for these frames; it runs on the CPU and needs no torchvision."""
-
-    def made(stem, **settings):
-        return (getattr(transformers, f"{stem}Pil", None) or getattr(transformers, stem))(**settings)
-
-    square = {"height": getattr(layout, "side", 0), "width": getattr(layout, "side", 0)}
-    if isinstance(layout, QwenFrames):
-        size = {"shortest_edge": layout.min_pixels, "longest_edge": layout.max_pixels}
-        return made("Qwen2VLImageProcessor", size=size, patch_size=layout.patch, image_mean=list(layout.mean))
-    if isinstance(layout, InternFrames):
-        return made("GotOcr2ImageProcessor", size=square, image_mean=list(IMAGENET_MEAN), image_std=list(IMAGENET_STD))
-    if isinstance(layout, GemmaFrames):
-        return made("Gemma4ImageProcessor", max_soft_tokens=layout.video_tokens)
-    if isinstance(layout, SmolFrames):
-        edge = {"longest_edge": layout.side}
-        return made("SmolVLMImageProcessor", size=edge, max_image_size=edge, do_image_splitting=False)
-    return made("SiglipImageProcessor", size=square, resample=3)
-
-
 def measure(reader, images, step=1):
     """Tokens, peak GiB, and seconds of preparing the frames and of one generated token."""
     request, times = prompt(reader.source, images, step)
@@ -259,38 +238,23 @@ def measure(reader, images, step=1):
     }
 
 
-def on_cpu(layout, images):
-    """Seconds that transformers' own image processor takes for these frames; those of a second run."""
-    processor = processor_of(layout)
-    for _ in range(2):
-        start = time.perf_counter()
-        processor(images=[images] if isinstance(layout, SmolFrames) else images, return_tensors="pt")
-        seconds = time.perf_counter() - start
-    return seconds
-
-
 def table(names):
-    columns = (
-        "model | frames as | B | tokens per frame | prompt | GiB at most | frames ready, s | on the CPU, s | letter, s"
-    )
-    print(f"| {columns} |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    print("| model | frames as | B | tokens per frame | prompt | GiB at most | ready, s | letter, s |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
     images = pictures(max(BUDGETS))
     for name in names:
         start = time.perf_counter()
         try:
             reader = RandomReader(name)
             weights = torch.cuda.memory_allocated() / 2**30
-            slow = on_cpu(reader._inputs.layout, images)
             for frames_as in ("video", "pictures"):
                 reader.frames_as = frames_as
                 for count in BUDGETS:
-                    cpu = f"{slow:.2f}" if count == max(BUDGETS) else ""
-                    print_row(name, frames_as, count, measure(reader, images[:count]), cpu)
+                    print_row(name, frames_as, count, measure(reader, images[:count]))
             if isinstance(reader._inputs.layout, Qwen3Frames):
                 reader.frames_as = "video"
                 reader._inputs.layout = PairedFrames(reader.frame_max_pixels)
-                print_row(name, "video, in pairs", 64, measure(reader, images, step=2), "")
+                print_row(name, "video, in pairs", 64, measure(reader, images, step=2))
             print(f"<!-- {name}: weights {weights:.1f} GiB, {time.perf_counter() - start:.0f} s in all -->", flush=True)
         except Exception:
             traceback.print_exc()
@@ -299,10 +263,10 @@ def table(names):
         torch.cuda.empty_cache()
 
 
-def print_row(name, frames_as, count, row, cpu):
+def print_row(name, frames_as, count, row):
     print(
         f"| {name} | {frames_as} | {count} | {row['per_frame']:.1f} | {row['prompt_tokens']} | "
-        f"{row['peak_gib']:.1f} | {row['prepare_s']:.3f} | {cpu} | {row['letter_s']:.2f} |",
+        f"{row['peak_gib']:.1f} | {row['prepare_s']:.3f} | {row['letter_s']:.2f} |",
         flush=True,
     )
 

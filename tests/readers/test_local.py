@@ -12,9 +12,9 @@ import framesift as fs
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import local
 from framesift.readers.base import ask
+from framesift.readers.frame_layouts import LlavaFrames, QwenFrames
 from framesift.readers.local import LocalReader
 from framesift.readers.model_inputs import break_special_tokens
-from framesift.readers.pixel_values import LlavaFrames, QwenFrames
 from framesift.readers.prompts import compose
 from helpers import tiny_readers
 

@@ -6,12 +6,21 @@ A configuration file is not needed to count tokens: a family's published values 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from framesift.errors import InputError, OptionError
 from framesift.readers import llava_next_layout
-from framesift.readers.marked_frames import GEMMA_TOKENS, GemmaFrames, InternFrames, Qwen3Frames, SmolFrames
-from framesift.readers.pixel_values import FrameLayout, LlavaFrames, QwenFrames
+from framesift.readers.frame_layouts import (
+    GEMMA_TOKENS,
+    FrameLayout,
+    GemmaFrames,
+    InternFrames,
+    LlavaFrames,
+    Qwen3Frames,
+    QwenFrames,
+    SmolFrames,
+)
 from framesift.readers.time_formats import native_time_format
 
 Config = Mapping[str, Any]
@@ -63,27 +72,13 @@ GEMMA_CHAT = ChatFormat("<bos><|turn>user\n", "<turn|>\n<|turn>model\n", "<turn|
 SMOL_CHAT = ChatFormat("<|im_start|>User: ", "<end_of_utterance>\nAssistant:", "<end_of_utterance>")
 
 
-def _qwen(config: Config, name: str, limits: FrameLimits) -> FrameLayout:  # noqa: ARG001 (the signature of all)
+def _qwen(config: Config, name: str, limits: FrameLimits, kind: type[QwenFrames] = QwenFrames) -> FrameLayout:  # noqa: ARG001
     vision = config.get("vision_config") or {}
-    return QwenFrames(
-        limits.pixels,
-        vision.get("patch_size", 14),
-        vision.get("spatial_merge_size", 2),
-        vision.get("temporal_patch_size", 2),
-    )
+    depth = vision.get("temporal_patch_size", 2)
+    return kind(limits.pixels, vision.get("patch_size", kind.patch), vision.get("spatial_merge_size", 2), depth)
 
 
-def _qwen3(config: Config, name: str, limits: FrameLimits) -> FrameLayout:  # noqa: ARG001
-    vision = config.get("vision_config") or {}
-    return Qwen3Frames(
-        limits.pixels,
-        vision.get("patch_size", 16),
-        vision.get("spatial_merge_size", 2),
-        vision.get("temporal_patch_size", 2),
-    )
-
-
-def _llava(config: Config, name: str, limits: FrameLimits) -> FrameLayout:  # noqa: ARG001
+def _llava(config: Config, name: str, limits: FrameLimits) -> FrameLayout:  # noqa: ARG001 (the signature of all)
     if llava_next_layout.is_original(config):
         return llava_next_layout.frames_of(config)
     vision = config.get("vision_config") or {}
@@ -114,7 +109,7 @@ def _gemma4(config: Config, name: str, limits: FrameLimits) -> FrameLayout:  # n
 FAMILIES = {
     "qwen2_5_vl": Family(_qwen, PAPER_CHAT, has_own_chat=False),
     "llava_onevision": Family(_llava, PAPER_CHAT, has_own_chat=False),
-    "qwen3_vl": Family(_qwen3, QWEN3_CHAT),
+    "qwen3_vl": Family(partial(_qwen, kind=Qwen3Frames), QWEN3_CHAT),
     "internvl": Family(_internvl, QWEN3_CHAT, after_frames="\n"),
     "gemma4": Family(_gemma4, GEMMA_CHAT),
     "smolvlm": Family(_smolvlm, SMOL_CHAT, after_frames="\n\n"),

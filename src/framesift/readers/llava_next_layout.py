@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift.errors import InputError
-from framesift.readers.pixel_values import LlavaFrames
+from framesift.readers.frame_layouts import LlavaFrames
 
 ARCHITECTURE = "LlavaQwenForCausalLM"
 VISION_HEADS = 16  # of SigLIP SoViT-400m; not visible in any tensor's shape

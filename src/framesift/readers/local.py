@@ -25,6 +25,7 @@ from framesift.readers import failures, llava_next_layout
 from framesift.readers.address import LOCAL, public_address
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.families import FrameLimits, family_of
+from framesift.readers.frame_layouts import FramesAs, LlavaFrames
 from framesift.readers.model_inputs import (
     FamilyInputs,
     ProcessorInputs,
@@ -32,7 +33,6 @@ from framesift.readers.model_inputs import (
     load_processor,
     load_tokenizer,
 )
-from framesift.readers.pixel_values import FramesAs, LlavaFrames
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import TimeFormat, check_time_format, resolve_time_format
 from framesift.types import Answer, Question
@@ -152,7 +152,7 @@ class LocalReader:
         """Build the model's inputs for a prompt, on its device."""
         gap_s = (times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else 1.0
         device, dtype = self._model.device, self._model.dtype
-        tensors = self._inputs.build(prompt, self.frames_as, gap_s=self.frame_gap_s or gap_s, device=device)
+        tensors = self._inputs.build(prompt, self.frames_as, gap_s=self.frame_gap_s or gap_s)
         if not self._accepts("mm_token_type_ids"):
             tensors.pop("mm_token_type_ids", None)
         return {

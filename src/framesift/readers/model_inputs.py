@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.plugins import reason
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.readers.families import FAMILIES, ChatFormat, Config, Family
+from framesift.readers.frame_layouts import FrameLayout, FramesAs, PreparedFrames
 from framesift.readers.llava_next_layout import ARCHITECTURE
-from framesift.readers.pixel_values import FrameLayout, FramesAs, PreparedFrames
 from framesift.readers.prompts import Prompt
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class FamilyInputs:
         """How a prompt's frames are passed: grids of frames, and frames of several videos, are no video."""
         return wanted if prompt.can_be_video else "pictures"
 
-    def build(self, prompt: Prompt, frames_as: FramesAs, *, gap_s: float, device: Any) -> dict[str, Any]:
-        """The inputs by name; the tensors of frames are on the device."""
+    def build(self, prompt: Prompt, frames_as: FramesAs, *, gap_s: float) -> dict[str, Any]:
+        """The inputs by name."""
         import torch
 
         if self.frames_as(prompt, frames_as) == "video":
-            prepared = self.layout.video(prompt.images, gap_s=gap_s, device=device)
+            prepared = self.layout.video(prompt.images, gap_s=gap_s)
         else:
-            prepared = self.layout.images(prompt.images, device=device)
+            prepared = self.layout.images(prompt.images)
         ids = self.encode(prompt, frames_as, prepared)
         numbers = {self.tokenizer.convert_tokens_to_ids(token): kind for token, kind in self.layout.kinds.items()}
         return {
@@ -86,7 +86,7 @@ class ProcessorInputs:
     def frames_as(self, prompt: Prompt, wanted: FramesAs) -> FramesAs:  # noqa: ARG002 (images in any case)
         return "pictures"
 
-    def build(self, prompt: Prompt, frames_as: FramesAs, *, gap_s: float, device: Any) -> dict[str, Any]:  # noqa: ARG002 (as above)
+    def build(self, prompt: Prompt, frames_as: FramesAs, *, gap_s: float) -> dict[str, Any]:  # noqa: ARG002 (as above)
         """The inputs by name, as the processor returns them."""
         content = [self._part(part) for part in prompt.interleaved()]
         try:

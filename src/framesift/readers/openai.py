@@ -17,8 +17,8 @@ from framesift.readers import failures
 from framesift.readers.address import hide_secrets, parse_address, public_address
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.connection import RefusedRequest, ServerConnection
+from framesift.readers.frame_layouts import FramesAs
 from framesift.readers.message_parts import IdField, encode_jpeg, picture_parts, video_options, video_parts
-from framesift.readers.pixel_values import FramesAs
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.streaming import readable_pieces
 from framesift.readers.time_formats import (

@@ -18,8 +18,14 @@ from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, OptionError
 from framesift.readers.address import LOCAL, public_address
 from framesift.readers.families import ChatFormat, Family, FrameLimits, family_by_name, family_of, unknown_tokens
-from framesift.readers.marked_frames import GEMMA_TOKENS, GemmaFrames
-from framesift.readers.pixel_values import FrameLayout, FramesAs, PreparedFrames, QwenFrames
+from framesift.readers.frame_layouts import (
+    GEMMA_TOKENS,
+    FrameLayout,
+    FramesAs,
+    GemmaFrames,
+    PreparedFrames,
+    QwenFrames,
+)
 from framesift.readers.prompts import GRID_COLUMNS, Prompt, TextMode, check_text_mode, format_question, grid_captions
 from framesift.readers.time_formats import mark_times, mark_videos, resolve_time_format
 from framesift.rendering.frame_grid import grid_size
