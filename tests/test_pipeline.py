@@ -52,6 +52,23 @@ def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
             fs.PipelineConfig(**{name: value})
 
 
+def test_a_visual_demand_that_the_method_does_not_use_is_rejected(clip, tmp_path):
+    sentence = "visual_demand is 0.8, which sift does not use; leave it out, or use gcr or q-gate"
+    index = fs.index(clip, GridEncoder(), store=tmp_path)
+    with pytest.raises(fs.OptionError, match=sentence):
+        fs.PipelineConfig(visual_demand=0.8)
+    with pytest.raises(fs.OptionError, match=sentence):
+        fs.select(index, "Why?", encoder=GridEncoder(), visual_demand=0.8)
+
+    def own(evidence, budget):
+        """The first frames."""
+        slots = tuple(fs.Slot(k, 0.0, "context", 0.0) for k in range(budget))
+        return fs.Selection(slots, "own", budget, {"visual_demand": evidence.visual_demand})
+
+    selection = fs.select(index, "Why?", encoder=GridEncoder(), budget=2, method=own, visual_demand=0.8)
+    assert selection.trace["visual_demand"] == 0.8
+
+
 def test_config_lists_the_settings_for_an_unknown_one():
     with pytest.raises(fs.OptionError, match="there is no setting 'frames'; expected one of encoder, fps"):
         fs.PipelineConfig.from_dict({"frames": 8})

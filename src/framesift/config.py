@@ -6,7 +6,7 @@ Flags of the command line, JSON fields and YAML keys are derived from it or chec
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +19,15 @@ from framesift.readers.address import scrub, scrub_arguments
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
-from framesift.selection.registry import DEFAULT_METHOD, Method, check_budget, check_options, get_selector
+from framesift.selection.registry import (
+    DEFAULT_METHOD,
+    Method,
+    check_budget,
+    check_demand,
+    check_options,
+    get_selector,
+    uses_demand,
+)
 from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_frames
 from framesift.store.events import AUTO, NONE
 from framesift.store.indexing import UNCHANGED_FRAMES, UnchangedFrames, check_sampling, check_unchanged_frames
@@ -129,7 +137,7 @@ class PipelineConfig:
     seed: int = setting(0, "of the method's random draws and the shuffled overlay", type=int, metavar="N")
     visual_demand: VisualDemandSetting = setting(
         "rules",
-        "0 (text) to 1 (frames), or rules: from the question's words",
+        "0 (text) to 1 (frames), or rules: from the question's words; of gcr and q-gate",
         metavar="SHARE",
     )
     event_encoder: str | None = setting(
@@ -194,6 +202,7 @@ class PipelineConfig:
         check_budget(self.budget)
         selector = get_selector(self.method)
         check_options(selector.name, self.options, selector.options)
+        check_demand(self.method, self.visual_demand)
         check_exhibit_options(self.overlay, self.size, self.scales)
         check_text_mode(self.text_mode)
         check_blank_frames(self.blank_frames)
@@ -223,6 +232,11 @@ class PipelineConfig:
         """JSON values; a method, an encoder, a reader or a namer given as an object becomes its name."""
         values = {f.name: _json_value(getattr(self, f.name)) for f in fields(self)}
         return values | {"method": get_selector(self.method).name, "scales": [list(pair) for pair in self.scales]}
+
+    def for_method(self, method: Method, **changes: Any) -> "PipelineConfig":
+        """These settings for another method, without a visual demand where it uses none."""
+        demand = self.visual_demand if uses_demand(method) else "rules"
+        return replace(self, method=method, visual_demand=demand, **changes)
 
     @property
     def window(self) -> Window | None:

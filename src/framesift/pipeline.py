@@ -26,7 +26,7 @@ from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
 from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
-from framesift.selection.registry import DEFAULT_METHOD, Method
+from framesift.selection.registry import DEFAULT_METHOD, Method, check_demand
 from framesift.selection.skipping import BlankFrames
 from framesift.store.events import AUTO, NONE, FoundEvents, search_events
 from framesift.store.indexing import index as build_index
@@ -375,6 +375,7 @@ def select_many(
     """
     asked = as_questions(questions)
     check_events(events)
+    check_demand(method, visual_demand)
     event_scores = None
     if events and event_encoder is not None and asked:
         event_scores = score_events([question.query_text for question in asked], events, event_encoder, store)

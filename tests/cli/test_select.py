@@ -43,7 +43,7 @@ def select(prepared):
 
 
 def test_select_prints_a_table_and_writes_an_exhibit(select, place, capsys):
-    assert select("-q", "Is the coffee cold?", "-o", "yes", "-o", "no", "--visual-demand", "0") == 0
+    assert select("-q", "Is the coffee cold?", "-o", "yes", "-o", "no", "--method", "gcr", "--visual-demand", "0") == 0
     out, err = capsys.readouterr()
     assert "A. yes" in out and "4 frames for a budget of 4" in out and "The coffee is cold" in out
     assert "2 from" in err and "clip.srt" in err
@@ -178,6 +178,14 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, 
     assert sentence.startswith("framesift: ") and expected in sentence
     assert not [line for line in before if line.startswith(("framesift: ", "Traceback"))]
     assert [path.name for path in place.iterdir()] == ["taken"]
+
+
+def test_compare_gives_the_visual_demand_to_the_methods_that_use_it(prepared, place, capsys):
+    words = ["compare", str(prepared / "clip.mp4"), "-q", "Cold?", "--budget", "4", "--visual-demand", "0.7", "--json"]
+    assert main([*words, "--methods", "sift,gcr"]) == 0
+    assert json.loads(capsys.readouterr().out)["selections"]["gcr"]["trace"]["ground"]["visual_demand"] == 0.7
+    assert main([*words, "--methods", "sift,uniform"]) == 2
+    assert "visual_demand is 0.7, which sift does not use" in capsys.readouterr().err
 
 
 def test_compare_needs_two_methods(prepared, capsys):

@@ -94,6 +94,11 @@ def test_view_has_a_lane_per_method_with_reasons_and_image_urls(shared_server):
     assert shared_server.get(first["nearly"][0]["picture"]).status_code == 200
 
 
+def test_visual_demand_is_for_the_methods_of_a_comparison_that_use_it(shared_server):
+    question = asked(methods=["sift", "gcr"], visual_demand=0.7)
+    assert shared_server.post(f"/api/videos/{shared_server.boat}/view", json=question).status_code == 200
+
+
 def test_every_available_selector_works(shared_server):
     choices = shared_server.get("/api/choices").json()
     for method in (method for method in choices["methods"] if method["available"]):
@@ -115,6 +120,7 @@ def test_every_available_selector_works(shared_server):
         ({"methods": ["gcr"], "settings": {"gcr": {"top_mean": True}}}, "expected a whole number"),
         ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, "Model can't be set"),
         ({"methods": ["himu"], "settings": {"himu": {"context": 1}}}, "Context can't be set"),
+        ({"methods": ["sift"], "visual_demand": 0.7}, "visual_demand is 0.7, which sift does not use"),
         ({"question": "  "}, "question is empty"),
     ],
 )

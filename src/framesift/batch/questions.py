@@ -165,7 +165,7 @@ def _run(
         items,
         [choice],
         readers,
-        replace(config, speech=NONE, seed=seed, method=DEFAULT_METHOD, options={}),
+        replace(config, speech=NONE, seed=seed, options={}),
         results,
         make_executor(*executor),
         dataset=file.stem,

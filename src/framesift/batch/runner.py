@@ -33,7 +33,7 @@ from framesift.store.store import Store
 QUESTIONS_PER_SLOT = 2
 PACKAGES = ("framesift", "numpy", "onnxruntime", "torch", "transformers", "av", "pillow", "openai")
 _OBJECT_SETTINGS = ("encoder", "namer", "visual_demand")  # of PipelineConfig: may be Python objects
-_READER_SETTINGS = ("reader", "reader_options", "concurrency", "method", "options", "budget", "text_mode")
+_READER_SETTINGS = ("reader", "reader_options", "concurrency", "options", "budget", "text_mode")
 
 
 @dataclass(frozen=True)

@@ -249,8 +249,7 @@ class QuestionWorker:
     ) -> Iterator[SelectedFrames]:
         started = time.perf_counter()
         try:
-            config = replace(self.config, method=choice.method, options=choice.options, budget=choice.budget)
-            pipeline = Pipeline(config)
+            pipeline = Pipeline(self.config.for_method(choice.method, options=choice.options, budget=choice.budget))
             queries = np.stack([query_of[item.id] for item in items])
             if choice.whole_video:
                 video, queries = video.with_every_frame, np.ones((len(items), 1))

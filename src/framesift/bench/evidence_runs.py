@@ -35,7 +35,7 @@ from framesift.types import Event, Evidence, Selection, VideoIndex, VideoInfo
 from framesift.types.vectors import Array
 
 # What every set has; a selector with other needs can't run on one.
-_AVAILABLE = {"vectors", "events", "words", "peers"}
+_AVAILABLE = {"vectors", "events", "words", "demand", "peers"}
 # Successive videos of a set borrow parts of the substitute video this many seconds apart.
 _OFFSET_S = {"transcripts": 53, "moments": 37}
 _HIGHEST_COSINE = 0.2  # of a curve's frames with their query, as SigLIP's

@@ -18,6 +18,7 @@ from framesift.bench.plan import BenchmarkPlan
 from framesift.config import PipelineConfig
 from framesift.progress import Progress
 from framesift.readers.address import LOCAL
+from framesift.selection.registry import method_for_demand
 from framesift.store.events import AUTO, NONE
 
 PROMPT_OF = {"videomme": "videomme"}  # data sets with a prompt of their own; the others use LongVideoBench's
@@ -65,6 +66,7 @@ def run_benchmark(
         store=store,
         subtitles=AUTO if plan.events == "subtitles" else NONE,
         speech=AUTO if plan.events == "speech" else NONE,
+        method=method_for_demand([choice.variant.method for choice in plan.choices]),
         seed=plan.seed,
         event_encoder=plan.event_encoder,
         visual_demand=plan.visual_demand,

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -282,19 +282,21 @@ def _print_question(question: Question) -> None:
 def _compare(args: argparse.Namespace) -> int:
     from framesift.pipeline import Pipeline
     from framesift.rendering.export import check_free, save_comparison
+    from framesift.selection.registry import method_for_demand
 
     methods = list(dict.fromkeys(name.strip() for name in args.methods.split(",") if name.strip()))
     if len(methods) < 2:
         raise OptionError(f"--methods is {args.methods!r}; expected two or more names with commas between them")
     question = questions_from(args)[0].question
     options = method_options(args.set, methods)
-    config = config_from(args, method=methods[0], options=options[methods[0]])
+    first = method_for_demand(methods)
+    config = config_from(args, method=first, options=options[first])
     out = _out_folder(args)
     check_free(out, force=args.force, as_zip=args.zip)
     video = prepare(args, Pipeline(config))
     exhibits = []
     for method in methods:
-        pipeline = Pipeline(replace(config, method=method, options=options[method]))
+        pipeline = Pipeline(config.for_method(method, options=options[method]))
         with ProgressBar(method, show=not args.json, unit=" calls") as bar:
             selection = pipeline.compare_with_chance(video, pipeline.select(video, question, progress=bar))
             exhibits.append(pipeline.exhibit(video, selection))

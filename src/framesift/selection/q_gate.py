@@ -90,5 +90,5 @@ SELECTOR = Selector.of(
     q_gate,
     "objects, relevance and subtitles, weighted by the question",
     paper="Wang et al., 2026",
-    needs=("pictures", "detector", "objects", "events"),
+    needs=("pictures", "detector", "objects", "events", "demand"),
 )

@@ -1,5 +1,6 @@
 """The selectors by name, built in or from installed packages, and one function that runs any of them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -7,7 +8,7 @@ from importlib import import_module
 from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
-from framesift.errors import InputError, PluginError, UnknownName
+from framesift.errors import InputError, OptionError, PluginError, UnknownName
 from framesift.selection.custom import checked, from_function, from_plugin
 from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector
 from framesift.selection.validation import check_budget, check_options
@@ -20,11 +21,14 @@ __all__ = [
     "Method",
     "Selector",
     "check_budget",
+    "check_demand",
     "check_options",
     "get_selector",
+    "method_for_demand",
     "plugins",
     "select_frames",
     "selectors",
+    "uses_demand",
 ]
 
 KIND = "selector"  # entry points of the group framesift.selectors
@@ -97,6 +101,26 @@ def get_selector(method: Method) -> Selector:
     if available[method].problem:
         raise PluginError(available[method].problem)
     return available[method]
+
+
+def uses_demand(method: Method) -> bool:
+    """Whether a selector uses the question's visual demand; those that users write may."""
+    selector = get_selector(method)
+    return selector.name not in _built_in() or "demand" in selector.needs
+
+
+def check_demand(method: Method, demand: object) -> None:
+    """Reject a visual demand other than that by the rules for a selector that uses none."""
+    if demand != "rules" and not uses_demand(method):
+        using = " or ".join(name for name, selector in _built_in().items() if "demand" in selector.needs)
+        raise OptionError(
+            f"visual_demand is {demand}, which {get_selector(method).name} does not use; leave it out, or use {using}"
+        )
+
+
+def method_for_demand(methods: Sequence[str]) -> str:
+    """Of methods that run with the same settings, the first that uses a visual demand; else the first."""
+    return next((method for method in methods if uses_demand(method)), methods[0])
 
 
 def plugins() -> list[Plugin]:

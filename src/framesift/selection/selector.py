@@ -13,6 +13,7 @@ NEEDS = {
     "vectors": "the frames' vectors",
     "events": "timestamped text",
     "words": "the words that the question shares with that text",
+    "demand": "the question's visual demand",
     "pictures": "the decoded frames",
     "detector": "an open-vocabulary detector",
     "objects": "the objects a question names",

@@ -25,7 +25,7 @@ from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.model_calls import SERVER_OPTIONS
-from framesift.selection.registry import Selector, check_options, get_selector, selectors
+from framesift.selection.registry import Selector, check_options, get_selector, method_for_demand, selectors
 from framesift.server.catalog import Catalog, public_message
 from framesift.server.files import LibraryVideo, safe_name
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
@@ -78,10 +78,14 @@ class Answering:
         method: str,
         text_mode: TextMode = "aligned",
         *,
+        methods: Sequence[str] = (),
         abandoned: threading.Event | None = None,
     ) -> TimedExhibit:
-        """Select frames as `framesift select` does, and exhibit them. abandoned: set when nobody waits any more."""
-        pipeline = self._pipeline(request, method, text_mode)
+        """Select frames as `framesift select` does, and exhibit them.
+
+        methods: those of the request, if several. abandoned: set when nobody waits any more.
+        """
+        pipeline = self._pipeline(request, method, text_mode, methods or [method])
         question = parse_question(request.question, request.options)
         prepared, partial = (
             self.catalog.prepared_so_far(video) if request.partial else (self.catalog.prepared(video), "")
@@ -100,27 +104,27 @@ class Answering:
         selection = replace(selection, warnings=tuple([*warnings, partial] if partial else warnings))
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)
 
-    def _pipeline(self, request: QuestionRequest, method: str, text_mode: TextMode) -> Pipeline:
-        """The server's pipeline with the settings of one request."""
+    def _pipeline(self, request: QuestionRequest, method: str, text_mode: TextMode, methods: Sequence[str]) -> Pipeline:
+        """The server's pipeline with the settings of one request. methods: all those of the request."""
         check_method(get_selector(method))
         return Pipeline(
             replace(
                 self.catalog.config.pipeline,
-                method=method,
-                options=_method_options(method, request),
+                method=method_for_demand(methods),
+                options={},
                 budget=request.budget,
                 from_s=request.from_s,
                 to_s=request.to_s,
                 visual_demand="rules" if request.visual_demand is None else request.visual_demand,
                 overlay=OVERLAY_OF[text_mode],
                 text_mode=text_mode,
-            )
+            ).for_method(method, options=_method_options(method, request))
         )
 
     def view(self, video: LibraryVideo, request: ViewRequest, abandoned: threading.Event) -> dict[str, Any]:
         """The data the page draws, one lane per method; the frames are being decoded when this returns."""
         timed = [
-            self.select(video, request, method, request.text_mode, abandoned=abandoned)
+            self.select(video, request, method, request.text_mode, methods=request.methods, abandoned=abandoned)
             for method in dict.fromkeys(request.methods)
         ]
         exhibits = [selected.exhibit for selected in timed]
@@ -194,7 +198,9 @@ class Answering:
         answers: those kept with the question, each with the method whose frames it is about.
         """
         names = list(dict.fromkeys(methods))
-        exhibits = [self.select(video, request, name, text_mode, abandoned=abandoned).exhibit for name in names]
+        exhibits = [
+            self.select(video, request, name, text_mode, methods=names, abandoned=abandoned).exhibit for name in names
+        ]
         with self._slot(abandoned):
             if form == "json":
                 records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}

@@ -130,5 +130,5 @@ SELECTOR = Selector(
     "ground events, cover the video, refine with omitted regions",
     GCRConfig.defaults(),
     paper="Wei et al., Ground, Cover, and Refine",
-    needs=("vectors", "events"),
+    needs=("vectors", "events", "demand"),
 )
