@@ -7,7 +7,7 @@ from framesift.errors import ReaderError
 from framesift.readers import address
 from framesift.readers.base import stream_answer
 from framesift.readers.openai import OpenAIReader
-from framesift.readers.streaming import readable_pieces
+from framesift.readers.parsing import readable_pieces
 from framesift.types import Answer
 
 OPEN = fs.Question("When does he leave?")

@@ -19,8 +19,8 @@ from framesift.readers.answers import answer_from_reply
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.frame_layouts import FramesAs
 from framesift.readers.message_parts import IdField, encode_jpeg, picture_parts, video_options, video_parts
+from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
-from framesift.readers.streaming import readable_pieces
 from framesift.readers.time_formats import (
     TimeFormat,
     check_time_format,

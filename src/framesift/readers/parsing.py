@@ -1,10 +1,14 @@
-"""Parsing a reply: the one option it names, or the frame times it cites. Nothing is guessed."""
+"""Parsing a reply: the one option it names, or the frame times it cites. Nothing is guessed.
+
+A reply that arrives in pieces is made safe to show.
+"""
 
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from framesift.readers.address import hide_secrets_in_pieces
 from framesift.types import Question
 from framesift.types.question import option_letter
 
@@ -22,6 +26,10 @@ _CLOCK = re.compile(r"(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:[.,]\d{1,3})?
 _SECONDS = re.compile(r"(?<![\d:.])(\d{1,6}(?:\.\d{1,3})?)\s?(?:s|sec|seconds?)\b")
 FRAME_NUMBER = re.compile(r"\bframes?\s*#?(\d{1,4})\b", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Longer than any tag of reasoning, with white space before it.
+_TAG_CHARACTERS = 32
+_OPENING = re.compile(r"\s*<think(?:ing)?>", re.I)
+_CLOSING = re.compile(r"</think(?:ing)?>\s*", re.I)
 
 CITATION_TOLERANCE_S = 1.0  # between a cited time and the frame's: replies round to seconds
 
@@ -134,3 +142,47 @@ def _option_pattern(option: str) -> re.Pattern[str] | None:
 def _plain(text: str) -> str:
     """Lower case, single spaces, no punctuation at either end."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(" .,:;!?\"'“”‘’()[]。，、！？")
+
+
+# A reply in pieces --------------------------------------------------------------------------------------------------
+
+
+def readable_pieces(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield a reply in pieces without reasoning at its start, control characters and registered secrets."""
+    for piece in hide_secrets_in_pieces(_without_reasoning(pieces)):
+        text = remove_control(piece)
+        if text:
+            yield text
+
+
+def _without_reasoning(pieces: Iterable[str]) -> Iterator[str]:
+    held = ""
+    state = "start"
+    for piece in pieces:
+        if state == "reply":
+            yield piece
+            continue
+        held += piece
+        if state == "start":
+            if _OPENING.match(held):
+                state = "reasoning"
+            elif _may_become_tag(held):
+                continue
+            else:
+                state = "reply"
+                yield held
+        if state == "reasoning":
+            closing = _CLOSING.search(held)
+            # White space after the tag may come in the next piece.
+            if closing and closing.end() < len(held):
+                state = "reply"
+                yield held[closing.end() :]
+            elif not closing:
+                held = held[-_TAG_CHARACTERS:]
+    if state == "start":
+        yield held
+
+
+def _may_become_tag(text: str) -> bool:
+    start = text.lstrip().lower()
+    return len(text) <= _TAG_CHARACTERS and any(tag.startswith(start) for tag in ("<think>", "<thinking>"))
