@@ -184,7 +184,10 @@ def start(clip, tmp_path):
 def test_of_processes_that_need_an_index_at_once_one_makes_it(clip, tmp_path, start):
     runs = [start() for _ in range(3)]
     assert sorted(process.stdout.readline() for process in runs) == ["encoding\n", "waiting\n", "waiting\n"]
-    seen = sorted(int(process.communicate("\n")[0]) for process in runs)
+    for process in runs:  # any of them may be the one that encodes
+        process.stdin.write("\n")
+        process.stdin.flush()
+    seen = sorted(int(process.communicate()[0]) for process in runs)
     alone = GridEncoder()
     fs.index(clip, alone, 1.0, store=tmp_path / "alone")
     assert seen == [0, 0, alone.seen]
