@@ -85,7 +85,7 @@ class Timeline:
     def __len__(self) -> int:
         return len(self.shown)
 
-    @property
+    @cached_property
     def duration(self) -> Fraction:
         return (self.end - self.origin) * self.tick
 
