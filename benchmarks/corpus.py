@@ -26,9 +26,9 @@ import numpy as np
 import framesift as fs
 from framesift._utils.optional import is_installed
 from framesift.batch.journal import FOLDER, file_stamp
-from framesift.batch.search import search
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.registry import identify
+from framesift.search.search import search
 from framesift.store.store import IndexKey, Store, StoredCandidates
 
 FPS = 10

@@ -34,7 +34,7 @@ from framesift._utils.memory import release_free_memory
 from framesift.encoders import siglip
 from framesift.encoders.base import to_rgb
 from framesift.encoders.siglip import DualEncoder, image_layout
-from framesift.store import indexing
+from framesift.indexing import index as indexing
 from framesift.store import store as stores
 from framesift.store.fingerprint import WatchedFile
 from framesift.video import cuda, frames, parallel, timeline

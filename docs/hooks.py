@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 
 from framesift.cli.parser import build_parser
-from framesift.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig
 
 COLUMNS = 100
 

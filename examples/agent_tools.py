@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import framesift as fs
-from framesift.video.sample_video import sample_video
+from framesift.demo.video import sample_video
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_video(Path("demo")).parent
 tools = fs.agent_tools(folder)  # list_videos, watch, read_transcript, look, search_library, video_info

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import framesift as fs
-from framesift.video.sample_video import QUESTION, sample_video
+from framesift.demo.video import QUESTION, sample_video
 
 reader = sys.argv[1] if len(sys.argv) > 1 else "similarity"
 video = sample_video(Path("demo"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import framesift as fs
-from framesift.video.sample_video import QUESTION, sample_video
+from framesift.demo.video import QUESTION, sample_video
 
 
 def spaced_topk(evidence: fs.Evidence, budget: int, *, gap_s: float = 10.0) -> fs.Selection:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
-from framesift.video.sample_video import sample_video
+from framesift.demo.video import sample_video
 
 QUESTION = "Why was the launch put off?"
 

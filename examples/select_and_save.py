@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import framesift as fs
-from framesift.video.sample_video import QUESTION, sample_video
+from framesift.demo.video import QUESTION, sample_video
 
 video = sys.argv[1] if len(sys.argv) > 1 else sample_video(Path("demo"))
 question = fs.parse_question(sys.argv[2]) if len(sys.argv) > 2 else QUESTION

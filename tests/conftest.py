@@ -16,8 +16,9 @@ from typing import Any
 import hypothesis
 import pytest
 
+from framesift._utils import credentials
 from framesift._utils.cores import usable_cores
-from framesift.readers import address
+from helpers.batch_videos import install_encoder
 from helpers.examples import IS_THOROUGH, UNCHECKED, examples
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
@@ -97,7 +98,7 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(autouse=True)
 def forget_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers the keys and passwords of a test for that test only."""
-    monkeypatch.setattr(address, "_registered", set())
+    monkeypatch.setattr(credentials, "_registered", set())
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +123,15 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packag
     installed = Packages(tmp_path / "site", monkeypatch)
     yield installed
     installed.remove()
+
+
+@pytest.fixture(scope="session")
+def plugin_folder(tmp_path_factory):
+    return install_encoder(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def encoder(plugin_folder, monkeypatch):
+    """The name of the test encoder, installed for this process and its workers."""
+    monkeypatch.syspath_prepend(str(plugin_folder))
+    return "test-encoder"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from framesift.video import sample_video
+from framesift.demo import video as sample_video
 from helpers.short_story import short_story
 
 pytestmark = pytest.mark.slow

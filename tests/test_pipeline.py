@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.config import read_settings
+from framesift.pipeline.config import read_settings
 from framesift.video.frames import fetch
 from helpers.clips import make_clip, write_frames
 from helpers.encoders import GridEncoder

@@ -13,13 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift import corpus
-from framesift.batch.journal import JournalEntry, JsonLines, read_journal
-from framesift.batch.results import read_results
-from framesift.cli import main
-from framesift.config import PipelineConfig
-from framesift.errors import FramesiftError
-from framesift.readers import address as credentials
-from framesift.readers.address import (
+from framesift._utils import credentials
+from framesift._utils.credentials import (
     hide_secrets,
     public_address,
     public_options,
@@ -27,6 +22,11 @@ from framesift.readers.address import (
     scrub,
     scrub_arguments,
 )
+from framesift.batch.journal import JournalEntry, JsonLines, read_journal
+from framesift.batch.results import read_results
+from framesift.cli import main
+from framesift.errors import FramesiftError
+from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import get_reader
 from framesift.readers.openai import OpenAIReader
 from helpers.batch_videos import install_encoder, make_video

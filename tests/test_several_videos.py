@@ -7,10 +7,10 @@ import pytest
 
 import framesift as fs
 from framesift.cli import main
-from framesift.prepared import GAP_S
+from framesift.indexing.video_frames import JointFrames
+from framesift.pipeline.prepared import GAP_S
 from framesift.readers.answers import answer_lines
 from framesift.readers.prompts import compose
-from framesift.store.video_frames import JointFrames
 from framesift.types.video import locate
 from framesift.video.frames import fetch
 from helpers.clips import make_clip
@@ -85,7 +85,7 @@ def test_frames_are_those_of_their_own_video(pipeline, video, clips):
 
 
 def test_selector_gets_the_decoded_frames_of_all_videos(video, pipeline):
-    from framesift.question_inputs import frame_source
+    from framesift.pipeline.inputs import frame_source
 
     source = frame_source(video.index)
     count = len(video.videos[0].index)

@@ -15,12 +15,12 @@ import numpy as np
 import framesift as fs
 from framesift.encoders.base import encode_long_texts
 from framesift.encoders.registry import get_encoder, get_text_encoder
+from framesift.indexing.video_frames import VideoFrames
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.grids import CELL_SIZE
 from framesift.selection.lexical import EventWords
 from framesift.selection.model_calls import QuestionContext
-from framesift.store.video_frames import VideoFrames
 from framesift.text.object_names import RuleBasedNamer
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from framesift import corpus
     from framesift._utils.version import __version__
-    from framesift.config import PipelineConfig
     from framesift.errors import (
         BudgetError,
         FramesiftError,
@@ -22,15 +21,16 @@ if TYPE_CHECKING:
         ReaderError,
         UnknownName,
     )
+    from framesift.indexing.index import index
     from framesift.mcp.agent_tools import agent_tools
-    from framesift.pipeline import Pipeline, PreparedVideo, select, select_many
+    from framesift.pipeline.config import PipelineConfig
+    from framesift.pipeline.pipeline import Pipeline, PreparedVideo, select, select_many
     from framesift.readers.base import ask, ask_many, readers
     from framesift.rendering.exhibit import Exhibit, events_for, exhibit
     from framesift.selection.gcr.config import GCRConfig
     from framesift.selection.gcr.demand import visual_demand
     from framesift.selection.registry import Selector, select_frames, selectors
-    from framesift.store.events import find_events
-    from framesift.store.indexing import index
+    from framesift.text.finding import find_events
     from framesift.text.questions import parse_question, read_questions
     from framesift.text.subtitles.reading import read_events
     from framesift.types import (
@@ -72,17 +72,17 @@ _HOME = {
     "Relation": "types.frame_source",
     "Box": "types.frame_source",
     "Detector": "types.frame_source",
-    "index": "store.indexing",
+    "index": "indexing.index",
     "read_events": "text.subtitles.reading",
-    "find_events": "store.events",
+    "find_events": "text.finding",
     "parse_question": "text.questions",
     "read_questions": "text.questions",
     "select_frames": "selection.registry",
-    "Pipeline": "pipeline",
-    "PipelineConfig": "config",
-    "PreparedVideo": "pipeline",
-    "select": "pipeline",
-    "select_many": "pipeline",
+    "Pipeline": "pipeline.pipeline",
+    "PipelineConfig": "pipeline.config",
+    "PreparedVideo": "pipeline.pipeline",
+    "select": "pipeline.pipeline",
+    "select_many": "pipeline.pipeline",
     "exhibit": "rendering.exhibit",
     "Exhibit": "rendering.exhibit",
     "events_for": "rendering.exhibit",

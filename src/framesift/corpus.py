@@ -12,32 +12,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from framesift.batch.executors.base import Limits
-    from framesift.batch.executors.base import TaskEvent as Report
+    from framesift.batch.executors.base import Limits, TaskEvent
     from framesift.batch.indexing import Indexed, index
     from framesift.batch.questions import ask, select
-    from framesift.batch.search import Hit, search
+    from framesift.search.search import Hit, search
 
-# Public name → (module of framesift.batch, name there). `Report` is what version 0.1 called a TaskEvent.
-_LOCATIONS = {
-    "index": ("indexing", "index"),
-    "Indexed": ("indexing", "Indexed"),
-    "select": ("questions", "select"),
-    "ask": ("questions", "ask"),
-    "search": ("search", "search"),
-    "Hit": ("search", "Hit"),
-    "Limits": ("executors.base", "Limits"),
-    "Report": ("executors.base", "TaskEvent"),
+_HOME = {
+    "index": "batch.indexing",
+    "Indexed": "batch.indexing",
+    "select": "batch.questions",
+    "ask": "batch.questions",
+    "search": "search.search",
+    "Hit": "search.search",
+    "Limits": "batch.executors.base",
+    "TaskEvent": "batch.executors.base",
 }
 
-__all__ = ["Hit", "Indexed", "Limits", "Report", "ask", "index", "search", "select"]
+__all__ = ["Hit", "Indexed", "Limits", "TaskEvent", "ask", "index", "search", "select"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LOCATIONS:
+    if name not in _HOME:
         raise AttributeError(f"module 'framesift.corpus' has no attribute {name!r}")
-    module, attribute = _LOCATIONS[name]
-    value = getattr(import_module(f"framesift.batch.{module}"), attribute)
+    value = getattr(import_module(f"framesift.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 

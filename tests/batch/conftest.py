@@ -1,18 +1,6 @@
 import pytest
 
-from helpers.batch_videos import install_encoder, make_video
-
-
-@pytest.fixture(scope="session")
-def plugin_folder(tmp_path_factory):
-    return install_encoder(tmp_path_factory.mktemp("site"))
-
-
-@pytest.fixture
-def encoder(plugin_folder, monkeypatch):
-    """The name of the test encoder, installed for this process and its workers."""
-    monkeypatch.syspath_prepend(str(plugin_folder))
-    return "test-encoder"
+from helpers.batch_videos import make_video
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from PIL import Image
 
 from framesift.bench import lmms
 from framesift.errors import BudgetError, InputError, OptionError, UnknownName
-from framesift.pipeline import PreparedVideo
+from framesift.pipeline.pipeline import PreparedVideo
 from framesift.readers.prompts import Prompt
-from framesift.store.events import FoundEvents
+from framesift.text.finding import FoundEvents
 from framesift.types import Event, Question, VideoIndex, VideoInfo
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder

@@ -7,8 +7,8 @@ import pytest
 from framesift.batch.settings import QuestionSettings, RunReader, SelectionChoice, row_identity
 from framesift.bench.plan import make_plan, read_plan, readers_of
 from framesift.bench.runner import run_item
-from framesift.config import PipelineConfig
 from framesift.errors import InputError, OptionError, UnknownName
+from framesift.pipeline.config import PipelineConfig
 from helpers.small_dataset import make_dataset
 
 PAPER = sorted((Path(__file__).parents[2] / "benchmarks" / "paper").glob("*.yaml"))

@@ -12,7 +12,7 @@ import pytest
 import framesift as fs
 from framesift.cli import main
 from framesift.cli.parser import build_parser
-from framesift.video import sample_video as demo
+from framesift.demo import video as demo
 from helpers.clips import make_clip
 from helpers.short_story import short_story
 

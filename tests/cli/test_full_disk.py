@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from framesift.cli import main
-from framesift.video import sample_video as demo
+from framesift.demo import video as demo
 from helpers.clips import make_clip
 from helpers.full_disk import contents, largest_file
 from helpers.result_rows import answers, keep

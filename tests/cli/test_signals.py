@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from framesift.cli import main
-from framesift.pipeline import Pipeline
+from framesift.pipeline.pipeline import Pipeline
 from helpers.batch_videos import framesift, install_encoder, make_video
 from helpers.strict_server import StrictServer
 

@@ -234,7 +234,7 @@ def _published_data(folder: Path) -> Iterator[FileUse]:
 
 def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
     from framesift.bench.plan import make_plan, read_plan
-    from framesift.config import PipelineConfig
+    from framesift.pipeline.config import PipelineConfig
 
     plan = (
         "methods: [gcr, uniform]\nbudgets: [8, 32]\ntext_modes: [aligned]\nreaders: {Small: similarity}\n"

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import numpy as np
 
-from framesift.config import PipelineConfig
 from framesift.encoders.base import encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
+from framesift.pipeline.config import PipelineConfig
 from framesift.selection.chance import UNRELATED
 from framesift.server.config import ServerConfig
 from framesift.store.store import Store

@@ -1,6 +1,6 @@
 """The sample video in half a minute: the first shot, the rocket, and why it did not start."""
 
-from framesift.video.sample_story import ROCKET, SCENES, SampleScene
+from framesift.demo.story import ROCKET, SCENES, SampleScene
 
 
 def short_story() -> tuple[SampleScene, ...]:

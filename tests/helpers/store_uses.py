@@ -9,10 +9,10 @@ from logging.handlers import BufferingHandler
 from pathlib import Path
 
 import framesift as fs
-from framesift.batch.search import search
+from framesift.indexing.index import PART_SIZE
+from framesift.search.search import search
 from framesift.store.checking import find_faults
 from framesift.store.fingerprint import fingerprint
-from framesift.store.indexing import PART_SIZE
 from framesift.store.maintenance import describe, prune
 from framesift.store.store import Store
 from framesift.store.text_vectors import cached_text_vectors

@@ -3,8 +3,8 @@
 import pytest
 
 import framesift as fs
+from framesift._utils import credentials
 from framesift.errors import ReaderError
-from framesift.readers import address
 from framesift.readers.base import stream_answer
 from framesift.readers.openai import OpenAIReader
 from framesift.readers.parsing import readable_pieces
@@ -54,7 +54,7 @@ def test_any_cut_of_a_reply_shows_the_same():
 
 
 def test_secret_cut_in_two_is_hidden(monkeypatch):
-    monkeypatch.setattr(address, "_registered", {"hunter22"})
+    monkeypatch.setattr(credentials, "_registered", {"hunter22"})
     for size in range(1, 10):
         assert "".join(readable_pieces(in_pieces("it is hunter22, hunt on", size))) == "it is …, hunt on"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.indexing import index as indexing
 from framesift.rendering import rendered_selection
-from framesift.store import indexing
 from framesift.video.frames import Sampling, fetch_available
 from helpers.clips import Clip, two_colours, write_frames
 from helpers.encoders import GridEncoder

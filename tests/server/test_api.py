@@ -288,7 +288,7 @@ def test_stream_sends_jobs_until_they_are_done(folder, tmp_path):
 
 
 def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.store.indexing.PART_SIZE", 16)
+    monkeypatch.setattr("framesift.indexing.index.PART_SIZE", 16)
     with run_server(folder, tmp_path) as server:
         video = server.video("boat.mp4")["id"]
         work, find_text = server.services.queue._stages

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import framesift as fs
-from framesift.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig
 from framesift.progress import ignore_progress
 from framesift.server.catalog import Catalog, RecentCache
 from framesift.server.config import ServerConfig
@@ -53,7 +53,7 @@ def test_summary_of_version_1_has_no_warnings(catalog):
 
 
 def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, monkeypatch):
-    from framesift import pipeline
+    from framesift.pipeline import pipeline
 
     build = pipeline.build_index
 

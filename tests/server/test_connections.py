@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from framesift.pipeline import Pipeline
+from framesift.pipeline.pipeline import Pipeline
 from framesift.server import answering as answering_module
 from framesift.server.answering import Abandoned
 from framesift.server.routes.jobs import MAX_STREAMS

@@ -67,7 +67,7 @@ def test_partial_selection_says_what_it_was_made_from(held):
 
 
 def test_what_is_not_indexed_yet_is_no_warning(tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.store.partial.OVERVIEW_FRAMES", 1)  # so that the texts are far from any frame
+    monkeypatch.setattr("framesift.indexing.partial.OVERVIEW_FRAMES", 1)  # so that the texts are far from any frame
     make_video(tmp_path / "videos" / "boat.mp4")
     with run_server(tmp_path / "videos", tmp_path / "state") as server:
         gates, video = Gates(server, monkeypatch), server.video("boat.mp4")["id"]

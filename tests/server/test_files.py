@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.config import PipelineConfig
 from framesift.errors import InputError, OptionError
+from framesift.pipeline.config import PipelineConfig
 from framesift.server.config import ServerConfig
 from framesift.server.files import MAX_NAME_BYTES, UPLOADS_MARKER, VideoFiles, safe_name
 

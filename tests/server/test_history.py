@@ -8,8 +8,8 @@ from io import BytesIO
 import pytest
 
 from framesift._utils.addresses import RefusedAddress, is_public
-from framesift.config import PipelineConfig
 from framesift.errors import FramesiftError
+from framesift.pipeline.config import PipelineConfig
 from framesift.readers import base
 from framesift.readers.base import check_reader
 from framesift.server.config import ServerConfig

@@ -156,7 +156,7 @@ def test_library_is_live_after_going_back(shared_server, visit, monkeypatch):
 
 
 def test_sample_video_opens_under_its_title_with_questions_to_try(empty_server, visit, monkeypatch):
-    monkeypatch.setattr("framesift.video.sample_video.SCENES", short_story())
+    monkeypatch.setattr("framesift.demo.video.SCENES", short_story())
     tab = visit(empty_server)
     tab.page.click("#sample")
     tab.arrives("/video/")

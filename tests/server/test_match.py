@@ -24,5 +24,5 @@ def test_chance_is_computed_once_for_a_video(shared_server, monkeypatch):
     url, body = f"/api/videos/{shared_server.boat}/select", {"question": "Is there a boat?"}
     first = shared_server.post(url, json=body).json()["basis"]["chance"]
     monkeypatch.setattr(shared_server.services.catalog, "_prepared", RecentCache(1))
-    monkeypatch.setattr("framesift.question_inputs.chance_levels", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("framesift.pipeline.inputs.chance_levels", lambda *_: pytest.fail("computed again"))
     assert shared_server.post(url, json=body).json()["basis"]["chance"] == first

@@ -94,7 +94,7 @@ def test_subtitle_file_added_later_is_used(tmp_path):
 
 
 def test_subtitles_arriving_during_speech_recognition_replace_it(empty_server, tmp_path, monkeypatch):
-    from framesift.store.events import search_events
+    from framesift.text.finding import search_events
 
     listening = threading.Event()
 
@@ -106,7 +106,7 @@ def test_subtitles_arriving_during_speech_recognition_replace_it(empty_server, t
                 time.sleep(0.01)
         return search_events(video, progress=progress, **given)
 
-    monkeypatch.setattr("framesift.pipeline.search_events", slow)
+    monkeypatch.setattr("framesift.pipeline.pipeline.search_events", slow)
     data = make_video(tmp_path / "clip.mp4", 4, subtitles=False).read_bytes()
     video = empty_server.post("/api/uploads", params={"name": "clip.mp4"}, content=data).json()["id"]
     assert listening.wait(60)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import framesift as fs
-from framesift.store.events import search_events
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from framesift.text import ocr, speech
+from framesift.text.finding import search_events
 from framesift.video.timeline import read_timeline
 from helpers.changing_files import (
     CHANGES,
@@ -172,8 +172,8 @@ def test_pictures_of_a_subtitle_file_that_changes_are_read_again(with_sound, tmp
         return [event], ()
 
     monkeypatch.setattr(ocr, "available", lambda: (True, ""))
-    monkeypatch.setattr("framesift.store.events.picture_languages", lambda path: ())
-    monkeypatch.setattr("framesift.store.events.read_picture_file", read)
+    monkeypatch.setattr("framesift.text.finding.picture_languages", lambda path: ())
+    monkeypatch.setattr("framesift.text.finding.read_picture_file", read)
     found = search_events(clip, subtitles=pictures, store=tmp_path / "store")
     assert [event.text for event in found.events] == ["second"]
     (entry,) = Store(tmp_path / "store").entries()

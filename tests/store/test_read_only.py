@@ -6,8 +6,8 @@ import logging
 import pytest
 
 import framesift as fs
-from framesift.batch.search import search
 from framesift.cli import main
+from framesift.search.search import search
 from framesift.store import store as store_module
 from framesift.text import speech
 from helpers.clips import make_clip

@@ -10,7 +10,7 @@ import pytest
 
 import framesift as fs
 from framesift.errors import OptionError
-from framesift.store import indexing
+from framesift.indexing import index as indexing
 from framesift.store.maintenance import examine
 from framesift.video import cuda, parallel
 from framesift.video.colour import FrameConverter

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.credentials import public_url, scrub
 from framesift._utils.optional import require
 from framesift.batch.executors import make_executor
 from framesift.batch.executors.base import Engine, Executor, Limits, OnBegin, OnEvent, Task, TaskEvent, WorkerSpec
@@ -27,8 +28,7 @@ from framesift.batch.journal import (
 from framesift.batch.listing import VideoEntry, list_videos
 from framesift.batch.settings import IndexSettings
 from framesift.encoders.registry import identify
-from framesift.readers.address import public_url, scrub
-from framesift.store.indexing import UnchangedFrames
+from framesift.indexing.index import UnchangedFrames
 from framesift.store.store import Store
 from framesift.video.cuda import Decode
 from framesift.video.frames import Fps, Mode

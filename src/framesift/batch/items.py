@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.credentials import public_url
 from framesift._utils.records import FilePath, read_field
 from framesift.batch.listing import PATH_COLUMNS, column_of, resolve, subtitles_of
 from framesift.errors import InputError
-from framesift.readers.address import public_url
-from framesift.store.events import AUTO
+from framesift.text.finding import AUTO
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.text.subtitles import read_report
 from framesift.types import Event, Question, Window

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from framesift._utils.credentials import public_url
 from framesift._utils.files import atomic_path, output_error
 from framesift._utils.json import load_json
 from framesift._utils.optional import require
@@ -24,7 +25,6 @@ from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSettings
 from framesift.errors import InputError
-from framesift.readers.address import public_url
 from framesift.store.manifests import MANIFEST, is_current
 
 FOLDER = "corpus"  # inside the store

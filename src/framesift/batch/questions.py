@@ -12,12 +12,12 @@ from framesift.batch.executors.base import Engine, Limits, OnBegin, OnEvent
 from framesift.batch.items import read_items
 from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec, SelectionChoice
-from framesift.config import PipelineConfig
 from framesift.errors import OptionError
+from framesift.indexing.index import UnchangedFrames
+from framesift.pipeline.config import PipelineConfig
 from framesift.selection.registry import DEFAULT_METHOD, get_selector
 from framesift.selection.skipping import BlankFrames
-from framesift.store.events import AUTO, NONE
-from framesift.store.indexing import UnchangedFrames
+from framesift.text.finding import AUTO, NONE
 from framesift.video.cuda import Decode
 from framesift.video.frames import Fps, Mode
 

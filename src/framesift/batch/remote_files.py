@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from framesift._utils.credentials import scrub
 from framesift._utils.optional import require
 from framesift.batch.listing import is_url
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress
-from framesift.readers.address import scrub
 
 CHUNK_BYTES = 4 * 2**20
 # Left free beside the copy: indexes are usually written to the same disk.

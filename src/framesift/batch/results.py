@@ -20,12 +20,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from framesift._utils.credentials import hide_secrets, parse_address, public_address, public_options, public_url, scrub
 from framesift._utils.files import no_empty_folders, output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError, UnknownName
-from framesift.readers.address import hide_secrets, parse_address, public_address, public_options, public_url, scrub
 from framesift.selection.model_calls import SERVER_OPTIONS
 from framesift.selection.registry import get_selector
 

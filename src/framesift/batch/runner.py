@@ -15,16 +15,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.credentials import public_address, public_options
 from framesift.batch.executors.base import Executor, Limits, OnBegin, OnEvent, Task, WorkerSpec
 from framesift.batch.items import RunItem
 from framesift.batch.listing import is_url
 from framesift.batch.results import Result, ResultWriter, Run, new_run, read_results
 from framesift.batch.settings import QuestionSettings, ReaderSpec, RunReader, SelectionChoice, row_identity
-from framesift.config import PipelineConfig
 from framesift.encoders.base import fingerprint_of
 from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import OptionError
-from framesift.readers.address import public_address, public_options
+from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import Reader, get_reader
 from framesift.readers.prompts import PRESETS
 from framesift.store.store import Store

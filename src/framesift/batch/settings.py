@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from framesift._utils.credentials import public_address
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
-from framesift.config import PipelineConfig
-from framesift.readers.address import public_address
+from framesift.indexing.index import UnchangedFrames
+from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import Reader
 from framesift.selection.selector import DEFAULT_METHOD
-from framesift.store.events import NONE
-from framesift.store.indexing import UnchangedFrames
 from framesift.store.store import IndexKey
+from framesift.text.finding import NONE
 from framesift.video.cuda import Decode
 from framesift.video.frames import Fps, Mode
 

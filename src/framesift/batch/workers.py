@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from framesift._utils.credentials import public_url, scrub
 from framesift._utils.memory import peak_memory
 from framesift.batch.executors.base import RunAborted, Task
 from framesift.batch.items import RunItem, read_clip_events
@@ -20,18 +21,17 @@ from framesift.batch.listing import is_url
 from framesift.batch.remote_files import local_copy, local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import IndexSettings, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
-from framesift.config import PipelineConfig
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, OutputError
-from framesift.pipeline import Pipeline, PreparedVideo
+from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
-from framesift.readers.address import public_url, scrub
 from framesift.readers.base import Reader, ask, get_reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
-from framesift.store.events import AUTO, NONE, FoundEvents
 from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import INDEX, Store
+from framesift.text.finding import AUTO, NONE, FoundEvents
 from framesift.types import Event, VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import probe

@@ -25,10 +25,10 @@ from framesift.bench.plan import Condition
 from framesift.bench.provenance import describe
 from framesift.bench.statistics import share_interval
 from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
-from framesift.config import PipelineConfig
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, InputError
-from framesift.pipeline import Pipeline, select_many
+from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.pipeline import Pipeline, select_many
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.registry import NEEDS, Selector, select_frames, selectors
 from framesift.types import Event, Evidence, Selection, VideoIndex, VideoInfo

@@ -22,13 +22,13 @@ from framesift.text.questions import parse_question, parse_question_row
 from framesift.types import Question
 
 if TYPE_CHECKING:
-    from framesift.config import VisualDemandSetting
     from framesift.encoders.base import Encoder
-    from framesift.pipeline import Pipeline, PreparedVideo
+    from framesift.indexing.index import UnchangedFrames
+    from framesift.pipeline.config import VisualDemandSetting
+    from framesift.pipeline.pipeline import Pipeline, PreparedVideo
     from framesift.readers.prompts import Prompt
     from framesift.rendering.exhibit import Exhibit
     from framesift.selection.skipping import BlankFrames
-    from framesift.store.indexing import UnchangedFrames
     from framesift.text.object_names import ObjectNamer
 
 NAME = "framesift"
@@ -89,7 +89,7 @@ class Exhibitor:
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from framesift.pipeline import Pipeline, PipelineConfig
+        from framesift.pipeline.pipeline import Pipeline, PipelineConfig
 
         if self.subtitles not in (AUTO, NONE) and not Path(self.subtitles).is_dir():
             raise InputError(f"subtitles is {self.subtitles!r}; expected auto, none, or a directory of subtitle files")
@@ -133,7 +133,7 @@ class Exhibitor:
     def _prepare_uncached(self, path: Path, subtitle_name: str, clip_start_s: float) -> "PreparedVideo":
         """Prepare a video. subtitle_name: its subtitle file's name, if the document gives it."""
         from framesift.batch.items import read_clip_events
-        from framesift.store.events import FoundEvents
+        from framesift.text.finding import FoundEvents
         from framesift.video.frames import probe
 
         file = self._subtitle_file(path, subtitle_name, clip_start_s)

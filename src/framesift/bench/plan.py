@@ -20,19 +20,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.credentials import scrub
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
 from framesift.batch.results import CANDIDATES, UNIFORM_FRAMES
 from framesift.batch.settings import ReaderSpec
-from framesift.config import VisualDemandSetting, parse_visual_demand, read_settings
 from framesift.errors import InputError, OptionError
-from framesift.readers.address import scrub
+from framesift.indexing.index import UnchangedFrames, check_unchanged_frames
+from framesift.pipeline.config import VisualDemandSetting, parse_visual_demand, read_settings
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector
 from framesift.selection.skipping import BlankFrames, check_blank_frames
-from framesift.store.indexing import UnchangedFrames, check_unchanged_frames
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.credentials import LOCAL
 from framesift.batch.executors import make_executor
 from framesift.batch.executors.base import Executor, TaskEvent
 from framesift.batch.items import RunItem
@@ -15,11 +16,10 @@ from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.batch.workers import QUESTIONS
 from framesift.bench.items import Dataset, Item
 from framesift.bench.plan import BenchmarkPlan
-from framesift.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig
 from framesift.progress import Progress
-from framesift.readers.address import LOCAL
 from framesift.selection.registry import method_for_demand
-from framesift.store.events import AUTO, NONE
+from framesift.text.finding import AUTO, NONE
 
 PROMPT_OF = {"videomme": "videomme"}  # data sets with a prompt of their own; the others use LongVideoBench's
 

@@ -20,8 +20,8 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from framesift._utils.files import atomic_path, output_error, write_text
+from framesift.demo.video import camera, photographs
 from framesift.progress import Progress, ignore_progress
-from framesift.video.sample_video import camera, photographs
 
 VERSION = 4
 VIDEOS, SECONDS = 8, 240

@@ -17,7 +17,7 @@ from framesift.cli.tokens import add_token_options, fit_config
 from framesift.errors import OptionError
 
 if TYPE_CHECKING:
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
     from framesift.rendering.exhibit import Exhibit
     from framesift.types import Answer, Question
 
@@ -31,7 +31,7 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _ask(args: argparse.Namespace) -> int:
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
     from framesift.readers.base import check_reader
 
     config = config_from(args)

@@ -22,8 +22,8 @@ from framesift.cli.bench_questions import (
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import OptionError
+from framesift.indexing.index import UNCHANGED_FRAMES
 from framesift.selection.skipping import BLANK_FRAMES
-from framesift.store.indexing import UNCHANGED_FRAMES
 
 if TYPE_CHECKING:
     from framesift.bench.items import Dataset

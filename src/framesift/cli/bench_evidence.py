@@ -16,8 +16,8 @@ from framesift.cli.bench_questions import (
 )
 from framesift.cli.output import ProgressBar, print_json
 from framesift.cli.settings import add_settings
-from framesift.config import PipelineConfig
 from framesift.errors import InputError, OptionError
+from framesift.pipeline.config import PipelineConfig
 
 if TYPE_CHECKING:
     from framesift.bench.plan import BenchmarkPlan

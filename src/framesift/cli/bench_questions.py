@@ -72,7 +72,7 @@ def table_rows(table: "ResultTable") -> dict[str, Any]:
 
 def command_line(args: argparse.Namespace) -> str:
     """The command as typed, without the credentials of any address."""
-    from framesift.readers.address import scrub_arguments
+    from framesift._utils.credentials import scrub_arguments
 
     return shlex.join(["framesift", *scrub_arguments(args.argv)])
 

@@ -26,7 +26,7 @@ from framesift.errors import OptionError
 if TYPE_CHECKING:
     from framesift.batch.executors.base import Limits
     from framesift.batch.runner import RunSummary
-    from framesift.config import PipelineConfig
+    from framesift.pipeline.config import PipelineConfig
 
 
 def add_commands(add: AddCommand) -> None:
@@ -159,7 +159,7 @@ def _ask(args: argparse.Namespace) -> int:
 
 
 def _arguments(args: argparse.Namespace) -> dict[str, Any]:
-    from framesift.readers.address import scrub_arguments
+    from framesift._utils.credentials import scrub_arguments
 
     config = config_from(args)
     relevance = ("event_encoder", "namer", "visual_demand", "blank_frames")
@@ -191,8 +191,8 @@ def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunS
 
 
 def _search(args: argparse.Namespace) -> int:
-    from framesift.batch.search import match_note, search
-    from framesift.batch.search_report import check_report_path, write_report
+    from framesift.search.report import check_report_path, write_report
+    from framesift.search.search import match_note, search
 
     if args.report:
         check_report_path(args.report)

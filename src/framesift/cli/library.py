@@ -10,15 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.credentials import public_url
 from framesift._utils.text import clock, counted, duration_text, printable, suggestion
 from framesift.cli.output import ProgressBar, error_code, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import FramesiftError, OptionError, UnknownName
 from framesift.progress import WatchedProgress
-from framesift.readers.address import public_url
 
 if TYPE_CHECKING:
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
     from framesift.store.store import Store
 
 
@@ -80,7 +80,7 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
 
 def _index(args: argparse.Namespace) -> int:
     from framesift.encoders.registry import choose_encoder, identify
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
     from framesift.video.files import find_videos
 
     paths = find_videos(args.videos)
@@ -132,7 +132,7 @@ def _print_index_row(row: dict[str, Any], *, name_warnings: bool) -> None:
 
 
 def _events(args: argparse.Namespace) -> int:
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
     from framesift.store.maintenance import video_warnings
     from framesift.store.store import Store
 
@@ -245,9 +245,9 @@ def _confirm_removal(count: int) -> bool:
 
 
 def _pull(args: argparse.Namespace) -> int:
+    from framesift._utils.credentials import LOCAL
     from framesift.encoders import siglip
     from framesift.encoders.registry import pull
-    from framesift.readers.address import LOCAL
     from framesift.readers.local import CHECKPOINTS
 
     name = args.model.removeprefix(LOCAL)  # as --reader takes it

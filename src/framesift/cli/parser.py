@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
+from framesift._utils.credentials import CredentialFormatter, scrub, scrub_arguments
 from framesift._utils.text import near_names, printable, suggestion
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
@@ -16,7 +17,6 @@ from framesift.cli.output import check_output, error_code, prepare_streams
 from framesift.cli.settings import RunCommand
 from framesift.cli.signals import raise_on_signals
 from framesift.errors import FramesiftError
-from framesift.readers.address import CredentialFormatter, scrub, scrub_arguments
 
 PATHS = {"VIDEO", "LIST|DIR|GLOB", "FOLDER", "FILE", "DIR"}  # what an argument is called that is one
 

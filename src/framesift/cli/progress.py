@@ -6,8 +6,8 @@ import time
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.credentials import public_url, scrub
 from framesift._utils.text import printable
-from framesift.readers.address import public_url, scrub
 
 if TYPE_CHECKING:
     from framesift.batch.executors.base import TaskEvent

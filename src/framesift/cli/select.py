@@ -38,7 +38,7 @@ from framesift.types import Question, Selection
 from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
-    from framesift.pipeline import Pipeline, PreparedVideo
+    from framesift.pipeline.pipeline import Pipeline, PreparedVideo
     from framesift.rendering.exhibit import Exhibit
 
 DEMO_FOLDER = "framesift-demo"
@@ -111,7 +111,7 @@ class SavedExhibit:
 
 
 def _select(args: argparse.Namespace) -> int:
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
 
     config = config_from(args)
     questions = [row.question for row in questions_from(args)]
@@ -280,7 +280,7 @@ def _print_question(question: Question) -> None:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from framesift.pipeline import Pipeline
+    from framesift.pipeline.pipeline import Pipeline
     from framesift.rendering.export import check_free, save_comparison
     from framesift.selection.registry import method_for_demand
 
@@ -325,10 +325,10 @@ def _compare(args: argparse.Namespace) -> int:
 
 def _demo(args: argparse.Namespace) -> int:
     """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
+    from framesift.demo.video import FILE_NAME, QUESTION, sample_video
     from framesift.rendering.export import check_free, known_files
     from framesift.selection.registry import check_budget, get_selector
     from framesift.store.store import default_store
-    from framesift.video.sample_video import FILE_NAME, QUESTION, sample_video
 
     check_budget(args.budget)
     get_selector(args.method)

@@ -112,8 +112,8 @@ def checked_token(text: str | None) -> str:
 
 def _check_models(args: argparse.Namespace) -> None:
     """Report an encoder, speech engine or reader address that can't be used now, not at the first question."""
+    from framesift._utils.credentials import LOCAL
     from framesift.encoders.registry import get_text_encoder, identify
-    from framesift.readers.address import LOCAL
     from framesift.readers.base import get_reader
     from framesift.text.speech import engine_name
 

@@ -9,8 +9,8 @@ from dataclasses import fields
 from typing import Any
 
 from framesift._utils.json import parse_scalar
-from framesift.config import PipelineConfig, read_settings
 from framesift.errors import OptionError
+from framesift.pipeline.config import PipelineConfig, read_settings
 from framesift.readers.time_formats import TIME_FORMATS
 from framesift.selection.registry import check_options, get_selector
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from framesift._utils.text import counted
-from framesift.config import PipelineConfig, read_settings
 from framesift.errors import OptionError
+from framesift.pipeline.config import PipelineConfig, read_settings
 from framesift.types import Question
 
 if TYPE_CHECKING:

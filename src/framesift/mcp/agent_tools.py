@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from framesift.config import PipelineConfig
 from framesift.errors import FramesiftError, OptionError
 from framesift.mcp.config import MAX_BUDGET, AgentConfig, UrlMode
 from framesift.mcp.jobs import Call
 from framesift.mcp.replies import Reply
 from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, VideoTools, call_tool
+from framesift.pipeline.config import PipelineConfig
 
 ToolOutput = Literal["blocks", "text"]
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from framesift.config import PipelineConfig
 from framesift.errors import OptionError
+from framesift.pipeline.config import PipelineConfig
 
 UrlMode = Literal["none", "files", "sites"]
 URL_MODES: tuple[UrlMode, ...] = get_args(UrlMode)

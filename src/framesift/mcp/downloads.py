@@ -16,13 +16,13 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from framesift._utils.addresses import allowed_addresses, is_public
+from framesift._utils.credentials import public_url, scrub
 from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, InputError
 from framesift.mcp.config import AgentConfig
 from framesift.progress import Progress
-from framesift.readers.address import public_url, scrub
 from framesift.server.files import DISK_RESERVE_BYTES, safe_name
 from framesift.video.frames import probe
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from framesift._utils.credentials import public_url
 from framesift._utils.text import readable
 from framesift.batch.workers import store_subtitles
 from framesift.errors import FramesiftError, InputError, OptionError
@@ -18,17 +19,16 @@ from framesift.mcp.downloads import Downloads, is_web_address
 from framesift.mcp.jobs import BackgroundJobs, Call, CallCancelled
 from framesift.mcp.library import AgentLibrary, AgentVideo
 from framesift.mcp.replies import Reply, data, plain
-from framesift.pipeline import Pipeline, PreparedVideo
+from framesift.pipeline.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
-from framesift.readers.address import public_url
 from framesift.rendering.exhibit import exhibit
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import collect_images
 from framesift.server.catalog import ENCODING_TEXT
 from framesift.server.recent_cache import RecentCache
-from framesift.store.events import FoundEvents
 from framesift.store.store import Store
+from framesift.text.finding import FoundEvents
 from framesift.types import Selection
 
 CACHED_VIDEOS = 4  # an hour at one frame a second and 1152 dimensions is 16 MiB

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from framesift._utils.addresses import is_public
+from framesift._utils.credentials import public_url, scrub
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.mcp.config import AgentConfig
 from framesift.progress import Progress
-from framesift.readers.address import public_url, scrub
 
 NAME = "video"  # of the file: a site's title may be any text
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from PIL import Image
 
 from framesift._utils.text import counted, suggestion
-from framesift.batch.search import Hit, match_note, search
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
 from framesift.mcp.jobs import Call, StillRunning
@@ -19,8 +18,9 @@ from framesift.mcp.library import AgentVideo
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import Bounds, ToolDefinition, define, read_arguments
 from framesift.mcp.session import AgentSession, WatchedSelection
-from framesift.pipeline import PreparedVideo
+from framesift.pipeline.pipeline import PreparedVideo
 from framesift.rendering.reasons import explain
+from framesift.search.search import Hit, match_note, search
 from framesift.text.questions import parse_question
 from framesift.types import Event, Slot, VideoInfo
 from framesift.video.frames import fetch, on_screen_times, probe

@@ -14,11 +14,11 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
+from framesift._utils.credentials import LOCAL, SIMILARITY, public_address, scrub
 from framesift._utils.plugins import reason
 from framesift._utils.text import suggestion
 from framesift.errors import FramesiftError, InputError, OptionError, ReaderError, UnknownName
 from framesift.readers import plugins
-from framesift.readers.address import LOCAL, SIMILARITY, public_address, scrub
 from framesift.readers.prompts import check_text_mode
 from framesift.types import Answer, Question
 

@@ -7,8 +7,8 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 
+from framesift._utils.credentials import parse_address, public_address
 from framesift.errors import InputError
-from framesift.readers.address import parse_address, public_address
 from framesift.readers.openai import OpenAIReader
 from framesift.store.store import Store
 from framesift.types.vectors import Array

@@ -13,9 +13,9 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from framesift._utils.addresses import IpRule, allowed_addresses
+from framesift._utils.credentials import Address, CredentialFilter, register_secrets
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
-from framesift.readers.address import Address, CredentialFilter, register_secrets
 from framesift.readers.message_parts import IdField
 from framesift.readers.stopping import is_stoppable, watch_request
 

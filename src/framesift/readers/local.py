@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from packaging.version import Version
 
+from framesift._utils.credentials import LOCAL, public_address
 from framesift._utils.optional import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.encoders.base import pick_device
@@ -22,7 +23,6 @@ from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import failures, llava_next_layout
-from framesift.readers.address import LOCAL, public_address
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.families import FrameLimits, family_of
 from framesift.readers.frame_layouts import FramesAs, LlavaFrames

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from framesift._utils.addresses import IpRule
+from framesift._utils.credentials import hide_secrets, parse_address, public_address
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
-from framesift.readers.address import hide_secrets, parse_address, public_address
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.frame_layouts import FramesAs

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from framesift.readers.address import hide_secrets_in_pieces
+from framesift._utils.credentials import hide_secrets_in_pieces
 from framesift.types import Question
 from framesift.types.question import option_letter
 

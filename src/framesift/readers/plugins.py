@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
+from framesift._utils.credentials import SIMILARITY
 from framesift._utils.plugins import Plugin, find_plugins, reason
 from framesift.errors import FramesiftError, PluginError
-from framesift.readers.address import SIMILARITY
 
 KIND = "reader"  # entry points of the group framesift.readers
 

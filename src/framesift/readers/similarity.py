@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from framesift._utils.credentials import SIMILARITY
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import OptionError
-from framesift.readers.address import SIMILARITY
 from framesift.readers.prompts import check_text_mode, event_texts
 from framesift.types import Answer, Question
 from framesift.types.question import option_letter

@@ -12,11 +12,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.credentials import LOCAL, public_address
 from framesift._utils.optional import is_installed
 from framesift._utils.text import clock, counted
 from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, OptionError
-from framesift.readers.address import LOCAL, public_address
 from framesift.readers.families import ChatFormat, Family, FrameLimits, family_by_name, family_of, unknown_tokens
 from framesift.readers.frame_layouts import (
     GEMMA_TOKENS,

@@ -6,8 +6,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from framesift._utils.credentials import scrub
 from framesift.errors import FramesiftError
-from framesift.readers.address import scrub
 from framesift.readers.stopping import StopEvent
 from framesift.server.answering import Abandoned, Answering
 from framesift.server.catalog import public_message

@@ -14,7 +14,7 @@ from typing import Any, cast
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
-from framesift.pipeline import Pipeline
+from framesift.pipeline.pipeline import Pipeline
 from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode

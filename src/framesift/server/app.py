@@ -9,9 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
+from framesift._utils.credentials import scrub
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, ReaderError
-from framesift.readers.address import scrub
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
 from framesift.server.catalog import NotReady

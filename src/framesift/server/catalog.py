@@ -17,16 +17,16 @@ from framesift._utils.text import readable
 from framesift.batch.workers import store_subtitles
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError
-from framesift.pipeline import Pipeline, PreparedVideo
+from framesift.pipeline.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
 from framesift.server.config import ServerConfig
 from framesift.server.files import LibraryVideo, VideoFiles, write_json
 from framesift.server.jobs import IndexJob
 from framesift.server.recent_cache import RecentCache
 from framesift.server.unfinished import UnfinishedVideos, describe_progress
-from framesift.store.events import FoundEvents
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
+from framesift.text.finding import FoundEvents
 from framesift.text.subtitles import find_sidecars
 from framesift.video.frames import probe
 
@@ -140,7 +140,7 @@ class Catalog:
     def index_frames(self, job: IndexJob, progress: Progress) -> None:
         """First stage of a job: index the frames, after generating the video if it is the sample video."""
         if job.kind == "sample":
-            from framesift.video.sample_video import sample_video
+            from framesift.demo.video import sample_video
 
             self.files.uploads.mkdir(parents=True, exist_ok=True)
             sample_video(self.files.uploads, name=job.name, progress=progress)

@@ -8,8 +8,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from framesift.config import PipelineConfig
 from framesift.errors import OptionError
+from framesift.pipeline.config import PipelineConfig
 from framesift.store.store import Store, log_unwritable
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")

@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from framesift._utils.credentials import scrub
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value
 from framesift.errors import FramesiftError, InputError
 from framesift.progress import Progress
-from framesift.readers.address import scrub
 from framesift.server.files import write_json
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]

@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from framesift._utils.addresses import allowed_addresses, is_public, is_routable
+from framesift._utils.credentials import SIMILARITY, parse_address, public_address, register_secrets
 from framesift._utils.json import dump_json, load_json
 from framesift._utils.records import read_value
 from framesift.errors import InputError, OptionError, UnknownName
-from framesift.readers.address import SIMILARITY, parse_address, public_address, register_secrets
 from framesift.readers.base import check_reader
 
 MAX_ADDED = 20

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from framesift._utils.text import clock, counted
 from framesift.encoders.base import Encoder
-from framesift.pipeline import PreparedVideo
+from framesift.indexing.index import PART_SIZE
+from framesift.indexing.partial import overview, partial_index
+from framesift.pipeline.pipeline import PreparedVideo
 from framesift.progress import Progress
 from framesift.server.files import LibraryVideo
-from framesift.store.indexing import PART_SIZE
-from framesift.store.partial import overview, partial_index
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import VideoIndex
 from framesift.video.frames import probe

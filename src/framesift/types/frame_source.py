@@ -1,6 +1,6 @@
 """Inputs of a selector beyond arrays: frames on request, the objects to detect, and the detector.
 
-Protocols and records only. `framesift.encoders.detectors` implements Detector, `framesift.store.video_frames`
+Protocols and records only. `framesift.encoders.detectors` implements Detector, `framesift.indexing.video_frames`
 implements FrameSource, and `framesift.text.object_names` extracts Objects from a question.
 """
 

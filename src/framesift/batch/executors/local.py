@@ -15,10 +15,10 @@ from functools import cache
 from typing import Any
 
 from framesift._utils.cores import usable_cores
+from framesift._utils.credentials import scrub
 from framesift._utils.memory import free_memory
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.errors import FramesiftError
-from framesift.readers.address import scrub
 
 START_S = 120.0  # the longest a worker may take to start
 MAX_FAILED_STARTS = 3  # in a row: the cause is then not a video

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from framesift._utils.credentials import scrub
 from framesift._utils.optional import require
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.batch.executors.local import WorkerPool
 from framesift.errors import FramesiftError
-from framesift.readers.address import scrub
 
 # Rows arrive block by block; more blocks than this slow the driver down on very long lists.
 MAX_BLOCKS = 20_000

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from framesift._utils.credentials import scrub
 from framesift._utils.requirements import explain_mismatch
 from framesift.batch.executors.base import RunAborted, Task, Worker, WorkerSpec
 from framesift.errors import FramesiftError, MissingExtra
-from framesift.readers.address import scrub
 
 # Worker name → "module:class". Names, not classes, because a worker is created in another process.
 WORKERS = {

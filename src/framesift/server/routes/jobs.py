@@ -9,12 +9,12 @@ from fastapi import APIRouter, HTTPException, Path
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from framesift.demo.video import SHOWN_NAME
 from framesift.errors import InputError
 from framesift.server.jobs import IndexJob
 from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep, describe_job
 from framesift.server.services import Services
-from framesift.video.sample_video import SHOWN_NAME
 
 MAX_STREAMS = 32
 POLL_S = 0.2

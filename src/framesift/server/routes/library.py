@@ -18,6 +18,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from framesift._utils.text import readable
+from framesift.demo.story import EXAMPLES
+from framesift.demo.video import SHOWN_NAME
 from framesift.errors import FramesiftError, InputError
 from framesift.server.catalog import VideoFacts, public_message
 from framesift.server.files import LibraryVideo
@@ -29,8 +31,6 @@ from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.formats import ENDINGS
 from framesift.video.frames import probe
-from framesift.video.sample_story import EXAMPLES
-from framesift.video.sample_video import SHOWN_NAME
 
 MAX_UPLOADS = 3  # at a time
 STALLED_S = 60

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from framesift.batch.search import Hit, SearchBy, search
 from framesift.batch.workers import EVENTS, store_subtitles
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError
+from framesift.search.search import Hit, SearchBy, search
 from framesift.server.files import LibraryVideo
 from framesift.server.models import BoundedText, EventRecord, MomentRecord, error_responses
 from framesift.server.routes import ServicesDep

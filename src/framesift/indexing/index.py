@@ -20,8 +20,8 @@ from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import check_device, get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.indexing.estimate import describe_estimate
 from framesift.progress import Progress, as_progress, send_note
-from framesift.store.estimate import describe_estimate
 from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
 from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
 from framesift.store.timelines import StoredTimeline, use_stored_timeline

@@ -4,8 +4,8 @@ import av
 import numpy as np
 import pytest
 
-from framesift.video import sample_video as sample
-from framesift.video.sample_story import COFFEE, SCENES, SampleScene
+from framesift.demo import video as sample
+from framesift.demo.story import COFFEE, SCENES, SampleScene
 
 pytest.importorskip("skimage", reason="the photographs come with scikit-image: pip install 'framesift[offline]'")
 

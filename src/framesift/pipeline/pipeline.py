@@ -15,24 +15,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from framesift.config import PipelineConfig, VisualDemandSetting
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import check_device, get_encoder, get_text_encoder
 from framesift.errors import InputError, OptionError
-from framesift.prepared import PreparedVideo, join_videos
+from framesift.indexing.index import index as build_index
+from framesift.indexing.index import index_key
+from framesift.pipeline.config import PipelineConfig, VisualDemandSetting
+from framesift.pipeline.inputs import question_contexts, resolve_options, score_events, visual_inputs, with_chance
+from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
-from framesift.question_inputs import question_contexts, resolve_options, score_events, visual_inputs, with_chance
 from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
 from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import DEFAULT_METHOD, Method, check_demand
 from framesift.selection.skipping import BlankFrames
-from framesift.store.events import AUTO, NONE, FoundEvents, search_events
-from framesift.store.indexing import index as build_index
-from framesift.store.indexing import index_key
 from framesift.store.store import IndexKey
 from framesift.store.text_vectors import cached_text_vectors
+from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
 from framesift.text.object_names import ObjectNamer
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, Window
 from framesift.types.question import as_questions

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from framesift.encoders.base import Encoder
+from framesift.indexing.index import IMAGE_MARGIN
 from framesift.progress import Progress, ignore_progress
-from framesift.store.indexing import IMAGE_MARGIN
 from framesift.store.store import StoredCandidates
 from framesift.types import VideoIndex, VideoInfo
 from framesift.types.vectors import unit_rows

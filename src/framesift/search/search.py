@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from framesift._utils.credentials import public_url
 from framesift.batch.journal import FOLDER
-from framesift.batch.search_chance import is_among, library_level
-from framesift.batch.vector_sources import EventVectors, FrameVectors
-from framesift.batch.vector_store import Segment, VectorSource, VectorStore
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
-from framesift.readers.address import public_url
+from framesift.search.levels import is_among, library_level
+from framesift.search.sources import EventVectors, FrameVectors
+from framesift.search.vectors import Segment, VectorSource, VectorStore
 from framesift.selection.chance import above_chance, word_scores
 from framesift.selection.lexical import is_quote
 from framesift.store.manifests import manifest_warnings, read_manifest

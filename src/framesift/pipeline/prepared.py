@@ -16,7 +16,7 @@ import numpy as np
 from framesift._utils.text import readable
 from framesift.selection.chance import ChanceLevels
 from framesift.selection.lexical import EventWords
-from framesift.store.events import FoundEvents
+from framesift.text.finding import FoundEvents
 from framesift.types import Event, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.vectors import Array
 from framesift.video.frames import frame_numbers, probe

@@ -11,11 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from framesift._utils.credentials import scrub, scrub_arguments
 from framesift._utils.json import load_json
 from framesift._utils.records import MAX_DEPTH, read_value, shown
 from framesift._utils.text import suggestion
 from framesift.errors import InputError, MissingExtra, OptionError
-from framesift.readers.address import scrub, scrub_arguments
+from framesift.indexing.index import UNCHANGED_FRAMES, UnchangedFrames, check_sampling, check_unchanged_frames
 from framesift.readers.prompts import TEXT_MODES, check_text_mode
 from framesift.rendering.exhibit import Q_FRAME_SCALES, check_exhibit_options
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay, Scales
@@ -29,8 +30,7 @@ from framesift.selection.registry import (
     uses_demand,
 )
 from framesift.selection.skipping import BLANK_FRAMES, BlankFrames, check_blank_frames
-from framesift.store.events import AUTO, NONE
-from framesift.store.indexing import UNCHANGED_FRAMES, UnchangedFrames, check_sampling, check_unchanged_frames
+from framesift.text.finding import AUTO, NONE
 from framesift.text.speech import check_engine
 from framesift.types.window import Window, parse_time, read_window
 from framesift.video.cuda import DECODES, Decode, check_decode

@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 import framesift as fs
-from framesift.store import events as library_events
-from framesift.store.events import search_events
 from framesift.store.text_vectors import cached_text_vectors
+from framesift.text import finding as library_events
+from framesift.text.finding import search_events
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.picture_subtitles import make_picture_clip, pgs_packet, text_picture, vobsub_packet, write_vobsub

@@ -1,7 +1,7 @@
 """A sample video of ten minutes, rendered from the photographs that come with scikit-image.
 
 They are in the public domain or CC0 and installed with that package. A camera moves over them in shots of a few
-seconds, with cuts and cross-fades, and subtitles give the spoken text (`sample_story`).
+seconds, with cuts and cross-fades, and subtitles give the spoken text (`story`).
 """
 
 import math
@@ -19,11 +19,11 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from framesift._utils.files import atomic_path, output_error, write_text
 from framesift._utils.text import clock
+from framesift.demo.story import SCENES, TITLE, Look
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event, Question
 from framesift.types.vectors import Array
-from framesift.video.sample_story import SCENES, TITLE, Look
 
 if TYPE_CHECKING:
     from av.packet import Packet

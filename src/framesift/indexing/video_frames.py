@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift.errors import InputError
-from framesift.store.indexing import IMAGE_MARGIN
+from framesift.indexing.index import IMAGE_MARGIN
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.store import indexing as build
+from framesift.indexing import index as build
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
 from framesift.video.frames import Sampling

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.store.video_frames import VideoFrames
+from framesift.indexing.video_frames import VideoFrames
 from framesift.video.frames import sample
 from helpers.clips import make_clip
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.batch import search_chance
-from framesift.batch.search import Hit, _RowRanking, match_note, search
-from framesift.batch.search_report import write_report
-from framesift.batch.vector_store import build, checksum, quantise
 from framesift.errors import InputError
+from framesift.search import levels
+from framesift.search.report import write_report
+from framesift.search.search import Hit, _RowRanking, match_note, search
+from framesift.search.vectors import build, checksum, quantise
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
 from framesift.types.selection import NOTHING_MATCHES
@@ -219,9 +219,9 @@ def test_scores_of_unrelated_questions_are_computed_once_per_video(store, monkey
     save(store, 3)
     computed = []
     monkeypatch.setattr(
-        search_chance,
+        levels,
         "_compute",
-        lambda sources, _, f=search_chance._compute: (
+        lambda sources, _, f=levels._compute: (
             computed.append([source.owner[:32] for source in sources]) or f(sources, _)
         ),
     )
@@ -237,7 +237,7 @@ def test_search_command_reports_that_nothing_matches(monkeypatch, capsys):
     from framesift.cli import main
 
     weak = Hit("/v.mp4", 1.0, 0.1, 0.1, stands_out=False)
-    monkeypatch.setattr("framesift.batch.search.search", lambda *_, **__: [weak])
+    monkeypatch.setattr("framesift.search.search.search", lambda *_, **__: [weak])
     assert main(["corpus", "search", "green"]) == 0
     shown = capsys.readouterr()
     assert shown.err == f"{NOTHING_MATCHES}\n"

@@ -7,10 +7,10 @@ from typing import Any
 
 from framesift._utils.files import output_error, write_text
 from framesift._utils.text import printable
-from framesift.batch.search import Hit, match_note
 from framesift.errors import FramesiftError, InputError
 from framesift.rendering.reasons import short_clock
 from framesift.rendering.templates import csp_hash, read_asset, render_template
+from framesift.search.search import Hit, match_note
 
 THUMBNAIL_SIDE = 240  # pixels of the shorter side
 JPEG_QUALITY = 80
@@ -37,9 +37,9 @@ def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -
     A hit whose video file no longer exists is shown without a thumbnail.
     """
     check_report_path(path)
-    style = read_asset("batch/templates/search_report.css")
+    style = read_asset("search/templates/search_report.css")
     page = render_template(
-        "batch/templates/search_report.html",
+        "search/templates/search_report.html",
         policy=f"default-src 'none'; style-src {csp_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'",
         style=style,
         query=printable(text),

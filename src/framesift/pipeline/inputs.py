@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framesift.config import PipelineConfig
 from framesift.encoders.base import UNKNOWN, Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
 from framesift.errors import FramesiftError
-from framesift.prepared import PreparedVideo
+from framesift.indexing.video_frames import JointFrames, VideoFrames
+from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords, quoting
@@ -21,7 +22,6 @@ from framesift.store.chance import levels_name, load_levels, save_levels
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from framesift.store.text_vectors import cached_text_vectors
-from framesift.store.video_frames import JointFrames, VideoFrames
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Event, Question, Selection, VideoIndex
 from framesift.types.frame_source import FrameSource, Objects

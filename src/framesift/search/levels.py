@@ -18,9 +18,9 @@ import numpy as np
 from framesift._utils.files import write_text
 from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.records import read_record
-from framesift.batch.vector_sources import EventVectors, FrameVectors
 from framesift.encoders.base import Encoder
 from framesift.errors import FramesiftError, InputError
+from framesift.search.sources import EventVectors, FrameVectors
 from framesift.selection.chance import UNRELATED, best_level
 from framesift.store.manifests import CHANCE_RULES
 from framesift.store.store import log_unwritable

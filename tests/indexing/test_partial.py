@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from framesift.store.partial import coarse_to_fine, overview, partial_index
+from framesift.indexing.partial import coarse_to_fine, overview, partial_index
 from framesift.store.store import StoredCandidates
 from framesift.types import VideoInfo
 from helpers.clips import two_colours, write_frames

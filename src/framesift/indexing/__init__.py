@@ -1,0 +1,1 @@
+"""Indexing: the loop that decodes, encodes and stores a video, and what belongs to it."""

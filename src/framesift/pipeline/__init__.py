@@ -1,0 +1,1 @@
+"""The pipeline: its settings, its steps, and what selectors get."""

@@ -1,0 +1,1 @@
+"""One exact search over stored vectors and words."""
