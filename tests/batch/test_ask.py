@@ -139,3 +139,26 @@ def test_question_is_asked_about_its_own_window(encoder, tmp_path):
     written = {(row.from_s, row.to_s): row.times_s for row in read_results(tmp_path / "r").rows}
     assert len(written) == 3
     assert max(written[0.0, 4.0]) <= 4 and min(written[5.0, None]) >= 5
+
+
+def test_failed_questions_are_printed_with_their_video_and_the_reason(encoder, tmp_path, capsys):
+    make_video(tmp_path / "v.mp4")
+    rows = [{"id": f"q{k}", "video": f"gone{k}.mp4", "question": "What?"} for k in range(12)]
+    rows.append({"id": "good", "video": "v.mp4", "question": "What?"})
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = [
+        "--questions",
+        tmp_path / "q.jsonl",
+        "--results",
+        tmp_path / "r",
+        "--store",
+        tmp_path / "s",
+        "--workers",
+        "1",
+    ]
+    assert main(["corpus", "select", *map(str, flags), "--encoder", encoder, "--budget", "2"]) == 1
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert "13 questions: 1 done, 0 done before, 12 failed" in out and len(lines) == 11
+    assert lines[0].startswith(f"framesift: question q0 of {tmp_path / 'gone0.mp4'}: ") and "does not exist" in lines[0]
+    assert lines[-1] == "framesift: 2 more questions failed, see the results"

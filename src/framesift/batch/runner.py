@@ -40,7 +40,8 @@ _READER_SETTINGS = ("reader", "reader_options", "concurrency", "options", "budge
 class RunSummary:
     """The outcome of a run. done: rows without an error; failed: rows with one; skipped: rows of earlier runs.
 
-    warnings: by video, what was lost, guessed or odd in it, in rows of earlier runs as well.
+    warnings: by video, what was lost, guessed or odd in it, in rows of earlier runs as well. failures: of each failed
+    row the id, the video and the error.
     """
 
     results: Path
@@ -50,6 +51,7 @@ class RunSummary:
     failed: int
     seconds: float = 0.0
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failures: tuple[tuple[str, str, str], ...] = ()
 
 
 def run_questions(
@@ -110,7 +112,8 @@ def run_questions(
     spec = WorkerSpec("questions", asdict(settings), objects)
     done, failed = tasks.run(executor, spec, limits or Limits(), begin, watch)
     seconds = time.perf_counter() - started
-    return RunSummary(Path(results), run.id, done, tasks.skipped, failed, seconds, tasks.read_warnings())
+    failures = tuple((row.item_id, row.video_id, row.error) for row in tasks.read_own_rows() if row.error)
+    return RunSummary(Path(results), run.id, done, tasks.skipped, failed, seconds, tasks.read_warnings(), failures)
 
 
 class QuestionTasks:
@@ -211,8 +214,12 @@ class QuestionTasks:
                         if finished.isdisjoint(job.keys):
                             writer.add(replace(job.row, error=error))
 
+    def read_own_rows(self) -> list[Result]:
+        """The rows of this run."""
+        return [row for row in self._read_rows() if row.run == self.settings.run["id"]]
+
     def _count_rows(self) -> tuple[int, int]:
-        rows = [row for row in self._read_rows() if row.run == self.settings.run["id"]]
+        rows = self.read_own_rows()
         failed = sum(bool(row.error) for row in rows)
         return len(rows) - failed, failed
 

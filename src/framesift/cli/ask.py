@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import add_file
 from framesift._utils.text import printable
-from framesift.cli.output import print_json
-from framesift.cli.select import SavedExhibit, add_exhibit_options, add_question, make_exhibits, questions_from
+from framesift.cli.select import (
+    SavedExhibit,
+    add_exhibit_options,
+    add_question,
+    make_exhibits,
+    print_results,
+    questions_from,
+)
 from framesift.cli.settings import AddCommand, add_reader, config_from
 from framesift.cli.streaming import print_stream
 from framesift.cli.tokens import add_token_options, fit_config
-from framesift.errors import OptionError
+from framesift.errors import FramesiftError, OptionError
 
 if TYPE_CHECKING:
     from framesift.pipeline.pipeline import Pipeline
@@ -57,39 +63,49 @@ def _ask_one(args: argparse.Namespace, pipeline: "Pipeline", exhibit: SavedExhib
     if question.choices or config.reader is None:
         (answer,) = pipeline.read([(exhibit.exhibit, question)])
         _print_answer(args, exhibit, answer)
+        _save_answer(args, exhibit, answer)
         return
     shown = exhibit.exhibit
     pieces = stream_answer(shown, question, reader=config.reader, text_mode=config.text_mode, **config.reader_options)
     # A time alone names no frame of several videos; the lines below the answer have their links.
     report = "" if shown.several else _report(args, exhibit)
     answer = print_stream(pieces, shown.selection.times_s, report=report)
-    _save_answer(args, exhibit, answer)
     print("\n".join(answer_lines(answer, question, report=_report(args, exhibit))[1:]), end="\n\n")
+    _save_answer(args, exhibit, answer)
 
 
 def _ask_all(args: argparse.Namespace, pipeline: "Pipeline", exhibits: Iterator[SavedExhibit]) -> int:
     """Print the answers in order, with several questions in flight at a time."""
     waiting: deque[SavedExhibit] = deque()
+    failures: list[FramesiftError] = []  # of writing: what was asked is answered all the same
 
     def pairs() -> Iterator["tuple[Exhibit, Question | str | None]"]:
-        for exhibit in exhibits:
-            waiting.append(exhibit)
-            yield exhibit.exhibit, exhibit.asked.question
+        try:
+            for exhibit in exhibits:
+                waiting.append(exhibit)
+                yield exhibit.exhibit, exhibit.asked.question
+        except FramesiftError as error:
+            failures.append(error)
 
-    results, failed = [], 0
-    for answer in pipeline.read(pairs(), on_error="keep" if args.questions else "raise"):
-        failed += bool(answer.note and not answer.reader)
-        results.append(_print_answer(args, waiting.popleft(), answer))
-    if args.json:
-        print_json(results if args.questions else results[0])
+    results: list[dict[str, Any]] = []
+    failed = 0
+    try:
+        for answer in pipeline.read(pairs(), on_error="keep" if args.questions else "raise"):
+            failed += bool(answer.note and not answer.reader)
+            exhibit = waiting.popleft()
+            results.append(_print_answer(args, exhibit, answer))
+            _save_answer(args, exhibit, answer)
+    finally:
+        print_results(args, results)
+    if failures:
+        raise failures[0]
     return 1 if failed else 0
 
 
 def _print_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: "Answer") -> dict[str, Any]:
-    """Print an answer, write it beside its report, and return what `--json` prints of it."""
+    """Print an answer, and return what `--json` prints of it."""
     from framesift.readers.answers import answer_lines
 
-    _save_answer(args, exhibit, answer)
     if not args.json:
         question = exhibit.asked.question
         # Of many questions, several are in flight at a time: an answer names the one it belongs to.

@@ -86,7 +86,7 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> None:
-    command.set_defaults(keeps_work=True)
+    command.set_defaults(stored=True)
     narrow = "; of those in the file" if from_file else ""
     command.add_argument("--methods", metavar="NAME,NAME", help=f"of `framesift selectors`{narrow}")
     command.add_argument("--budgets", metavar="N,N", help=f"how many frames{narrow}")

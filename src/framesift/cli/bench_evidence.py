@@ -92,7 +92,7 @@ def _run_sets(args: argparse.Namespace) -> int:
     from framesift.bench.evidence_runs import run_evidence_set, score_table
     from framesift.bench.evidence_sets import read_evidence_set
 
-    args.keeps_work = args.out is not None
+    args.stored = None if args.out is None else True
     sets = [read_evidence_set(_set_file(name), limit=args.limit) for name in args.dataset]
     plan, left_out = _plan(args)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name, None) is not None}

@@ -24,9 +24,11 @@ from framesift.cli.settings import (
 from framesift.errors import OptionError
 
 if TYPE_CHECKING:
-    from framesift.batch.executors.base import Limits
+    from framesift.batch.executors.base import Limits, TaskEvent
     from framesift.batch.runner import RunSummary
     from framesift.pipeline.config import PipelineConfig
+
+MOST_FAILURES = 10  # printed
 
 
 def add_commands(add: AddCommand) -> None:
@@ -48,7 +50,7 @@ def add_commands(add: AddCommand) -> None:
     add_engine(index)
     add_limits(index)
     add_settings(index, *INDEX_SETTINGS)
-    index.set_defaults(keeps_work=True)
+    index.set_defaults(stored=False)
 
     select = add_one("select", _select, "select frames for every question of a file, each on the video it names")
     _add_questions(select)
@@ -74,6 +76,7 @@ def _add_questions(command: argparse.ArgumentParser) -> None:
     questions = "JSON, JSONL or CSV with question, video and, where there are any, options, answer, subtitles, id"
     command.add_argument("--questions", required=True, metavar="FILE", help=questions)
     command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to append to")
+    command.set_defaults(stored=True)
     add_settings(command, *SELECTION_SETTINGS, *INDEX_SETTINGS)
     add_method_options(command)
     command.add_argument(
@@ -106,6 +109,12 @@ def limits_of(args: argparse.Namespace) -> "Limits":
 
 def _index(args: argparse.Namespace) -> int:
     from framesift import corpus
+    from framesift.indexing.index import INDEXING, PART_SIZE
+
+    def watch(event: "TaskEvent") -> None:
+        is_part = event.stage == INDEXING and event.done >= PART_SIZE
+        args.stored = args.stored or event.kind == "done" or is_part
+        display(event)
 
     with RunDisplay(as_json=args.json, unit=" videos") as display:
         indexed = corpus.index(
@@ -119,7 +128,7 @@ def _index(args: argparse.Namespace) -> int:
             limits=limits_of(args),
             skip_failed=args.skip_failed,
             begin=display.begin,
-            watch=display,
+            watch=watch,
         )
     if args.json:
         warnings = {row["path"]: row["warnings"] for row in indexed.rows if row["warnings"]}
@@ -187,6 +196,10 @@ def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunS
         print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
         text = f"{summary.done} done, {summary.skipped} done before, {summary.failed} failed"
         print(f"{counted(sum(counts.values()), 'question')}: {text}\n{summary.results}")
+        for name, video, error in summary.failures[:MOST_FAILURES]:
+            print(f"framesift: question {printable(name)} of {printable(video)}: {printable(error)}", file=sys.stderr)
+        if (more := len(summary.failures) - MOST_FAILURES) > 0:
+            print(f"framesift: {counted(more, 'more question')} failed, see the results", file=sys.stderr)
     return 1 if summary.failed else 0
 
 

@@ -26,7 +26,7 @@ def add_commands(add: AddCommand) -> None:
     index = add("index", _index, "decode and encode videos once, so that every later command is quick")
     index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
     add_settings(index, *INDEX_SETTINGS)
-    index.set_defaults(keeps_work=True)
+    index.set_defaults(stored=False)
 
     events = add("events", _events, "show the timestamped text of a video, and where it came from")
     events.add_argument("video", metavar="VIDEO")
@@ -89,7 +89,7 @@ def _index(args: argparse.Namespace) -> int:
     identify(encoder)  # an encoder that can't be used is one sentence, not one per video
     rows, code = [], 0
     for path in paths:
-        row, code = _index_one(path, pipeline, show=not args.json)
+        row, code = _index_one(args, path, pipeline)
         rows.append(row)
         if not args.json:
             _print_index_row(rows[-1], name_warnings=len(paths) > 1)
@@ -103,18 +103,21 @@ def _index(args: argparse.Namespace) -> int:
     return code if len(rows) == 1 else min(failed, 1)
 
 
-def _index_one(path: Path, pipeline: "Pipeline", *, show: bool) -> tuple[dict[str, Any], int]:
+def _index_one(args: argparse.Namespace, path: Path, pipeline: "Pipeline") -> tuple[dict[str, Any], int]:
     """Index a video; the row with the result or the error, which does not stop the others, and the exit code."""
     started, code = time.perf_counter(), 0
     row: dict[str, Any] = {"path": str(path), "error": None, "warnings": []}
-    with ProgressBar(path.name, show=show) as bar:
+    with ProgressBar(path.name, show=not args.json) as bar:
         progress = WatchedProgress(bar)
         try:
             index = pipeline.index(path, progress=progress)
             row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
             row |= {"cached": not progress.was_called, "warnings": list(index.warnings)}
+            args.stored = True
         except FramesiftError as error:
             row["error"], code = str(error), error_code(error)
+        finally:
+            args.stored = args.stored or bar.has_part
     return row | {"seconds": round(time.perf_counter() - started, 3)}, code
 
 

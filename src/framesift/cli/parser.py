@@ -28,6 +28,8 @@ def run_command(argv: Sequence[str]) -> int:
     Parser.words = words
     args = build_parser().parse_args(words)
     args.argv, args.run_command = words, run_command
+    # For commands that store each result as soon as it is known, and continue from there: whether there are some.
+    args.stored = getattr(args, "stored", None)
     _configure_logging()
     try:
         if not getattr(args, "handles_signals", False):
@@ -37,8 +39,8 @@ def run_command(argv: Sequence[str]) -> int:
         print(f"framesift: {printable(scrub(str(error)))}", file=sys.stderr)
         code = error_code(error)
     except KeyboardInterrupt:
-        kept = "; what was done so far is kept" if _keeps_work(args) else ""
-        print(f"framesift: stopped{kept}", file=sys.stderr)
+        kept = {True: "; what was done so far is kept", False: "; nothing was stored yet", None: ""}
+        print(f"framesift: stopped{kept[args.stored]}", file=sys.stderr)
         raise
     return check_output(code)
 
@@ -139,9 +141,3 @@ def _configure_logging() -> None:
 
 def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     print(scrub("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
-
-
-def _keeps_work(args: argparse.Namespace) -> bool:
-    """Whether the command writes each result as soon as it is known, and its next run continues from there."""
-    writes_each = getattr(args, "questions", None) is not None and not getattr(args, "no_exhibit", False)
-    return writes_each or getattr(args, "keeps_work", False)

@@ -31,7 +31,7 @@ from framesift.cli.settings import (
     method_options,
 )
 from framesift.cli.tokens import add_token_options, fit_config
-from framesift.errors import OptionError
+from framesift.errors import FramesiftError, OptionError
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.text.questions import QuestionRow, parse_question, read_questions
 from framesift.types import Question, Selection
@@ -86,7 +86,8 @@ def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
     add_settings(command, *selection, *WINDOW_SETTINGS, *TEXT_SETTINGS, *INDEX_SETTINGS, *EXHIBIT_SETTINGS)
     add_method_options(command)
     add_config_file(command)
-    command.add_argument("--out", metavar="DIR", help="folder to write (default: VIDEO-evidence, a free name)")
+    out = "folder to write (default: VIDEO-evidence, of several questions VIDEO-exhibits, which the next run replaces)"
+    command.add_argument("--out", metavar="DIR", help=out)
     command.add_argument(
         "--force", action="store_true", help="replace the files of an exhibit that is there; others stay"
     )
@@ -115,21 +116,36 @@ def _select(args: argparse.Namespace) -> int:
 
     config = config_from(args)
     questions = [row.question for row in questions_from(args)]
-    exhibits = make_exhibits(args, Pipeline(fit_config(args, config, questions)))
-    results = [exhibit.to_dict() if args.json else {} for exhibit in exhibits]
-    if args.json:
-        print_json(results if args.questions else results[0])
+    results: list[dict[str, Any]] = []
+    try:
+        for exhibit in make_exhibits(args, Pipeline(fit_config(args, config, questions))):
+            results.append(exhibit.to_dict() if args.json else {})
+    finally:
+        print_results(args, results)
     return 0
 
 
+def print_results(args: argparse.Namespace, results: list[dict[str, Any]]) -> None:
+    """Print what `--json` prints, also after an error where there are results."""
+    if args.json and results:
+        print_json(results if args.questions else results[0])
+
+
 def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[SavedExhibit]:
-    """The exhibit of each question, printed and written before the next is made; the arguments are checked at once."""
+    """The exhibit of each question, printed and written before the next is made; the arguments are checked at once.
+
+    One that was selected and can't be written is yielded too, before the error is raised.
+    """
+    from framesift.rendering.export import REPORT, check_free
     from framesift.rendering.export_formats import check_formats
 
     asked = questions_from(args)
     check_formats(args.format)
     out = _out_folder(args)
-    _check_out(args, out)
+    if not args.no_exhibit:
+        args.stored = True if args.questions else None
+        marker = _QuestionLists.MARK if args.questions else REPORT
+        check_free(out, force=args.force, as_zip=args.zip and not args.questions, marker=marker)
     return _make_each(args, pipeline, asked, out)
 
 
@@ -152,12 +168,21 @@ def _make_each(
             _print_match(selection)
             _print_own_warnings(video, selection)
         folder = out / _folder_name(number, row) if args.questions else out
-        saved = {} if args.no_exhibit else _save(args, row, make(), folder)
+        saved: dict[str, str] = {}
+        failure: FramesiftError | None = None
+        if not args.no_exhibit:
+            exhibit = make()
+            try:
+                saved = _save(args, row, exhibit, folder)
+                if lists is not None:
+                    lists.add(exhibit, row, folder)
+            except FramesiftError as error:
+                failure = error
         if saved and not args.json:
             print_warnings(text for text in make().selection.warnings if text not in selection.warnings)
-        if lists is not None:
-            lists.add(make(), row, folder)
         yield SavedExhibit(row, make, saved)
+        if failure is not None:
+            raise failure
 
 
 def _print_match(selection: Selection) -> None:
@@ -189,7 +214,11 @@ def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
 def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
     """The video with its index and events; progress, sources and warnings go to the error output."""
     with ProgressBar(", ".join(Path(name).name for name in args.videos), show=not args.json) as bar:
-        video = pipeline.prepare(args.videos, progress=bar)
+        try:
+            video = pipeline.prepare(args.videos, progress=bar)
+        except KeyboardInterrupt:
+            args.stored = None if args.stored is None else bar.has_part
+            raise
     if not args.json:
         names = [span.name for span in video.index.videos] or [video.path.name]
         for name, one in zip(names, video.videos or (video,), strict=True):
@@ -203,27 +232,13 @@ def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
 
 
 def _out_folder(args: argparse.Namespace) -> Path:
-    """The folder of --out, or a free name in the working directory."""
+    """The folder of --out, or one in the working directory with the video's name, which every run replaces."""
     if args.out is not None:
         return Path(args.out)
+    args.force = True
     more = f"-and-{len(args.videos) - 1}-more" if len(args.videos) > 1 else ""
-    base = f"{Path(args.videos[0]).stem}{more}-evidence"
-    name, number = base, 1
-    while not args.force and (os.path.exists(name) or os.path.exists(f"{name}.zip")):
-        number += 1
-        name = f"{base}-{number}"
-    return Path(name)
-
-
-def _check_out(args: argparse.Namespace, out: Path) -> None:
-    if args.no_exhibit:
-        return
-    from framesift.rendering.export import check_free
-
-    if args.questions:
-        check_free(out, force=args.force, marker=_QuestionLists.MARK)
-    else:
-        check_free(out, force=args.force, as_zip=args.zip)
+    kind = "exhibits" if getattr(args, "questions", None) else "evidence"
+    return Path(f"{Path(args.videos[0]).stem}{more}-{kind}")
 
 
 def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder: Path) -> dict[str, str]:
@@ -240,8 +255,12 @@ def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder
         )
     report = saved if args.zip else saved / "report.html"
     if not args.json:
-        print(f"Report: {report}\n")
+        print(f"Report: {report}{_how_to_keep(args)}\n")
     return {"saved": str(saved), "report": str(report)}
+
+
+def _how_to_keep(args: argparse.Namespace) -> str:
+    return " (the next run replaces it; keep it with --out DIR)" if args.out is None else ""
 
 
 class _QuestionLists:
@@ -300,26 +319,31 @@ def _compare(args: argparse.Namespace) -> int:
         with ProgressBar(method, show=not args.json, unit=" calls") as bar:
             selection = pipeline.compare_with_chance(video, pipeline.select(video, question, progress=bar))
             exhibits.append(pipeline.exhibit(video, selection))
-    with ProgressBar(show=not args.json) as bar:
-        saved = save_comparison(
-            exhibits,
-            out,
-            force=args.force,
-            as_zip=args.zip,
-            with_video=args.with_video,
-            progress=bar,
-        )
-    report = saved if args.zip else saved / "report.html"
-    if args.json:
-        selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-        warnings = list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings))
-        print_json({"selections": selections, "warnings": warnings, "saved": str(saved), "report": str(report)})
-        return 0
-    _print_question(question)
-    _print_match(exhibits[0].selection)
-    _print_comparison(exhibits)
-    _print_own_warnings(video, *(exhibit.selection for exhibit in exhibits))
-    print(f"\nReport: {report}")
+    if not args.json:
+        _print_question(question)
+        _print_match(exhibits[0].selection)
+        _print_comparison(exhibits)
+        sys.stdout.flush()  # saving takes longer
+        _print_own_warnings(video, *(exhibit.selection for exhibit in exhibits))
+    places: dict[str, str] = {}
+    try:
+        with ProgressBar(show=not args.json) as bar:
+            saved = save_comparison(
+                exhibits,
+                out,
+                force=args.force,
+                as_zip=args.zip,
+                with_video=args.with_video,
+                progress=bar,
+            )
+        places = {"saved": str(saved), "report": str(saved if args.zip else saved / "report.html")}
+    finally:
+        if args.json:
+            selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
+            warnings = list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings))
+            print_json({"selections": selections, "warnings": warnings, **places})
+    if not args.json:
+        print(f"\nReport: {places['report']}{_how_to_keep(args)}")
     return 0
 
 

@@ -38,6 +38,7 @@ from framesift.video.unchanged import is_unchanged, small_picture
 # vectors do not depend on where a run was interrupted.
 PART_SIZE = 128
 DEFAULT_BATCH = 16
+INDEXING = "indexing"  # the stage of progress
 # The decoder shrinks frames to this many times the encoder's input size. On grainy 1080p video the offline encoder's
 # vectors then have a cosine of at least 0.993 with those of the full-size frames; at 1 it was 0.982.
 IMAGE_MARGIN = 2
@@ -175,7 +176,7 @@ def _build(
             if len(parts[-1]) == PART_SIZE:
                 store.save_part(key, done - PART_SIZE, parts[-1])
                 release_free_memory()
-            progress("indexing", done, max(expected, done))
+            progress(INDEXING, done, max(expected, done))
             now = time.perf_counter()
             if number == 1:  # the first includes what is loaded and prepared once
                 left_s = (now - began) / len(new) * (expected - done)

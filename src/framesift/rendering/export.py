@@ -145,11 +145,19 @@ def new_directory(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) 
 
 
 def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = False, marker: str = REPORT) -> None:
-    """Reject a name that is in use. With force, an exhibit may be replaced: a directory with the file `marker`."""
+    """Reject a name that is in use, and a folder that can't be written.
+
+    With force, an exhibit may be replaced: a directory with the file `marker`.
+    """
     target = _target(folder, as_zip=as_zip)
     is_folder = os.path.isdir(target)  # False for a name that no file can have; writing then says so
-    if not os.path.exists(target) or (is_folder and is_unused(target)):
-        return
+    if os.path.exists(target) and not (is_folder and is_unused(target)):
+        _check_replaceable(target, is_folder=is_folder, force=force, as_zip=as_zip, marker=marker)
+    with staging_folder(target, target if is_folder else target.parent):
+        pass
+
+
+def _check_replaceable(target: Path, *, is_folder: bool, force: bool, as_zip: bool, marker: str) -> None:
     if not force:
         raise InputError(f"{target} already exists; choose another name, or replace it with --force (force=True)")
     if is_folder == as_zip:
