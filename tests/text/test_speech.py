@@ -14,7 +14,7 @@ from framesift.text import moonshine, speech
 from framesift.text.speech import engine_name, recognise, segment_words
 from framesift.text.word_timing import Word
 from framesift.video.audio import RATE
-from helpers.sounds import INSTALL, needs_moonshine, needs_whisper, noise, write_sound
+from helpers.sounds import INSTALL, music, needs_moonshine, needs_whisper, noise, write_sound
 
 
 def write_whisper(folder, text):
@@ -118,6 +118,28 @@ def test_whisper_from_a_folder_gives_words_language_and_times(beckett, tmp_path)
 def test_whisper_gives_no_events_without_a_voice(samples, tmp_path):
     folder = write_whisper(tmp_path / "model", text="Thank you so much.")
     assert recognise(write_sound(tmp_path / "empty.wav", samples), engine=f"whisper:{folder}") == []
+
+
+@needs_whisper
+@needs_moonshine
+def test_text_without_a_voice_behind_it_is_left_out(beckett, tmp_path, monkeypatch):
+    class HearsSentencesEverywhere:
+        block_s = 30.0
+
+        def words(self, block):
+            for start_s in range(int(len(block.samples) / RATE)):
+                at_s = block.start_s + start_s
+                yield [Word(at_s, at_s + 0.9, f" Sentence at {at_s:.0f}.")]
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(speech, "_load", lambda *_: HearsSentencesEverywhere())
+    silence, tone = np.zeros(5 * RATE), 0.2 * np.sin(np.arange(5 * RATE) * 2 * np.pi * 440 / RATE)
+    samples = np.concatenate([silence, noise(5), music(10), tone, beckett[: 5 * RATE], silence, music(5)])
+    events = recognise(write_sound(tmp_path / "mixed.wav", samples), engine="moonshine")
+    voiced = [event.start_s for event in events]
+    assert len(voiced) >= 3 and all(24 <= start_s <= 30 for start_s in voiced)
 
 
 @needs_whisper

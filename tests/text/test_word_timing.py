@@ -139,7 +139,19 @@ def test_words_of_languages_without_spaces_are_joined_directly():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "…", "♪ ♪", "you", "Thanks for watching!", "go go go go go go go", "I am. I am. " * 20],
+    [
+        "",
+        "…",
+        "♪ ♪",
+        "♪ I'm a honey ♪",
+        "[Music]",
+        "(wind blows)",
+        "*sighs*.",
+        "you",
+        "Thanks for watching!",
+        "go go go go go go go",
+        "I am. I am. " * 20,
+    ],
 )
 def test_typical_hallucinations_are_recognised(text):
     assert is_hallucination(Event(0.0, 5.0, text, source="speech"))
@@ -150,7 +162,9 @@ def test_text_too_long_for_its_duration_is_a_hallucination():
     assert is_hallucination(Event(0.0, 0.5, text)) and not is_hallucination(Event(0.0, 4.0, text))
 
 
-@pytest.mark.parametrize("text", ["No!", "Go, go, go!", "Thank you.", "You know...", "我爱你", "It's 10 o'clock"])
+@pytest.mark.parametrize(
+    "text", ["No!", "Go, go, go!", "Thank you.", "You know...", "我爱你", "It's 10 o'clock", "(Tom) Hello"]
+)
 def test_real_speech_is_not_taken_for_a_hallucination(text):
     assert not is_hallucination(Event(0.0, 1.5, text, source="speech"))
 

@@ -27,10 +27,10 @@ from framesift.text.word_timing import (
     without_overlaps,
 )
 from framesift.types import Event
-from framesift.video.audio import SILENCE, AudioBlock, AudioTrack, loudness, open_audio
+from framesift.video.audio import RATE, SILENCE, AudioBlock, AudioTrack, loudness, open_audio
 
 # Part of the name under which recognised events are stored: increase it when the same audio gives other events.
-VERSION = 2
+VERSION = 3
 
 ENGLISH = ("en", "eng", "english")
 
@@ -65,6 +65,11 @@ WHISPER_BLOCK_S = 120.0
 # Whisper's own thresholds (openai/whisper): a segment is rejected as no speech or as too unlikely a text.
 MAX_NO_SPEECH = 0.6
 MIN_LOGPROB = -1.0
+# Text has speech behind it if Silero's voice detection, at its usual threshold of 0.5, finds so much of it at the
+# text's time: about a short word. What engines write over the sounds of animals, steps and music mostly has none.
+MIN_VOICE_S = 0.2
+VOICE_MARGIN_S = 0.2  # to both sides: words are timed to a few tenths of a second
+
 # A language detected with this probability is used for the rest of the file.
 MIN_LANGUAGE_PROBABILITY = 0.8
 
@@ -113,8 +118,22 @@ def recognise(
 def _utterances(sound: AudioTrack, model: SpeechEngine, progress: Progress) -> Iterator[list[Word]]:
     for block in sound.blocks(model.block_s):
         if loudness(block.samples).max(initial=0.0) > SILENCE:
-            yield from model.words(block)
+            voice = _voice_times(block)
+            for words in model.words(block):
+                if any(start_s < words[-1].end_s and words[0].start_s < end_s for start_s, end_s in voice):
+                    yield words
         progress("speech recognition", block.end_s, max(sound.duration_s, block.end_s))
+
+
+def _voice_times(block: AudioBlock) -> list[tuple[float, float]]:
+    """When there is a voice in the block: (start, end) in the video, with the margin."""
+    options = {
+        "min_speech_duration_ms": round(1000 * MIN_VOICE_S),
+        "min_silence_duration_ms": 100,
+        "speech_pad_ms": round(1000 * VOICE_MARGIN_S),
+    }
+    found = require("faster_whisper.vad", "speech").get_speech_timestamps(block.samples, **options)
+    return [(block.start_s + span["start"] / RATE, block.start_s + span["end"] / RATE) for span in found]
 
 
 def check_engine(engine: str) -> None:
@@ -127,19 +146,18 @@ def check_engine(engine: str) -> None:
 def engine_name(engine: str = "auto") -> str:
     """Resolve `engine` on this machine ("whisper:small", "moonshine") without loading a model."""
     check_engine(engine)
+    if not is_installed("faster_whisper"):  # it has the voice detection
+        raise MissingExtra(f"speech recognition needs faster-whisper: {INSTALL}")
     kind, _, which = engine.partition(":")
     if kind == "whisper":
         return _whisper_name(which)
     if engine == "moonshine":
         model_folder()
         return engine
-    if is_installed("faster_whisper"):
-        size = _local_size()
-        if size:
-            return f"whisper:{size}"
+    size = _local_size()
+    if size:
+        return f"whisper:{size}"
     if not is_installed("moonshine_voice"):
-        if not is_installed("faster_whisper"):
-            raise MissingExtra(f"speech recognition needs moonshine-voice or faster-whisper: {INSTALL}")
         raise MissingExtra(f"no Whisper weights are on this machine and moonshine-voice is not installed: {INSTALL}")
     model_folder()
     return "moonshine"
@@ -174,8 +192,6 @@ def _load(name: str, language: str | None, warn: Callable[[str], None]) -> Speec
 
 
 def _whisper_name(which: str) -> str:
-    if not is_installed("faster_whisper"):
-        raise MissingExtra(f"the speech engine whisper needs faster-whisper: {INSTALL}")
     if not which:
         size = _local_size()
         if size is None:

@@ -25,6 +25,9 @@ LOOP_LENGTH = 4
 # What engines output for music or noise.
 STOCK_PHRASES = {"you", "uh", "um", "hmm", "thanks for watching", "thank you for watching", "please subscribe"}
 
+# How engines mark what is no speech: "♪ …", "[Music]", "(wind blows)", "*sighs*".
+_NO_SPEECH = re.compile(r".*[♪♫].*|\[[^\]]*\]\W*|\([^)]*\)\W*|\*[^*]*\*\W*", re.DOTALL)
+
 _SENTENCE_END = re.compile(r"""[.!?…。！？]["'”’)\]]*$""")
 _REPETITION = re.compile(r"((?:\S+ ){3,}\S+)(?: \1)+")  # four words or more, repeated
 _CLAUSE_END = re.compile(r"[,;:–—、，；：]$")
@@ -122,9 +125,9 @@ def _to_event(words: Sequence[Word]) -> Event:
 
 
 def is_hallucination(event: Event) -> bool:
-    """Return whether an event is likely hallucinated: empty, a stock phrase, repetitive or too fast."""
+    """Return whether an event is likely hallucinated: empty, no speech, a stock phrase, repetitive or too fast."""
     words = _words(event.text)
-    if not words or " ".join(words) in STOCK_PHRASES:
+    if not words or " ".join(words) in STOCK_PHRASES or _NO_SPEECH.fullmatch(event.text):
         return True
     return repeats_itself(event.text) or len(event.text) > MAX_LETTERS_PER_S * max(event.end_s - event.start_s, 0.25)
 
