@@ -22,7 +22,7 @@ from helpers.batch_videos import install_encoder
 from helpers.examples import IS_THOROUGH, UNCHECKED, examples
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
-from helpers.written_files import RunFolders
+from helpers.written_files import make_home, repository_files
 
 LEFT_OUT = "no sample data"
 
@@ -31,7 +31,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The processes of a run share a temporary home folder, which libraries may write to; each has a store of its own.
 # There are no models: those of this machine are not on every one, and "auto" would mean them.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
-FOLDERS = None if WORKER else RunFolders()
+HOME = None if WORKER else make_home()
+FILES_BEFORE = set() if WORKER else repository_files()
 os.environ["FRAMESIFT_STORE"] = str(Path.home() / f"store-{WORKER or 'main'}")
 os.environ["HF_HUB_CACHE"] = str(Path.home() / "models")
 # Several processes run tests at once: further threads of each would only wait for one another.
@@ -80,19 +81,19 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(
             f"{count} tests left out: no sample files at {SAMPLE_DATA}; set FRAMESIFT_SAMPLE_DATA to their folder"
         )
-    for file in FOLDERS.written_elsewhere() if FOLDERS else ():
-        terminalreporter.write_line(f"written outside the temporary folders during the tests: {file}", red=True)
+    for file in sorted(repository_files() - FILES_BEFORE):
+        terminalreporter.write_line(f"new in the repository, where tests leave nothing: {file}", red=True)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a run that wrote outside temporary folders."""
-    if FOLDERS is not None and FOLDERS.written_elsewhere():
+    """Fail a run that leaves files in the repository."""
+    if not WORKER and repository_files() - FILES_BEFORE:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_unconfigure() -> None:
-    if FOLDERS is not None:
-        shutil.rmtree(FOLDERS.home, ignore_errors=True)
+    if HOME is not None:
+        shutil.rmtree(HOME, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
