@@ -1,4 +1,4 @@
-"""Videos by URL: http(s) files into the cache, never from private addresses unless allowed, and sites by yt-dlp."""
+"""Videos by URL: http(s) files into the cache, never from private addresses unless allowed."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,40 +9,13 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift._utils.addresses import RefusedAddress, allowed_addresses, is_public, is_routable
-from framesift.errors import InputError, MissingExtra
+from framesift.errors import InputError
 from framesift.mcp.config import AgentConfig
-from framesift.mcp.downloads import Downloads, WebPage
+from framesift.mcp.downloads import Downloads
 from framesift.mcp.jobs import Call
 from framesift.mcp.session import AgentSession
 from framesift.mcp.tools import call_tool
 from framesift.progress import ignore_progress
-
-# Stands in for yt-dlp: fetches the URL itself, as an extractor would.
-SITES = """
-import os, urllib.request
-
-class utils:
-    class YoutubeDLError(Exception):
-        pass
-    @staticmethod
-    def match_filter_func(text):
-        return None
-
-class YoutubeDL:
-    def __init__(self, options):
-        self.options = options
-    def __enter__(self):
-        return self
-    def __exit__(self, *_):
-        pass
-    def download(self, urls):
-        assert "-generic" in self.options["allowed_extractors"]
-        with urllib.request.urlopen(urls[0].replace("/page", "/clip.mp4")) as reply:
-            data = reply.read()
-        self.options["progress_hooks"][0]({"downloaded_bytes": len(data)})
-        with open(self.options["outtmpl"]["default"] % {"ext": "mp4"}, "wb") as file:
-            file.write(data)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -168,22 +141,6 @@ def test_least_recently_used_copies_are_removed(tmp_path, address, monkeypatch):
     assert kept.find(f"{address}/clip.mp4") is None and kept.find(f"{address}/to//clip.mp4") is not None
 
 
-def test_pages_need_their_flag_and_yt_dlp(tmp_path, address, monkeypatch):
-    with pytest.raises(WebPage, match="--urls sites"):
-        Downloads(tmp_path, AgentConfig(allow_private=True)).fetch(f"{address}/page", ignore_progress)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match="pip install yt-dlp"):
-        Downloads(tmp_path, AgentConfig(allow_private=True, urls="sites")).fetch(f"{address}/page", ignore_progress)
-
-
-def test_yt_dlp_can_not_reach_private_addresses(tmp_path, address, monkeypatch):
-    from framesift.mcp.sites import fetch_from_site
-
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "yt_dlp.py").write_text(SITES)
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=":")
-    with pytest.raises(InputError, match="not fetched from"):
-        fetch_from_site(f"{address}/page", tmp_path, AgentConfig(urls="sites"), ignore_progress)
-    allowed = AgentConfig(urls="sites", allow_private=True)
-    assert fetch_from_site(f"{address}/page", tmp_path, allowed, ignore_progress).name == "video.mp4"
+def test_web_pages_are_refused(downloads, address):
+    with pytest.raises(InputError, match="is a web page"):
+        downloads.fetch(f"{address}/page", ignore_progress)

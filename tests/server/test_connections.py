@@ -21,38 +21,8 @@ def connect(server, text):
     return connection
 
 
-def is_closed(connection):
-    """Whether the server closes the connection; with bytes it has not read, it resets it."""
-    try:
-        return connection.recv(1) == b""
-    except ConnectionResetError:
-        return True
-
-
 def request_line(path):
     return f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{{port}}\r\n\r\n"
-
-
-def test_half_open_connections_shut_nobody_out(empty_server):
-    with ExitStack() as stack:
-        opened = [
-            stack.enter_context(connect(empty_server, "" if k % 2 else "GET / HTTP/1.1\r\nhost: ")) for k in range(300)
-        ]
-        assert empty_server.get("/api/videos").status_code == 200
-        assert is_closed(opened[0])  # for a newer one
-
-
-def test_connection_without_a_request_is_closed(empty_server, monkeypatch):
-    monkeypatch.setattr("framesift.server.connections.REQUEST_S", 60)
-    with connect(empty_server, request_line("/api/jobs")) as kept:
-        assert kept.recv(12) == b"HTTP/1.1 200"
-        monkeypatch.setattr("framesift.server.connections.REQUEST_S", 0.05)  # from the next response on
-        kept.sendall(request_line("/api/videos").format(port=empty_server.port).encode())
-        received = []
-        until(lambda: received.append(kept.recv(4096)) or received[-1] == b"")
-        assert b"".join(received).count(b"HTTP/1.1 200") == 1
-        with connect(empty_server, "GET / HTTP/1.1\r\n") as silent:
-            assert is_closed(silent)
 
 
 def test_body_that_does_not_arrive_ends_the_request(empty_server, monkeypatch):
@@ -118,7 +88,7 @@ def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
 
 def test_text_is_compressed_and_an_unchanged_response_is_not_sent_again(empty_server):
     first = empty_server.get("/assets/video.js")
-    assert first.headers["content-encoding"] == "gzip" and "accept-encoding" in first.headers["vary"]
+    assert first.headers["content-encoding"] == "gzip" and "accept-encoding" in first.headers["vary"].lower()
     again = empty_server.get("/assets/video.js", headers={"if-none-match": first.headers["etag"]})
     assert again.status_code == 304 and again.content == b""
     assert "content-encoding" not in empty_server.get("/assets/video.js", headers={"accept-encoding": "br"}).headers

@@ -35,7 +35,7 @@ def test_examples_run(empty_server, tmp_path):
 
 def test_form_without_a_file_is_an_error(empty_server):
     reply = empty_server.post("/api/uploads", files={"note": (None, "text")})
-    assert reply.status_code == 400 and "has no file" in reply.json()["detail"]
+    assert reply.status_code == 400 and "has no complete file" in reply.json()["detail"]
 
 
 def test_trace_is_returned_when_asked_for(shared_server):

@@ -74,6 +74,14 @@ def test_rejected_video_leaves_no_file(empty_server, data):
     assert list(empty_server.config.uploads_folder.iterdir()) == []
 
 
+def test_file_of_a_form_is_stored_as_it_is(empty_server, tmp_path):
+    data = make_video(tmp_path / "clip.mp4", 4, subtitles=False).read_bytes()
+    fields = {"note": (None, b"text"), "file": ("my <clip>.mp4", data), "other": ("b.mp4", b"ignored")}
+    video = empty_server.post("/api/uploads", files=fields).json()
+    assert video["name"] == "my _clip_.mp4"
+    assert (empty_server.config.uploads_folder / video["name"]).read_bytes() == data
+
+
 def test_upload_beyond_the_limit_is_refused(tmp_path):
     with run_server(None, tmp_path, upload_bytes=10_000) as server:
         assert server.post("/api/uploads", params={"name": "a.mp4"}, content=b"0" * 10_001).status_code == 413

@@ -38,8 +38,8 @@ def add_commands(add: AddCommand) -> None:
     mcp.add_argument(
         "--wait", type=float, default=30.0, metavar="SECONDS", help="how long a call waits for an index (default: 30)"
     )
-    urls = "none; files: videos at http(s) addresses (default); sites: also pages of video sites, by yt-dlp"
-    mcp.add_argument("--urls", default="files", choices=("none", "files", "sites"), help=urls)
+    urls = "none; files: videos at http(s) addresses (default)"
+    mcp.add_argument("--urls", default="files", choices=("none", "files"), help=urls)
     mcp.add_argument(
         "--max-download", type=parse_size, default=2e9, metavar="SIZE", help="of one video from a URL (default: 2GB)"
     )

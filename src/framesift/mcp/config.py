@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
 
-UrlMode = Literal["none", "files", "sites"]
+UrlMode = Literal["none", "files"]
 URL_MODES: tuple[UrlMode, ...] = get_args(UrlMode)
 DEFAULT_BUDGET = 8
 MAX_BUDGET = 16
@@ -28,8 +28,8 @@ class AgentConfig:
     folders: the only directories that are read. pipeline: how videos are indexed and frames are selected; budget and
     size come from each call. max_budget: the most frames of a call. max_side: the longest side of the images of
     `watch`, unless a call names another. reply_bytes: of all images of a reply. wait_s: how long a call waits for an
-    index. urls: "none", "files" (a video at an http or https address) or "sites" (also what yt-dlp supports).
-    allow_private: also download from addresses inside this network.
+    index. urls: "none" or "files" (a video at an http or https address). allow_private: also download from addresses
+    inside this network.
     """
 
     folders: tuple[Path, ...] = ()

@@ -37,10 +37,6 @@ PRIVATE = (
 ORIGIN = "origin.json"  # beside a copy: its URL
 
 
-class WebPage(InputError):
-    """A URL leads to a page, not to a video file."""
-
-
 def is_web_address(name: str) -> bool:
     return name.lower().startswith(("http://", "https://"))
 
@@ -79,14 +75,7 @@ class Downloads:
     def fetch(self, url: str, progress: Progress) -> Path:
         """Download a video; InputError if it is none, too large, or at a private address."""
         with atomic_folder(self._place(url), replace=True) as place:
-            try:
-                path = self._fetch_file(url, place, progress)
-            except WebPage:
-                if self.config.urls != "sites":
-                    raise
-                from framesift.mcp.sites import fetch_from_site
-
-                path = fetch_from_site(url, place, self.config, progress)
+            path = self._fetch_file(url, place, progress)
             try:
                 probe(path)
             except InputError:
@@ -181,10 +170,7 @@ class _Response:
             raise InputError(f"{public_url(self.url)} returned status {status}; expected a video")
         kind = (self._response.getheader("content-type") or "").partition(";")[0].strip().lower()
         if kind in ("text/html", "application/xhtml+xml"):
-            raise WebPage(
-                f"{public_url(self.url)} is a web page; expected the address of a video file. Pages of video sites "
-                "need a server started with --urls sites, and yt-dlp"
-            )
+            raise InputError(f"{public_url(self.url)} is a web page; expected the address of a video file")
 
 
 def _split(url: str) -> SplitResult:

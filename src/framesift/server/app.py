@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 
 from framesift._utils.credentials import scrub
 from framesift._utils.version import __version__
@@ -15,7 +16,6 @@ from framesift.errors import FramesiftError, MissingExtra, ReaderError
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
 from framesift.server.catalog import NotReady
-from framesift.server.compression import CompressionMiddleware
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
@@ -80,10 +80,11 @@ def create_app(config: ServerConfig) -> FastAPI:
     for module in (library, jobs, questions, history, search, transcript):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
+    app.mount("/assets", pages.ASSETS)
     app.add_exception_handler(FramesiftError, _handle_framesift_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(HTTPException, _handle_http_error)
-    app.add_middleware(CompressionMiddleware)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     app.add_middleware(SecurityMiddleware, config=config)
     return app
 

@@ -12,7 +12,6 @@ from framesift._utils.locks import lock_open_file
 from framesift.errors import OptionError
 from framesift.server.app import create_app
 from framesift.server.config import LOCK_FILE, ServerConfig
-from framesift.server.connections import guarded_protocol
 from framesift.server.services import Services
 
 MAX_CONNECTIONS = 320  # with a request in progress or waiting for one
@@ -62,7 +61,6 @@ class Server(uvicorn.Server):
                 log_level="warning",
                 access_log=False,
                 server_header=False,
-                http=guarded_protocol(),
                 limit_concurrency=MAX_CONNECTIONS,
                 timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
             )

@@ -166,12 +166,10 @@ def _write_clip(path: Path) -> Path:
 
 
 def _agents() -> str:
-    """Whether `framesift mcp` can run, and fetch videos from the pages of video sites."""
-    sdk, sites = installed_version("mcp"), installed_version("yt-dlp")
+    """Whether `framesift mcp` can run."""
     if missing := unmet_requirements("mcp"):
         return f"framesift mcp needs {', '.join(missing)}: pip install 'framesift[mcp]'"
-    fetched = f"yt-dlp {sites}, used with --urls sites" if sites else "no yt-dlp, so no videos of video sites"
-    return f"framesift mcp FOLDER is ready (MCP SDK {sdk}; {fetched})"
+    return f"framesift mcp FOLDER is ready (MCP SDK {installed_version('mcp')})"
 
 
 def _extras() -> list[str]:

@@ -76,6 +76,8 @@ async def _get_services(request: Request) -> Services:
     return services
 
 
+# Neither a proxy nor the compression collects what a stream sends.
+STREAM_HEADERS = {"x-accel-buffering": "no", "content-encoding": "identity"}
 NO_SUCH_VIDEO = "There is no such video in the library"
 ServicesDep = Annotated[Services, Depends(_get_services)]
 VideoId = Annotated[

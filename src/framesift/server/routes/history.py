@@ -22,7 +22,7 @@ from framesift.server.models import (
     error_responses,
 )
 from framesift.server.page_readers import AddedReader
-from framesift.server.routes import ServicesDep, VideoDep
+from framesift.server.routes import STREAM_HEADERS, ServicesDep, VideoDep
 from framesift.server.services import Services
 
 POLL_S = 0.05
@@ -80,7 +80,7 @@ def follow_answer(services: ServicesDep, video: VideoDep, kept: KeptId, answer: 
     return StreamingResponse(
         _answer_lines(services, lambda: services.history.question(video, kept), answer),
         media_type="application/x-ndjson",
-        headers={"x-accel-buffering": "no"},
+        headers=STREAM_HEADERS,
     )
 
 

@@ -13,7 +13,7 @@ from framesift.demo.video import SHOWN_NAME
 from framesift.errors import InputError
 from framesift.server.jobs import IndexJob
 from framesift.server.models import JobRecord, error_responses
-from framesift.server.routes import ServicesDep, VideoDep, describe_job
+from framesift.server.routes import STREAM_HEADERS, ServicesDep, VideoDep, describe_job
 from framesift.server.services import Services
 
 MAX_STREAMS = 32
@@ -90,7 +90,7 @@ class _JobStream(StreamingResponse):
     """A stream that counts itself while it is sent, so that the limit holds for requests that arrive together."""
 
     def __init__(self, services: Services) -> None:
-        super().__init__(_job_events(services), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        super().__init__(_job_events(services), media_type="text/event-stream", headers=STREAM_HEADERS)
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

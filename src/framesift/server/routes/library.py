@@ -14,6 +14,8 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as PathParam
 from fastapi.responses import FileResponse, Response
+from python_multipart.exceptions import FormParserError, MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -25,7 +27,6 @@ from framesift.server.catalog import VideoFacts, public_message
 from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
-from framesift.server.multipart import boundary_of, read_file_part
 from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for, when_closed
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
@@ -157,16 +158,15 @@ async def upload_video(request: Request, services: ServicesDep, name: OptionalNa
 
     It is checked to be a video, then queued.
     """
-    boundary = boundary_of(request.headers.get("content-type", ""))
-    if boundary is None and name is None:
+    form = _form_of(request.headers.get("content-type", ""))
+    if form is None and name is None:
         raise InputError("name is missing; expected the file's name, as in /api/uploads?name=video.mp4, or a form")
-    names = [] if name is None else [name]
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
         body = request.stream()
-        await _receive(body if boundary is None else read_file_part(body, boundary, names), services, partial)
-        video = await run_in_threadpool(_accept_video, services, partial, names[0] or "video")
+        await _receive(body if form is None else form.read(body), services, partial)
+        video = await run_in_threadpool(_accept_video, services, partial, name or (form and form.name) or "video")
     return await run_in_threadpool(describe, services, video)
 
 
@@ -199,6 +199,74 @@ def _upload_slot(services: Services, ending: str = "") -> Iterator[Path]:
     finally:
         services.active_uploads -= 1
         partial.unlink(missing_ok=True)
+
+
+def _form_of(content_type: str) -> "_UploadForm | None":
+    """The parser of a multipart/form-data body; None for any other content type."""
+    kind, options = parse_options_header(content_type)
+    if kind != b"multipart/form-data":
+        return None
+    try:
+        return _UploadForm(options[b"boundary"])
+    except (LookupError, FormParserError):
+        raise InputError("the header content-type has no boundary; expected multipart/form-data; boundary=…") from None
+
+
+class _UploadForm:
+    """The file of a form, taken from the stream as it arrives: the first part with a file name; the rest is dropped."""
+
+    def __init__(self, boundary: bytes) -> None:
+        self.name: str | None = None
+        self._field, self._value, self._disposition = b"", b"", b""
+        self._is_file = False
+        self._pieces: list[bytes] = []
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_header_field": self._add_to_field,
+                "on_header_value": self._add_to_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._begin_content,
+                "on_part_data": self._add_content,
+                "on_part_end": self._end_part,
+            },
+        )
+
+    async def read(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the content of the file."""
+        try:
+            async for chunk in chunks:
+                await run_in_threadpool(self._parser.write, chunk)
+                yield b"".join(self._pieces)
+                self._pieces.clear()
+            self._parser.finalize()
+        except MultipartParseError as error:
+            raise InputError(f"the form can't be read ({error}); expected multipart/form-data") from None
+        if self.name is None or self._is_file:
+            raise InputError("the form has no complete file; expected one, as curl -F file=@video.mp4 sends it")
+
+    def _add_to_field(self, data: bytes, start: int, end: int) -> None:
+        self._field += data[start:end]
+
+    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        if self._field.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._field = self._value = b""
+
+    def _begin_content(self) -> None:
+        name = parse_options_header(self._disposition)[1].get(b"filename")
+        if self.name is None and name is not None:
+            self.name, self._is_file = name.decode("utf-8", "replace"), True
+
+    def _add_content(self, data: bytes, start: int, end: int) -> None:
+        if self._is_file:
+            self._pieces.append(data[start:end])
+
+    def _end_part(self) -> None:
+        self._is_file, self._disposition = False, b""
 
 
 async def _receive(body: AsyncIterator[bytes], services: Services, partial: Path) -> None:
@@ -271,9 +339,8 @@ def get_file(request: Request, video: VideoDep) -> FileResponse:
     guessed = mimetypes.guess_type(video.path.name)[0] or ""
     # Whatever its name, a file is never sent as a page.
     media_type = guessed if guessed.startswith("video/") else "application/octet-stream"
-    return FileResponse(
-        video.path, media_type=media_type, stat_result=status, headers={"content-disposition": "inline"}
-    )
+    headers = {"content-disposition": "inline", "content-encoding": "identity"}  # not compressed: a player seeks in it
+    return FileResponse(video.path, media_type=media_type, stat_result=status, headers=headers)
 
 
 def _check_range(request: Request, size: int) -> None:
