@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.errors import NotStored
 from framesift.pipeline.config import read_settings
 from framesift.video.frames import fetch
 from helpers.clips import make_clip, write_frames
@@ -113,6 +114,13 @@ def test_a_prepared_video_is_read_from_the_store_the_second_time(pipeline, clip)
     first, second = pipeline.prepare(clip, events=EVENTS), pipeline.prepare(clip, events=EVENTS)
     assert (first.is_cached, second.is_cached) == (False, True)
     assert set(second.seconds) == {"index", "events", "event_vectors"}
+
+
+def test_stored_only_decodes_nothing_and_reads_what_is_stored(pipeline, clip):
+    with pytest.raises(NotStored, match="is not stored; index the video first"):
+        pipeline.prepare(clip, stored_only=True)
+    pipeline.prepare(clip, events=EVENTS)
+    assert pipeline.prepare(clip, events=EVENTS, stored_only=True).is_cached
 
 
 def test_many_questions_give_the_same_as_one_by_one(pipeline, clip):

@@ -33,6 +33,10 @@ class StoreError(FramesiftError):
     """A file of the store is unusable."""
 
 
+class NotStored(FramesiftError):
+    """Only what is stored was asked for, and an index or a text is not there yet."""
+
+
 class OutputError(FramesiftError):
     """A disk is full or fails, so that output can't be written."""
 

@@ -30,7 +30,7 @@ from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.registry import DEFAULT_METHOD, Method, check_demand
 from framesift.selection.skipping import BlankFrames
-from framesift.store.store import IndexKey
+from framesift.store.store import IndexKey, Store
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
 from framesift.text.object_names import ObjectNamer
@@ -64,31 +64,33 @@ class Pipeline:
         events: Sequence[Event] | FoundEvents | None = None,
         subtitles: str | os.PathLike[str] | None = None,
         source: str | None = None,
+        stored_only: bool = False,
         progress: Callable[..., Any] | None = None,
     ) -> PreparedVideo:
         """Decode, encode and read a video once; the next call reads the result from the store.
 
         video: a file, or several that questions are asked about together: one budget for all of them, see `prepared`.
         events: the video's text, if you have it; else it is searched for as configured. subtitles: in place of the
-        configured ones. source: the URL of which `video` is a copy. progress: called with stage, done and total.
+        configured ones. source: the URL of which `video` is a copy. stored_only: decode and recognise nothing; what is
+        not in the store raises NotStored. progress: called with stage, done and total.
         """
         report = as_progress(progress)
         if not isinstance(video, str | os.PathLike):
             if len(video) != 1:
                 self._check_several(video, events, subtitles, source)
-                return join_videos([self.prepare(one, progress=progress) for one in video])
+                return join_videos([self.prepare(one, stored_only=stored_only, progress=progress) for one in video])
             video = video[0]
         report_indexing = WatchedProgress(report)
         started = time.perf_counter()
         wanted = self.config.subtitles if subtitles is None else subtitles
         if events is None and (self.config.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
             # Text that was asked for and is not there is an error, which comes before the long work.
-            events = self.find_events(video, subtitles=subtitles, progress=report)
+            events = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=report)
         searched = time.perf_counter()
-        index = self.index(video, source=source, progress=report_indexing)
+        index = self.index(video, source=source, stored_only=stored_only, progress=report_indexing)
         indexed = time.perf_counter()
         if events is None:
-            text = self.find_events(video, subtitles=subtitles, progress=report)
+            text = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=report)
         elif isinstance(events, FoundEvents):
             text = events
         else:
@@ -118,9 +120,14 @@ class Pipeline:
             probe(video)
 
     def index(
-        self, video: str | os.PathLike[str], *, source: str | None = None, progress: Callable[..., Any] | None = None
+        self,
+        video: str | os.PathLike[str],
+        *,
+        source: str | None = None,
+        stored_only: bool = False,
+        progress: Callable[..., Any] | None = None,
     ) -> VideoIndex:
-        """The video's candidates as vectors, from the store or decoded and encoded now."""
+        """The video's candidates as vectors, from the store or, unless `stored_only`, decoded and encoded now."""
         config = self.config
         return build_index(
             video,
@@ -128,7 +135,7 @@ class Pipeline:
             config.fps,
             config.mode,
             progress=progress,
-            store=config.store,
+            store=Store(config.store, stored_only=stored_only),
             device=config.device,
             source=source,
             unchanged_frames=config.unchanged_frames,
@@ -140,9 +147,10 @@ class Pipeline:
         video: str | os.PathLike[str],
         *,
         subtitles: str | os.PathLike[str] | None = None,
+        stored_only: bool = False,
         progress: Callable[..., Any] | None = None,
     ) -> FoundEvents:
-        """The video's timestamped text, and where it came from."""
+        """The video's timestamped text, and where it came from; with `stored_only`, nothing is recognised."""
         config = self.config
         return search_events(
             video,
@@ -150,7 +158,7 @@ class Pipeline:
             language=config.language,
             recognise_speech=config.speech == AUTO if config.speech in (AUTO, NONE) else config.speech,
             screen_text=config.screen_text,
-            store=config.store,
+            store=Store(config.store, stored_only=stored_only),
             progress=progress,
         )
 

@@ -32,7 +32,7 @@ from framesift._utils.files import atomic_folder, is_temporary, output_error, wr
 from framesift._utils.json import load_json, with_digest
 from framesift._utils.locks import file_lock
 from framesift._utils.records import read_value
-from framesift.errors import FramesiftError, InputError, StoreError
+from framesift.errors import FramesiftError, InputError, NotStored, StoreError
 from framesift.store.arrays import pack_arrays, unpack_arrays
 from framesift.store.manifests import (
     MANIFEST,
@@ -152,10 +152,14 @@ def default_store() -> Path:
 
 
 class Store:
-    """Indexes, events, timelines and text vectors under one folder."""
+    """Indexes, events, timelines and text vectors under one folder.
 
-    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+    stored_only: `load_or_compute` computes nothing and raises NotStored.
+    """
+
+    def __init__(self, root: str | os.PathLike[str] | None = None, *, stored_only: bool = False) -> None:
         self.root = Path(root) if root is not None else default_store()
+        self.stored_only = stored_only
         if self.root.is_file():
             raise InputError(f"the store {self.root} is a file; expected a directory")
 
@@ -192,6 +196,8 @@ class Store:
         found = load()
         if found is not None:
             return found
+        if self.stored_only:
+            raise NotStored(f"{name} is not stored; index the video first")
         digest = hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
         with file_lock(self.root / f".lock-{digest}", wait):
             found = load()  # another process may have stored it by now
