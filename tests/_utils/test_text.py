@@ -2,7 +2,7 @@
 
 import pytest
 
-from framesift._utils.text import near_names, suggestion
+from framesift._utils.text import near_names, printable, suggestion
 
 SELECTORS = ("sift", "gcr", "uniform", "topk", "t-star")
 
@@ -15,3 +15,7 @@ def test_near_name_is_suggested_in_place_of_the_list(name, near):
 def test_unrelated_names_are_not_suggested():
     assert suggestion("best", SELECTORS) == "expected one of sift, gcr, uniform, topk, t-star"
     assert near_names("frames", ["from_s"]) == near_names("", SELECTORS) == near_names("sift", ()) == []
+
+
+def test_undecodable_bytes_of_a_file_name_are_shown_as_such():
+    assert printable("caf\udce9.mp4") == "caf\ufffd.mp4"

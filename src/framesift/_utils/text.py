@@ -68,4 +68,4 @@ def has_lone_surrogates(text: str) -> bool:
 
 def printable(text: str) -> str:
     """Text from a file on one line, without what would steer a terminal or turn its direction."""
-    return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in "\u200c\u200d")
+    return "".join(c for c in " ".join(readable(text).split()) if c.isprintable() or c in "\u200c\u200d")

@@ -51,7 +51,7 @@ def add_commands(add: AddCommand) -> None:
     add("selectors", _selectors, "list the ways to choose frames, with their options")
     pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
     models = "siglip, siglip-base, siglip2 or clip, a local reader such as qwen3-vl-8b, or a hub name like owner/model"
-    pull.add_argument("model", help=models)
+    pull.add_argument("model", metavar="MODEL", help=models)
     doctor = add(
         "doctor",
         _doctor,
