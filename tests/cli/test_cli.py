@@ -58,6 +58,7 @@ def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(first_demo):
     assert f"Report: {folder / 'framesift-demo' / 'report.html'}" in out
     assert (folder / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
     assert (folder / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
+    assert {path.name for path in folder.iterdir()} == {"framesift-demo", "store"}
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ class SmallStore:
         Store(root).save_events(fingerprint(clip), "subtitles", EVENTS, str(clip))
 
     def search(self) -> set[object]:
-        hits = search("cold coffee", encoder=self.model, store=self.root)
+        hits = search("cold milk", encoder=self.model, store=self.root)
         frames = {(hit.video, hit.time_s, hit.relevance) for hit in hits if hit.relevance is not None}
         return frames | {(hit.video, hit.event, hit.event_relevance) for hit in hits if hit.event is not None}
 

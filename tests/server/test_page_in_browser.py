@@ -179,7 +179,7 @@ def test_export_contains_the_question_shown_not_the_one_typed(shared_server, vis
 
 
 def test_question_is_a_history_step_and_a_setting_is_not(shared_server, visit):
-    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}&d=0.25")
+    tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}&m=gcr&d=0.25")
     assert tab.settles(lambda: tab.cards() == 6)
     tab.ask("Who came back?")
     assert tab.settles(lambda: "Who+came+back" in tab.page.url)
@@ -189,10 +189,14 @@ def test_question_is_a_history_step_and_a_setting_is_not(shared_server, visit):
 
 
 def test_invalid_values_in_the_address_are_ignored(shared_server, visit):
-    odd = "&n=999&m=no&and=sift&t=toString&d=&s=%7B%22sift%22%3A%7B%22nosuch%22%3A1%7D%7D"
+    odd = "&n=999&m=no&and=sift&t=toString&d=0.25&s=%7B%22sift%22%3A%7B%22nosuch%22%3A1%7D%7D"
     tab = visit(shared_server, f"/video/{shared_server.boat}?q=Why{odd}")
     assert tab.settles(lambda: tab.cards() == 32)
     assert tab.page.input_value("#text-mode") == "aligned" and tab.page.locator("#error").is_hidden()
+    demand = tab.page.get_by_text("Asks about what is said (0) or seen (1)")
+    assert demand.count() == 0  # sift does not use it
+    tab.page.select_option("#method", "gcr", force=True)
+    assert tab.settles(lambda: demand.count() == 1)
 
 
 def test_options_are_relettered_when_one_is_removed(shared_server, visit):

@@ -360,7 +360,7 @@ def _demo(args: argparse.Namespace) -> int:
     if not args.json:
         print("The sample video is made once and stored; so is its index.", file=sys.stderr)
     with ProgressBar(show=not args.json) as bar:
-        video = sample_video(default_store().parent / "demo", progress=bar)
+        video = sample_video(default_store() / ".demo", progress=bar)
     command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
     command += [part for option in QUESTION.options for part in ("--option", option)]
     command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]

@@ -174,6 +174,10 @@ export class Settings {
     return [...new Set([find("method").value, find("compare").value].filter(Boolean))];
   }
 
+  get usesDemand() {
+    return this.selectedMethods.some((name) => this.methods.get(name)?.needs.includes("demand"));
+  }
+
   get typedOptions() {
     return [...find("options").querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean);
   }
@@ -201,7 +205,7 @@ export class Settings {
       budget: Number(find("budget").value),
       methods,
       text_mode: find("text-mode").value,
-      visual_demand: this.visualDemand,
+      visual_demand: this.usesDemand ? this.visualDemand : null,
       ...this.window,
       settings,
       partial: true,
@@ -324,7 +328,7 @@ export class Settings {
         el("div", { className: "fields" }, rows),
       );
     });
-    find("settings").replaceChildren(this.visualDemandField(), ...groups);
+    find("settings").replaceChildren(...(this.usesDemand ? [this.visualDemandField()] : []), ...groups);
     for (const id of ["method", "compare"]) {
       const method = this.methods.get(find(id).value);
       showMessage(find(`${id}-about`), method && methodSentence(method));
