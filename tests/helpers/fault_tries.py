@@ -27,7 +27,7 @@ from helpers.mutations import Rng, mutate_bytes
 from helpers.subtitle_files import FILES
 
 Try = Callable[[int, int], None]
-ROWS = (("json", "jsonl"), ("csv", "bytes"), ("yaml",), ("safetensors", "npy"))
+ROWS = (("json", "jsonl"), ("csv", "bytes"), ("yaml",), ("safetensors",))
 PLOTTED = 10  # every so many tries of result files draw plots, which takes most of the time
 MODERN = {"g": "10", "preset": "ultrafast"}
 # By kind: the codec, its options, and the containers that take turns.

@@ -164,7 +164,6 @@ KINDS: dict[str, Callable[[bytes, Rng], tuple[str, bytes]]] = {
     "csv": mutate_csv,
     "yaml": mutate_yaml,
     "safetensors": mutate_safetensors,
-    "npy": mutate_bytes,
 }
 
 

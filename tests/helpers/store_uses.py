@@ -21,7 +21,7 @@ from helpers.encoders import GridEncoder
 from helpers.fault_tries import Fault
 
 EVENTS = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
-KINDS = {".json": "json", ".safetensors": "safetensors", ".npy": "npy"}
+KINDS = {".json": "json", ".safetensors": "safetensors"}
 
 
 class SmallStore:

@@ -1,7 +1,7 @@
 """Search: the result of a full scan in float64, whatever the store holds and however it grew."""
 
 import json
-import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.errors import InputError
-from framesift.search import levels
 from framesift.search.report import write_report
-from framesift.search.search import Hit, _RowRanking, match_note, search
-from framesift.search.vectors import build, checksum, quantise
+from framesift.search.search import Hit, _Query, _Scan, match_note, search
+from framesift.search.sources import FrameVectors
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
 from framesift.types.selection import NOTHING_MATCHES
@@ -39,53 +38,48 @@ class RandomTextEncoder:
 ENCODER = RandomTextEncoder()
 
 
+@dataclass(frozen=True)
 class ArraySource:
     """A source of vectors in an array."""
 
-    def __init__(self, owner, rows, times_s):
-        self.owner, self.rows, self.times_s = owner, rows, times_s
+    owner: str
+    rows: np.ndarray
+    times_s: np.ndarray
 
-    def vectors(self):
+    def read(self):
         return self.rows, self.times_s
-
-    def rows_at(self, positions):
-        return self.rows[list(positions)]
 
 
 def unit(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
+def half(rows):
+    """As vectors are stored: their length is no longer exactly 1."""
+    return unit(rows).astype(np.float16)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 12), st.sampled_from([0.0, 2.0, 50.0]))
 def test_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit, window_s):
     rng = np.random.default_rng(seed)
-    # Vectors in a narrow cone, as real ones are, and some of them equal: the bounds alone do not decide.
+    # Vectors in a narrow cone, as real ones are, and some of them equal.
     centre = rng.normal(size=6)
     sources = [
-        ArraySource(f"{k:032x}/x", unit(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
+        ArraySource(f"{k:032x}/x", half(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
         for k in range(3)
     ]
-    segment = build(tmp_path_factory.mktemp("m"), "search-x", sources, np.arange(6))
-    query = unit(rng.normal(size=(1, 6)))[0]
-    rows = _RowRanking([(segment, np.ones(3 * count, bool))], sources, query)
-    scores = np.concatenate([source.rows for source in sources]).astype(np.float64) @ query.astype(np.float64)
+    vector = unit(rng.normal(size=(1, 6)))[0]
+    stored = np.concatenate([source.rows for source in sources]).astype(np.float64)
+    scores = (stored / np.linalg.norm(stored, axis=1, keepdims=True)) @ vector.astype(np.float64)
     wanted: list[int] = []
-    for row in sorted(range(3 * count), key=lambda row: (-scores[row], row)):
+    for row in sorted(range(3 * count), key=lambda row: (-scores[row].round(12), row)):
         near = (r for r in wanted if r // count == row // count and abs(r - row) <= window_s)
         if len(wanted) < limit and next(near, None) is None:
             wanted.append(row)
-    assert [row for row, _ in rows.best(limit, window_s)] == wanted
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 300))
-def test_no_product_exceeds_its_error_bound(seed, dim):
-    rng = np.random.default_rng(seed)
-    rows, query = unit(rng.standard_cauchy(size=(20, dim))), unit(rng.normal(size=(1, dim)))[0]
-    codes, layout = quantise(rows)
-    rough = (codes.astype(np.float64) @ query) * layout["scale"]
-    assert (np.abs(rough - rows.astype(np.float64) @ query) <= layout["error"] + 1e-6).all()
+    scan = _Scan.of(sources, vector, threads=2)
+    best = scan.best(np.arange(3 * count), _Query("", vector, limit, window_s))
+    assert [count * sources.index(row.source) + row.position for row in best] == wanted
 
 
 @pytest.fixture
@@ -142,12 +136,6 @@ def test_blank_frames_are_not_found(tmp_path):
 def hit_of(store, text):
     hit = search(text, encoder=ENCODER, store=store.root, limit=1)[0]
     return hit.fingerprint, hit.time_s
-
-
-def test_only_columns_used_by_texts_are_stored(store):
-    search("one", encoder=ENCODER, store=store.root)
-    codes = next((store.root / "corpus").glob("*.codes.npy"))
-    assert np.load(codes).shape == (120, 8)
 
 
 def test_events_are_found_and_fused_with_frames_near_them(store):
@@ -218,19 +206,16 @@ def test_scores_of_unrelated_questions_are_computed_once_per_video(store, monkey
     first = search("one", encoder=ENCODER, store=store.root)
     save(store, 3)
     computed = []
+    compute = FrameVectors.unrelated_scores
     monkeypatch.setattr(
-        levels,
-        "_compute",
-        lambda sources, _, f=levels._compute: (
-            computed.append([source.owner[:32] for source in sources]) or f(sources, _)
-        ),
+        FrameVectors, "unrelated_scores", lambda self, *rest: computed.append(self.owner[:32]) or compute(self, *rest)
     )
     search("one", encoder=ENCODER, store=store.root)
     (file,) = (store.root / "corpus").glob("chance-*.json")
     file.write_text(file.read_text().replace("0.", "9.", 1))
     some = {f"{k:032x}" for k in range(3)}
     assert search("one", encoder=ENCODER, store=store.root, videos=some) == first
-    assert computed == [[f"{3:032x}"], [f"{k:032x}" for k in range(4)]]
+    assert computed == [f"{k:032x}" for k in (3, 0, 1, 2, 3)]
 
 
 def test_search_command_reports_that_nothing_matches(monkeypatch, capsys):
@@ -245,47 +230,6 @@ def test_search_command_reports_that_nothing_matches(monkeypatch, capsys):
     assert header.split() == ["rank", "frame", "text", "time", "video"] and row.split()[:2] == ["1?", "0.100"]
     assert main(["corpus", "search", "green", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["note"] == NOTHING_MATCHES
-
-
-def test_damaged_vector_file_is_rebuilt(store):
-    first = search("one", encoder=ENCODER, store=store.root)
-    for file in (store.root / "corpus").glob("search-*.rows.npy"):
-        file.write_bytes(b"torn")
-    assert search("one", encoder=ENCODER, store=store.root) == first
-
-
-@pytest.mark.parametrize("end", [".codes.npy", ".rows.npy", ".json"])
-def test_changed_search_vectors_are_noticed(store, end, caplog):
-    first = search("one", encoder=ENCODER, store=store.root)
-    for file in (store.root / "corpus").glob(f"search-*{end}"):
-        data = file.read_bytes()
-        file.write_bytes(data.replace(b'"starts": [0, 4', b'"starts": [0, 3') if end == ".json" else flip(data, -3))
-    assert search("one", encoder=ENCODER, store=store.root) == first
-    assert "it is rebuilt" in caplog.text
-
-
-def test_checksum_changes_with_inserted_zeros(tmp_path):
-    data = np.random.default_rng(0).bytes(20_000)
-    file = tmp_path / "vectors.npy"
-    file.write_bytes(data)
-    before = checksum(file)
-    for at in (0, 64, 4096, 19_968):
-        file.write_bytes(data[:at] + bytes(64) + data[at:])
-        assert checksum(file) != before
-
-
-def test_vectors_of_a_killed_search_are_removed_after_a_day(store):
-    first = search("one", encoder=ENCODER, store=store.root)
-    (layout,) = (store.root / "corpus").glob("search-*.json")
-    layout.unlink()
-    assert search("one", encoder=ENCODER, store=store.root) == first
-    assert len(list((store.root / "corpus").glob("search-*.npy"))) == 4
-    for file in (store.root / "corpus").iterdir():
-        os.utime(file, (0, 0))
-    save(store, 9)
-    search("one", encoder=ENCODER, store=store.root)
-    stems = {path.name.partition(".")[0] for path in (store.root / "corpus").glob("search-*")}
-    assert layout.stem not in stems and len(stems) == 2
 
 
 def test_changed_vectors_and_events_are_not_searched(store, caplog):

@@ -2,22 +2,31 @@
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
+from framesift._utils.cores import usable_cores
 from framesift._utils.credentials import public_url
 from framesift.batch.journal import FOLDER
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
-from framesift.search.levels import is_among, library_level
-from framesift.search.sources import EventVectors, FrameVectors
-from framesift.search.vectors import Segment, VectorSource, VectorStore
-from framesift.selection.chance import above_chance, word_scores
+from framesift.search.sources import (
+    EventVectors,
+    FrameVectors,
+    SearchSource,
+    cosines,
+    is_among,
+    library_level,
+    unrelated_scores,
+)
+from framesift.selection.chance import word_scores
 from framesift.selection.lexical import is_quote
 from framesift.store.manifests import manifest_warnings, read_manifest
 from framesift.store.store import PART, IndexKey, Store
@@ -32,8 +41,7 @@ WINDOW_S = 10.0  # hits this near to a better one of the same video are merged i
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
 RANK_OFFSET = 60
-Segments = Sequence[tuple[Segment, Array]]  # each with a mask of the rows to search
-PROBES = ("a", "a red bus in the rain", "two people talk about their work")
+AnySource = TypeVar("AnySource", bound=SearchSource)
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ def search(
 
     by: "frames" compares the text with frames, "events" with timestamped text, "both" fuses the two rankings. window_s:
     hits of one video nearer than this to a better one are merged into it. videos: fingerprints of those to search, by
-    default all. The first search of a store writes its vectors into one file; later ones append new ones and scan it.
+    default all. Every stored vector is compared in float64, one video at a time on each core.
     """
     if not text.strip():
         raise InputError("the text to search for is empty; expected at least one word")
@@ -86,7 +94,7 @@ def search(
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     corpus = _Corpus(Store(store), model, videos)
-    query = _Query(text, *_encode_query(model, text), limit, window_s)
+    query = _Query(text, encode_long_texts(model, [text])[0], limit, window_s)
     frames = corpus.search_frames(query) if by != "events" else []
     events = corpus.search_events(query) if by != "frames" else []
     hits = _fuse(frames, events, query)[:limit] if by == "both" and events else frames or events
@@ -100,11 +108,10 @@ def match_note(hits: Sequence[Hit]) -> str:
 
 @dataclass(frozen=True)
 class _Query:
-    """A text, its vector, the columns to compare, and the arguments of the search."""
+    """A text, its vector, and the arguments of the search."""
 
     text: str
     vector: Array
-    columns: Array
     limit: int
     window_s: float
 
@@ -136,69 +143,56 @@ class _Corpus:
             )
         return folders
 
-    def frame_sources(self) -> list[FrameVectors]:
-        return [
+    def search_frames(self, query: _Query) -> list[Hit]:
+        sources = [
             FrameVectors.of(self.store.root / video / name)
             for video, inside in self._folders.items()
             for name in inside
             if name.startswith(self._prefix) and not name.endswith(PART)
         ]
-
-    def event_sources(self) -> list[EventVectors]:
-        sources: list[EventVectors] = []
-        for video, inside in self._folders.items():
-            for name in inside:
-                if name.startswith("events-"):
-                    sources += EventVectors.read(self.store, video, name, self.model, self._duration_s(video))
-        return sources
-
-    def search_frames(self, query: _Query) -> list[Hit]:
-        sources = self.frame_sources()
-        found = _best_rows(self._segments("frames", sources, query), sources, query)
-        above = above_chance(np.array([row.cosine for row in found]), self._level("frames", sources))
+        scan, level = self._scan("frames", sources, query, usable_cores())
         return _in_order(
             [
-                Hit("", row.time_s, row.cosine, row.cosine, fingerprint=row.video, stands_out=bool(is_above))
-                for row, is_above in zip(found, above, strict=True)
+                Hit("", row.time_s, row.cosine, row.cosine, fingerprint=row.video, stands_out=row.cosine > level)
+                for row in scan.best(np.arange(len(scan.cosines)), query)
             ],
             query.text,
         )
 
     def search_events(self, query: _Query) -> list[Hit]:
         """The best events by cosine, and the best of those that contain every word of the text."""
-        listed = self.event_sources()
-        if not listed:
-            return []
-        segments = self._segments("events", listed, query)
-        sources = {source.owner: source for source in listed}
-        quoting = {source.owner: source.quoting(query.text) for source in listed}
-        quoted = [(segment, current & _rows_of(segment, quoting)) for segment, current in segments]
-        found = _best_rows(quoted, listed, query)
-        found += [row for row in _best_rows(segments, listed, query) if not row.is_near(found, query.window_s)]
-        lexical = {owner: sources[owner].words.scores(query.text) for owner in {row.owner for row in found}}
-        shared = np.array([lexical[row.owner][row.position] for row in found])
-        scores = word_scores(np.array([row.cosine for row in found]), shared)
-        is_quoting = [k for k, row in enumerate(found) if row.position in quoting[row.owner]]
-        above = above_chance(scores, self._level("events", listed), is_quoting)
+        sources = [
+            source
+            for video, inside in self._folders.items()
+            for name in inside
+            if name.startswith("events-")
+            for source in EventVectors.of(self.store, video, name, self.model, self._duration_s(video))
+        ]
+        # Encoders may not be used by several threads, and vectors that can't be stored are encoded here.
+        scan, level = self._scan("events", sources, query, threads=1)
+        quoting = {source.owner: source.quoting(query.text) for source in scan.sources}
+        starts = zip(scan.starts, scan.sources, strict=True)
+        quoted = np.array([start + position for start, source in starts for position in quoting[source.owner]], int)
+        found = scan.best(quoted, query)
+        others = scan.best(np.arange(len(scan.cosines)), query)
+        found += [row for row in others if not row.is_near(found, query.window_s)]
+        lexical = {row.source.owner: row.source.words.scores(query.text) for row in found}
         hits = []
-        for row, is_above in zip(found, above, strict=True):
-            event = sources[row.owner].events[row.position]
-            hits.append(Hit("", row.time_s, row.cosine, None, row.cosine, event, row.video, stands_out=bool(is_above)))
+        for row in found:
+            score = word_scores(np.array(row.cosine), lexical[row.source.owner][row.position])
+            is_above = bool(score > level) or row.position in quoting[row.source.owner]
+            event = row.source.events[row.position]
+            hits.append(Hit("", row.time_s, row.cosine, None, row.cosine, event, row.video, stands_out=is_above))
         return _in_order(hits, query.text)[: query.limit]
 
-    def _segments(self, kind: str, sources: Sequence[VectorSource], query: _Query) -> Segments:
-        # All sources, whatever is searched: the files of vectors are shared.
-        vectors = VectorStore(self.store.root / FOLDER, f"search-{self._prefix}{kind}")
-        return [(s, current & self._is_searched(s)) for s, current in vectors.update(sources, query.columns)]
-
-    def _level(self, kind: str, sources: Sequence[FrameVectors] | Sequence[EventVectors]) -> float:
+    def _scan(
+        self, kind: str, sources: Sequence[AnySource], query: _Query, threads: int
+    ) -> "tuple[_Scan[AnySource], float]":
+        """The cosines of the searched videos' rows, and the level that unrelated questions reach in them."""
         file = self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json"
-        return library_level(file, sources, self.model, self.videos)
-
-    def _is_searched(self, segment: Segment) -> Any:
-        """(N,) bool: the rows of the videos to search."""
-        searched = [is_among(owner, self.videos) for owner in segment.owners]
-        return np.repeat(searched, np.diff([*segment.starts, len(segment)]))
+        scores = unrelated_scores(file, sources, self.model)
+        readable = [source for source in sources if source.owner in scores and is_among(source.owner, self.videos)]
+        return _Scan.of(readable, query.vector, threads), library_level(scores, self.videos)
 
     def with_video(self, hit: Hit) -> Hit:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
@@ -221,138 +215,81 @@ class _Corpus:
                     yield read_manifest(self.store.root / video / name)
 
 
-class _RowRanking:
-    """The rows of all segments under one numbering, and the best of them without reading each."""
-
-    def __init__(
-        self,
-        segments: Sequence[tuple[Segment, Array]],
-        sources: Sequence[VectorSource],
-        query: Array,
-    ) -> None:
-        self.segments = segments
-        self.sources = {source.owner: source for source in sources}
-        self.query = query.astype(np.float64)
-        self.offsets = np.cumsum([0, *(len(segment) for segment, _ in segments)])
-        scanned = [(segment.scan(query), current) for segment, current in segments]
-        bounds = [np.where(current, products + errors, np.float32(-np.inf)) for (products, errors), current in scanned]
-        self.upper_bounds: Array = np.concatenate(bounds) if bounds else np.zeros(0, np.float32)
-        self._exact: dict[int, float] = {}
-
-    def best(self, limit: int, window_s: float) -> list[tuple[int, float]]:
-        """(row, exact score) of the best `limit` rows, each farther than `window_s` from better ones of its video.
-
-        Rows are read until no other row can rank before the last of the result.
-        """
-        count = max(256, 8 * limit)
-        wanted = self._highest(count)
-        while True:
-            self._read_exact(int(row) for row in wanted if int(row) not in self._exact)
-            best = self._separated(limit, window_s)
-            if len(best) < limit and len(self._exact) < np.isfinite(self.upper_bounds).sum():
-                count *= 4
-                wanted = self._highest(count)
-                continue
-            floor = best[-1][1] if len(best) == limit else -np.inf
-            wanted = np.flatnonzero(self.upper_bounds >= floor)
-            wanted = wanted[np.isfinite(self.upper_bounds[wanted])]
-            if all(int(row) in self._exact for row in wanted):
-                return best
-
-    def _highest(self, count: int) -> Array:
-        """The `count` current rows with the highest bounds, or all of them."""
-        count = min(int(np.isfinite(self.upper_bounds).sum()), count)
-        highest: Array = np.argpartition(self.upper_bounds, -count)[-count:] if count else np.zeros(0, int)
-        return highest
-
-    def owner_of(self, row: int) -> tuple[str, int]:
-        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
-        return self.segments[number][0].owner_of(row - int(self.offsets[number]))
-
-    def time_of(self, row: int) -> float:
-        number = int(np.searchsorted(self.offsets, row, side="right")) - 1
-        return float(self.segments[number][0].rows["time_s"][row - self.offsets[number]])
-
-    def _read_exact(self, rows: Iterable[int]) -> None:
-        by_owner: dict[str, list[tuple[int, int]]] = {}
-        for row in rows:
-            owner, position = self.owner_of(row)
-            by_owner.setdefault(owner, []).append((row, position))
-        for owner, pairs in by_owner.items():
-            try:
-                exact = self.sources[owner].rows_at([position for _, position in pairs]).astype(np.float64) @ self.query
-            except (FramesiftError, OSError, ValueError, LookupError) as error:
-                log.warning("%s can't be searched (%s)", owner.partition("@")[0], error)
-                self._leave_out(owner)
-                continue
-            self._exact |= {row: float(score) for (row, _), score in zip(pairs, exact, strict=True)}
-
-    def _leave_out(self, owner: str) -> None:
-        """Exclude the rows of a source that can't be read any more."""
-        for (segment, _), offset in zip(self.segments, self.offsets, strict=False):
-            bounds = [*segment.starts, len(segment)]
-            for number, name in enumerate(segment.owners):
-                if name == owner:
-                    self.upper_bounds[offset + bounds[number] : offset + bounds[number + 1]] = -np.inf
-        self._exact = {row: score for row, score in self._exact.items() if np.isfinite(self.upper_bounds[row])}
-
-    def _separated(self, limit: int, window_s: float) -> list[tuple[int, float]]:
-        """The best of the rows read so far, without those near a better one of the same video."""
-        times_by_video: dict[str, list[float]] = {}
-        best: list[tuple[int, float]] = []
-        for row, score in sorted(self._exact.items(), key=lambda item: (-item[1], item[0])):
-            if len(best) == limit:
-                break
-            video, time_s = self.owner_of(row)[0].partition("/")[0], self.time_of(row)
-            if all(abs(time_s - other) > window_s for other in times_by_video.get(video, ())):
-                times_by_video.setdefault(video, []).append(time_s)
-                best.append((row, score))
-        return best
-
-
-def _encode_query(model: Encoder, text: str) -> tuple[Array, Array]:
-    """The text's vector, and the columns in which this encoder's text vectors are not zero.
-
-    Those of the offline encoder are zero in the columns of visual appearance, so products can skip them.
-    """
-    vectors = encode_long_texts(model, [*PROBES, text])
-    patterns = vectors != 0
-    same = bool((patterns == patterns[0]).all())
-    columns = np.flatnonzero(patterns[0]) if same else np.arange(vectors.shape[1])
-    return vectors[-1], columns
-
-
 @dataclass(frozen=True)
-class _FoundRow:
+class _Row(Generic[AnySource]):
     """A row of a source that was found, and its cosine with the query."""
 
-    owner: str
+    source: AnySource
     position: int
     time_s: float
     cosine: float
 
     @property
     def video(self) -> str:
-        return self.owner.partition("/")[0]
+        return self.source.owner.partition("/")[0]
 
-    def is_near(self, others: "Iterable[_FoundRow]", window_s: float) -> bool:
+    def is_near(self, others: "Iterable[_Row[AnySource]]", window_s: float) -> bool:
         return any(self.video == other.video and abs(self.time_s - other.time_s) <= window_s for other in others)
 
 
-def _best_rows(segments: Segments, sources: Sequence[VectorSource], query: _Query) -> list[_FoundRow]:
-    if not any(mask.any() for _, mask in segments):
-        return []
-    ranking = _RowRanking(segments, sources, query.vector)
-    best = ranking.best(query.limit, query.window_s)
-    return [_FoundRow(*ranking.owner_of(row), ranking.time_of(row), cosine) for row, cosine in best]
+@dataclass(frozen=True)
+class _Scan(Generic[AnySource]):
+    """All rows of some sources: times and cosines with the query (N,) float64, and the first row of each source."""
+
+    sources: Sequence[AnySource]
+    starts: Array
+    times_s: Array
+    cosines: Array
+
+    @classmethod
+    def of(cls, sources: Sequence[AnySource], query: Array, threads: int) -> "_Scan[AnySource]":
+        """Read and compare one source at a time in each thread; one that can't be read has none, with a warning."""
+        with ThreadPoolExecutor(threads) as pool:
+            parts: list[tuple[Array, Array]] = [
+                (np.zeros(0), np.zeros(0)),
+                *pool.map(partial(_compare, query[None]), sources),
+            ]
+        starts = np.cumsum([len(times_s) for times_s, _ in parts])[:-1]
+        times_s, found = map(np.concatenate, zip(*parts, strict=True))
+        return cls(sources, starts, times_s, found)
+
+    def best(self, rows: Array, query: _Query) -> "list[_Row[AnySource]]":
+        """The best of these rows, each farther than the window from better ones of its video; of equals the first."""
+        found: list[_Row[AnySource]] = []
+        count = query.limit
+        while len(rows) and len(found) < query.limit:
+            count = min(8 * count, len(rows))
+            scores = self.cosines[rows]
+            top = rows[scores >= np.partition(scores, -count)[-count]]
+            found = self._separated(top[np.argsort(-self.cosines[top], kind="stable")], query)
+            if count == len(rows):
+                break
+        return found
+
+    def _separated(self, rows: Array, query: _Query) -> "list[_Row[AnySource]]":
+        found: list[_Row[AnySource]] = []
+        for k in rows:
+            number = int(np.searchsorted(self.starts, k, side="right")) - 1
+            position = int(k - self.starts[number])
+            row = _Row(self.sources[number], position, float(self.times_s[k]), float(self.cosines[k]))
+            if not row.is_near(found, query.window_s):
+                found.append(row)
+            if len(found) == query.limit:
+                break
+        return found
 
 
-def _rows_of(segment: Segment, positions: Mapping[str, Sequence[int]]) -> Array:
-    """(N,) bool: the rows at these positions of each source."""
-    rows: Array = np.zeros(len(segment), bool)
-    for owner, start in zip(segment.owners, segment.starts, strict=True):
-        rows[start + np.array(positions.get(owner, ()), int)] = True
-    return rows
+def _compare(queries: Array, source: SearchSource) -> tuple[Array, Array]:
+    """The times of a source's rows and their cosines with the only query."""
+    try:
+        rows, times_s = source.read()
+        found = cosines(rows, queries)[:, 0]
+        if found.shape != times_s.shape or not np.isfinite(found).all():
+            raise StoreError("damaged")
+    except (FramesiftError, OSError, ValueError, LookupError) as error:
+        log.warning("%s can't be searched (%s)", source.owner.partition("@")[0], error)
+        return np.zeros(0), np.zeros(0)
+    return times_s, found
 
 
 def _in_order(hits: Iterable[Hit], text: str) -> list[Hit]:

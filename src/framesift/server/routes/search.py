@@ -18,7 +18,7 @@ from framesift.server.routes import ServicesDep
 MAX_MOMENTS = 100
 
 router = APIRouter(tags=["library"])
-_one_at_a_time = threading.Lock()  # the first search of a store writes a file of its vectors
+_one_at_a_time = threading.Lock()  # the first search of a store verifies and scores all of its vectors
 
 
 @router.get("/search", responses=error_responses(503))
