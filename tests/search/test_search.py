@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.errors import InputError
 from framesift.search.report import write_report
-from framesift.search.search import Hit, _Query, _Scan, match_note, search
+from framesift.search.search import Hit, _Query, _ScannedRows, match_note, search
 from framesift.search.sources import FrameVectors
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
@@ -77,7 +77,7 @@ def test_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit
         near = (r for r in wanted if r // count == row // count and abs(r - row) <= window_s)
         if len(wanted) < limit and next(near, None) is None:
             wanted.append(row)
-    scan = _Scan.of(sources, vector, threads=2)
+    scan = _ScannedRows.of(sources, vector, threads=2)
     best = scan.best(np.arange(3 * count), _Query("", vector, limit, window_s))
     assert [count * sources.index(row.source) + row.position for row in best] == wanted
 

@@ -187,12 +187,12 @@ class _Corpus:
 
     def _scan(
         self, kind: str, sources: Sequence[AnySource], query: _Query, threads: int
-    ) -> "tuple[_Scan[AnySource], float]":
+    ) -> "tuple[_ScannedRows[AnySource], float]":
         """The cosines of the searched videos' rows, and the level that unrelated questions reach in them."""
         file = self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json"
         scores = unrelated_scores(file, sources, self.model)
         readable = [source for source in sources if source.owner in scores and is_among(source.owner, self.videos)]
-        return _Scan.of(readable, query.vector, threads), library_level(scores, self.videos)
+        return _ScannedRows.of(readable, query.vector, threads), library_level(scores, self.videos)
 
     def with_video(self, hit: Hit) -> Hit:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
@@ -216,7 +216,7 @@ class _Corpus:
 
 
 @dataclass(frozen=True)
-class _Row(Generic[AnySource]):
+class _FoundRow(Generic[AnySource]):
     """A row of a source that was found, and its cosine with the query."""
 
     source: AnySource
@@ -228,12 +228,12 @@ class _Row(Generic[AnySource]):
     def video(self) -> str:
         return self.source.owner.partition("/")[0]
 
-    def is_near(self, others: "Iterable[_Row[AnySource]]", window_s: float) -> bool:
+    def is_near(self, others: "Iterable[_FoundRow[AnySource]]", window_s: float) -> bool:
         return any(self.video == other.video and abs(self.time_s - other.time_s) <= window_s for other in others)
 
 
 @dataclass(frozen=True)
-class _Scan(Generic[AnySource]):
+class _ScannedRows(Generic[AnySource]):
     """All rows of some sources: times and cosines with the query (N,) float64, and the first row of each source."""
 
     sources: Sequence[AnySource]
@@ -242,7 +242,7 @@ class _Scan(Generic[AnySource]):
     cosines: Array
 
     @classmethod
-    def of(cls, sources: Sequence[AnySource], query: Array, threads: int) -> "_Scan[AnySource]":
+    def of(cls, sources: Sequence[AnySource], query: Array, threads: int) -> "_ScannedRows[AnySource]":
         """Read and compare one source at a time in each thread; one that can't be read has none, with a warning."""
         with ThreadPoolExecutor(threads) as pool:
             parts: list[tuple[Array, Array]] = [
@@ -253,9 +253,9 @@ class _Scan(Generic[AnySource]):
         times_s, found = map(np.concatenate, zip(*parts, strict=True))
         return cls(sources, starts, times_s, found)
 
-    def best(self, rows: Array, query: _Query) -> "list[_Row[AnySource]]":
+    def best(self, rows: Array, query: _Query) -> "list[_FoundRow[AnySource]]":
         """The best of these rows, each farther than the window from better ones of its video; of equals the first."""
-        found: list[_Row[AnySource]] = []
+        found: list[_FoundRow[AnySource]] = []
         count = query.limit
         while len(rows) and len(found) < query.limit:
             count = min(8 * count, len(rows))
@@ -266,12 +266,12 @@ class _Scan(Generic[AnySource]):
                 break
         return found
 
-    def _separated(self, rows: Array, query: _Query) -> "list[_Row[AnySource]]":
-        found: list[_Row[AnySource]] = []
+    def _separated(self, rows: Array, query: _Query) -> "list[_FoundRow[AnySource]]":
+        found: list[_FoundRow[AnySource]] = []
         for k in rows:
             number = int(np.searchsorted(self.starts, k, side="right")) - 1
             position = int(k - self.starts[number])
-            row = _Row(self.sources[number], position, float(self.times_s[k]), float(self.cosines[k]))
+            row = _FoundRow(self.sources[number], position, float(self.times_s[k]), float(self.cosines[k]))
             if not row.is_near(found, query.window_s):
                 found.append(row)
             if len(found) == query.limit:
