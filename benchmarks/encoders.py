@@ -233,7 +233,7 @@ def hits(rows, queries, truth, method, budget):
     times, vectors = np.arange(len(rows)) * 1.0, fs.UnitRows(rows)
     found = 0
     for query, shown in zip(queries, truth, strict=True):
-        evidence = fs.Evidence(times, float(len(rows)), vectors.rows, query, prepared=vectors)
+        evidence = fs.Evidence(times, float(len(rows)), vectors, query)
         found += bool(shown[list(fs.select_frames(evidence, budget=budget, method=method).indices)].any())
     return found
 

@@ -22,7 +22,6 @@ import numpy as np
 
 import framesift as fs
 import selection
-from framesift.selection.model_calls import QuestionContext
 
 COUNTS = (900, 3600, 14400)
 BUDGET = 32
@@ -55,25 +54,17 @@ def make_evidence(count):
     video = selection.make_video(count)
     vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
     assert len(vectors.step_distances)
-    return fs.Evidence(
-        video.times,
-        video.duration_s,
-        vectors.rows,
-        video.queries[0],
-        video.event_records(),
-        prepared=vectors,
-        prepared_events=event_vectors,
-        source=GreyFrames(),
+    return fs.Evidence(video.times, video.duration_s, vectors, video.queries[0], video.event_records(), event_vectors)
+
+
+def make_lookup(evidence):
+    """Grey frames, and a question of two options whose words have the vectors of the first frames."""
+    return fs.Lookup(
+        frames=GreyFrames(),
         objects=fs.Objects(("red car",)),
-    )
-
-
-def make_context(evidence):
-    """A question of two options whose words have the vectors of the first frames."""
-    return QuestionContext(
-        fs.Question("Where is the red car?", ["in the garage", "on the bridge"]),
-        lambda texts: np.asarray(evidence.frames)[: len(texts)],
-        lambda texts: np.zeros((len(texts), len(evidence.events))),
+        question=fs.Question("Where is the red car?", ["in the garage", "on the bridge"]),
+        encode_texts=lambda texts: evidence.frames[: len(texts)],
+        score_events=lambda texts: np.zeros((len(texts), len(evidence.events))),
     )
 
 
@@ -87,8 +78,7 @@ def measure(runs):
         options |= {"lengths": 10.0} if "lengths" in selector.options else {}
         row = {"selector": name}
         for count, evidence in cases.items():
-            if "context" in selector.options:
-                options = options | {"context": make_context(evidence)}
+            options["lookup"] = make_lookup(evidence)
 
             def select(evidence=evidence, name=name, options=options):
                 return fs.select_frames(evidence, budget=BUDGET, method=name, **options)

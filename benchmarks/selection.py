@@ -118,9 +118,7 @@ def measure(video, budget, runs, clock):
     steps = vectors.step_distances
 
     def framesift_gcr():
-        evidence = fs.Evidence(
-            video.times, video.duration_s, vectors.rows, query, events, prepared=vectors, prepared_events=event_vectors
-        )
+        evidence = fs.Evidence(video.times, video.duration_s, vectors, query, events, event_vectors)
         return fs.select_frames(evidence, budget=budget, method="gcr")
 
     def numpy_gcr(dtype):

@@ -18,9 +18,8 @@ from framesift.encoders.registry import get_encoder, get_text_encoder
 from framesift.indexing.video_frames import VideoFrames
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
-from framesift.selection.grids import CELL_SIZE
 from framesift.selection.lexical import EventWords
-from framesift.selection.model_calls import QuestionContext
+from framesift.selection.looking.grids import CELL_SIZE
 from framesift.text.object_names import RuleBasedNamer
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
@@ -51,7 +50,7 @@ class WholeFrameDetector:
 
 
 def build_evidence(args):
-    """The evidence of the question with the inputs of all selectors, a detector, and the question's words."""
+    """The evidence of the question with the inputs of all selectors, and what they may look at."""
     encoder = get_encoder(args.encoder)
     index = fs.index(args.video, encoder=args.encoder, fps=1, store=args.store)
     question = fs.Question(args.question)
@@ -65,21 +64,25 @@ def build_evidence(args):
     def score_events(texts):
         return encode_long_texts(text_encoder, texts).astype(np.float64) @ event_vectors.T
 
-    context = QuestionContext(question, lambda texts: encode_long_texts(encoder, texts), score_events)
+    lookup = fs.Lookup(
+        frames=VideoFrames(args.video, index.times_s),
+        detector=WholeFrameDetector(encoder),
+        objects=RuleBasedNamer().name_objects(question),
+        question=question,
+        encode_texts=lambda texts: encode_long_texts(encoder, texts),
+        score_events=score_events,
+    )
     evidence = fs.Evidence(
         index.times_s,
         index.info.duration_s,
-        index.frames,
+        index.vectors,
         encode_long_texts(encoder, [question.query_text])[0],
         events,
         event_scores=event_scores,
         lexical_scores=EventWords([event.text for event in events]).scores(question.query_text),
         visual_demand=visual_demand(question.text),
-        prepared=index.vectors,
-        source=VideoFrames(args.video, index.times_s),
-        objects=RuleBasedNamer().name_objects(question),
     )
-    return evidence, WholeFrameDetector(encoder), context
+    return evidence, lookup
 
 
 def draw(selection, evidence):
@@ -127,15 +130,13 @@ def main():
     parser.add_argument("--store", help="folder of the indexes")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     args = parser.parse_args()
-    evidence, detector, context = build_evidence(args)
+    evidence, lookup = build_evidence(args)
     names = args.methods.split(",") if args.methods else fs.selectors()
     for name in names:
         selector = fs.selectors()[name]
         if {"network", "model"} & set(selector.needs):
             continue
-        options = {"detector": detector} if "detector" in selector.needs else {}
-        options |= {"context": context} if "context" in selector.options else {}
-        selection = fs.select_frames(evidence, budget=args.budget, method=name, **options)
+        selection = fs.select_frames(evidence, budget=args.budget, method=name, lookup=lookup)
         (args.out / f"{name}.svg").write_text(draw(selection, evidence), encoding="utf-8")
         print(selection)
 

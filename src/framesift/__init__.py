@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         VisualDemand,
         Window,
     )
-    from framesift.types.frame_source import Box, Detector, FrameSource, Objects, Relation
+    from framesift.types.lookup import Box, Detector, FrameSource, Lookup, Objects, Relation
     from framesift.types.vectors import UnitRows
 
 # In the order a user meets them: what flows, the calls, the settings, what can go wrong.
@@ -67,11 +67,12 @@ _HOME = {
     "VisualDemand": "types",
     "Window": "types",
     "UnitRows": "types.vectors",
-    "FrameSource": "types.frame_source",
-    "Objects": "types.frame_source",
-    "Relation": "types.frame_source",
-    "Box": "types.frame_source",
-    "Detector": "types.frame_source",
+    "FrameSource": "types.lookup",
+    "Lookup": "types.lookup",
+    "Objects": "types.lookup",
+    "Relation": "types.lookup",
+    "Box": "types.lookup",
+    "Detector": "types.lookup",
     "index": "indexing.index",
     "read_events": "text.subtitles.reading",
     "find_events": "text.finding",
@@ -118,6 +119,7 @@ __all__ = [
     "FramesiftError",
     "GCRConfig",
     "InputError",
+    "Lookup",
     "MissingExtra",
     "Objects",
     "OptionError",

@@ -3,7 +3,7 @@
 import numpy as np
 
 import framesift as fs
-from framesift.types.frame_source import Box, Relation
+from framesift.types.lookup import Box, Relation
 
 COLOURS = {"red car": 0, "green tree": 1, "blue door": 2}
 
@@ -45,7 +45,11 @@ class ColourDetector:
 
 
 def scene_evidence(count, seed=0, kind="random"):
-    """Evidence with a source of `count` frames.
+    return scene(count, seed, kind)[0]
+
+
+def scene(count, seed=0, kind="random"):
+    """Evidence of `count` frames, and a lookup that finds the objects in them.
 
     random: red in a few segments, green and blue in single frames. smooth: all three vary slowly. spiky: red in single
     frames. constant: the same in every frame. empty: nothing to detect.
@@ -65,13 +69,13 @@ def scene_evidence(count, seed=0, kind="random"):
         levels += (200, 100, 0)
     lines = [fs.Event(k, k + 4.0, f"line {k}") for k in range(0, count - 4, 9)]
     source = Scenes(levels, rng.uniform(0, 0.3, count))
-    return fs.Evidence(
+    evidence = fs.Evidence(
         np.arange(count) * 1.0,
         float(count),
         rng.standard_normal((count, 4)),
         rng.standard_normal(4),
         lines,
         event_scores=rng.uniform(0, 1, len(lines)),
-        source=source,
-        objects=fs.Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),)),
     )
+    objects = fs.Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),))
+    return evidence, fs.Lookup(frames=source, objects=objects, detector=ColourDetector())

@@ -1,4 +1,4 @@
-"""A model that replies to the prompts of selectors by rule, and the context of a question."""
+"""A model that replies to the prompts of selectors by rule, and a lookup for a question."""
 
 import hashlib
 from itertools import pairwise
@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 
 import framesift as fs
-from framesift.selection.model_calls import QuestionContext
 
 QUESTION = fs.Question("Who opens the door?", ["the man", "the dog"])
 
@@ -64,13 +63,13 @@ def random_model():
     return RuleModel(**dict.fromkeys(("relevance", "confidence", "frames", "sessions", "answer"), random_replies))
 
 
-def make_context(dim, question=QUESTION):
-    """The context of a question whose texts have vectors by their digest."""
+def make_lookup(dim, question=QUESTION, **parts):
+    """A lookup for a question whose texts have vectors by their digest."""
 
     def encode_texts(texts):
         return np.array([np.random.default_rng(digest([text])).standard_normal(dim) for text in texts])
 
-    return QuestionContext(question, encode_texts)
+    return fs.Lookup(question=question, encode_texts=encode_texts, **parts)
 
 
 def digest(parts):

@@ -3,7 +3,6 @@
 import numpy as np
 
 import framesift as fs
-from framesift.selection.model_calls import QuestionContext
 
 DIM = 12
 WORDS = ("red car", "bridge", "angry", "robot in the church", "door")
@@ -34,7 +33,10 @@ def shot_evidence(count, seed=0, **more):
     return fs.Evidence(np.arange(count) * 1.0, float(count), frames, np.ones(DIM), scores=scores, **more)
 
 
-def context(question="Where is the red car?", options=(), *, events=0):
-    return QuestionContext(
-        fs.Question(question, options), word_vectors, lambda texts: np.full((len(texts), events), 0.25)
+def make_lookup(question="Where is the red car?", options=(), *, events=0, **parts):
+    return fs.Lookup(
+        question=fs.Question(question, options),
+        encode_texts=word_vectors,
+        score_events=lambda texts: np.full((len(texts), events), 0.25),
+        **parts,
     )

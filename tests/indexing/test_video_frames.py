@@ -43,8 +43,8 @@ def test_focus_scores_few_frames_of_a_video_without_an_index(clip, candidates):
     encoder, query = Brightness(), np.array([1.0, 0.0])
     times = [time_s for time_s, _ in candidates]
     source = VideoFrames(clip, times, encoder=encoder, query=query)
-    lazy = fs.Evidence.from_source(source, times, 40.0)
-    selection = fs.select_frames(lazy, budget=4, method="focus")
+    lazy, lookup = fs.Evidence(times, 40.0), fs.Lookup(frames=source)
+    selection = fs.select_frames(lazy, budget=4, method="focus", lookup=lookup)
     assert encoder.images_read == selection.trace["looked_at"] < len(times)
     every = Brightness().encode_images([image for _, image in candidates])
     whole = fs.Evidence(times, 40.0, every, query)

@@ -11,7 +11,7 @@ import framesift as fs
 from framesift.selection.batch_select import select_from_vectors
 from framesift.selection.skipping import INDEX_KEYS, OTHER_NUMBERS
 from helpers.detector_scenes import ColourDetector, Scenes
-from helpers.models import make_context, random_model
+from helpers.models import make_lookup, random_model
 
 QUESTIONS = [fs.Question("What is on the table?"), fs.Question("Who leaves?")]
 
@@ -58,7 +58,7 @@ OBJECTS = fs.Objects(("red car",), ("green tree", "blue door"), (("red car", "sp
 
 def runnable_methods():
     """Every selector that needs no trained weights, with the options it can't do without."""
-    needed = {"detector": ColourDetector(), "model": random_model(), "context": make_context(8)}
+    needed = {"detector": ColourDetector(), "model": random_model()}
     return {
         name: {option: value for option, value in needed.items() if option in selector.options}
         for name, selector in fs.selectors().items()
@@ -94,8 +94,7 @@ def test_selection_without_blank_frames_is_that_of_the_other_candidates(method):
         budget=8,
         method=method,
         visual_demand=0.5,
-        source=Scenes(levels, np.zeros(60)),
-        objects=[OBJECTS],
+        lookups=[make_lookup(8, frames=Scenes(levels, np.zeros(60)), objects=OBJECTS)],
         **options,
     )[0]
     reduced = fs.Evidence(
@@ -106,10 +105,9 @@ def test_selection_without_blank_frames_is_that_of_the_other_candidates(method):
         EVENTS,
         features,
         visual_demand=0.5,
-        source=Scenes(levels[kept], np.zeros(len(kept))),
-        objects=OBJECTS,
     )
-    expected = fs.select_frames(reduced, budget=8, method=method, **options)
+    lookup = make_lookup(8, frames=Scenes(levels[kept], np.zeros(len(kept))), objects=OBJECTS)
+    expected = fs.select_frames(reduced, budget=8, method=method, lookup=lookup, **options)
     assert got.indices == [int(kept[k]) for k in expected.indices]
     assert got.times_s == index.times_s[got.indices].tolist()
     assert [(s.role, s.event) for s in got.slots] == [(s.role, s.event) for s in expected.slots]

@@ -84,7 +84,7 @@ def other_threads_cpu_s(call):
     return time.process_time() - time.thread_time() - before
 
 def select(method):
-    evidence = fs.Evidence(times, 1500.0, rows, rows[7], events, event_rows, prepared=fs.UnitRows(rows))
+    evidence = fs.Evidence(times, 1500.0, rows, rows[7], events, event_rows)
     fs.select_frames(evidence, budget=64, method=method)
 
 rng = np.random.default_rng(0)

@@ -105,25 +105,25 @@ def test_seed_is_a_number_or_a_generator():
 def test_source_is_queried_for_few_frames_each_once():
     scores = curve("smooth", 3600)
     source = Scenes(np.zeros((3600, 3)), scores)
-    lazy = fs.Evidence.from_source(source, np.arange(3600.0), 3600.0)
-    selection = fs.select_frames(lazy, budget=32, method="focus")
+    lazy, lookup = fs.Evidence(np.arange(3600.0), 3600.0), fs.Lookup(frames=source)
+    selection = fs.select_frames(lazy, budget=32, method="focus", lookup=lookup)
     assert len(source.requested) == len(set(source.requested)) == selection.trace["looked_at"] < 1600
     whole = fs.Evidence(np.arange(3600.0), 3600.0, np.ones((3600, 2)), [1.0, 0.0], scores=scores)
     assert selection.indices == fs.select_frames(whole, budget=32, method="focus").indices
 
 
 def test_other_selectors_need_arrays():
-    lazy = fs.Evidence.from_source(Scenes(np.zeros((9, 3)), np.zeros(9)), np.arange(9.0), 9.0)
-    with pytest.raises(fs.InputError, match="has a source and no relevance: use a selector that scores few"):
+    lazy = fs.Evidence(np.arange(9.0), 9.0)
+    with pytest.raises(fs.InputError, match="needs frames and query, or the score of each frame"):
         fs.select_frames(lazy, budget=3, method="topk")
 
 
-def test_evidence_from_a_source_has_a_repr():
-    lazy = fs.Evidence.from_source(Scenes(np.zeros((9, 3)), np.zeros(9)), np.arange(9.0), 9.0)
-    assert repr(lazy) == "Evidence(9 frames from a source, 0 events, 9.0 s)"
+def test_evidence_without_scores_has_a_repr():
+    lazy = fs.Evidence(np.arange(9.0), 9.0)
+    assert repr(lazy) == "Evidence(9 frames without scores, 0 events, 9.0 s)"
 
 
 def test_source_with_scores_that_are_not_finite_is_an_error():
-    lazy = fs.Evidence.from_source(Scenes(np.zeros((9, 3)), np.full(9, np.nan)), np.arange(9.0), 9.0)
+    lazy, source = fs.Evidence(np.arange(9.0), 9.0), Scenes(np.zeros((9, 3)), np.full(9, np.nan))
     with pytest.raises(fs.InputError, match=r"the source's scores\[0\] is not finite"):
-        fs.select_frames(lazy, budget=3, method="focus")
+        fs.select_frames(lazy, budget=3, method="focus", lookup=fs.Lookup(frames=source))

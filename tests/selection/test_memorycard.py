@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.memorycard import draw_cards, nearest_candidates
-from framesift.selection.sessions import Session, even_sessions, read_sessions, repair_sessions
-from helpers.detector_scenes import scene_evidence
+from framesift.selection.looking.memorycard import draw_cards, nearest_candidates
+from framesift.selection.looking.sessions import Session, even_sessions, read_sessions, repair_sessions
+from helpers.detector_scenes import scene, scene_evidence
 from helpers.examples import examples
 from helpers.models import RuleModel, random_model
 
@@ -23,7 +23,8 @@ def reply_of(*sessions):
 
 
 def select(evidence, budget, model, **options):
-    return fs.select_frames(evidence, budget=budget, method="memorycard", model=model, **options)
+    lookup = scene(len(evidence))[1]
+    return fs.select_frames(evidence, budget=budget, method="memorycard", model=model, lookup=lookup, **options)
 
 
 SMALL = {"min_sessions": 2, "max_sessions": 4, "pool": 8}

@@ -1,6 +1,7 @@
 """ToolMerge, HiMu and DIG: recorded selections, their parts, replies of models, and the rules without one."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,17 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.readers.chat import ChatModel
-from framesift.selection.dig import find_cuts, spread_over, useful_intervals
-from framesift.selection.himu import detected_scores, event_scores, phrase_variations
-from framesift.selection.text_match import match_text, match_words, similarity
-from framesift.selection.toolmerge import cluster_middles, join_ranks, percentiles, read_plan, select_with_gap
-from framesift.selection.truth_curves import (
+from framesift.selection.looking.dig import find_cuts, spread_over, useful_intervals
+from framesift.selection.looking.himu import (
+    detected_scores,
+    event_scores,
+    match_text,
+    match_words,
+    phrase_variations,
+    similarity,
+)
+from framesift.selection.looking.toolmerge import cluster_middles, join_ranks, percentiles, read_plan, select_with_gap
+from framesift.selection.looking.truth_curves import (
     Branch,
     Leaf,
     evaluate,
@@ -24,9 +31,9 @@ from framesift.selection.truth_curves import (
     right_after,
     smooth,
 )
-from helpers.detector_scenes import ColourDetector, Scenes, scene_evidence
+from helpers.detector_scenes import ColourDetector, Scenes, scene
 from helpers.models import RuleModel
-from helpers.published_cases import WORDS, context, shot_evidence, speech
+from helpers.published_cases import WORDS, make_lookup, shot_evidence, speech
 from helpers.strict_server import StrictServer
 
 pytest.importorskip("scipy", reason="scipy comes with framesift[peers]")
@@ -50,7 +57,7 @@ TREES = {
 
 def himu_evidence():
     lines = speech(150, 3)
-    return shot_evidence(150, 3, events=lines, event_scores=np.zeros(len(lines))), context(events=len(lines))
+    return shot_evidence(150, 3, events=lines, event_scores=np.zeros(len(lines))), make_lookup(events=len(lines))
 
 
 class NumberedFrames:
@@ -76,7 +83,7 @@ class NumberedFrames:
 )
 def test_toolmerge_selects_what_the_published_code_does(combine, frames):
     plan = PLAN | {"combine": combine}
-    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", context=context(), plan=plan)
+    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", lookup=make_lookup(), plan=plan)
     assert selection.indices == frames
 
 
@@ -89,7 +96,7 @@ def test_toolmerge_selects_what_the_published_code_does(combine, frames):
 )
 def test_himu_selects_what_the_published_code_does(operator, frames):
     evidence, named = himu_evidence()
-    selection = fs.select_frames(evidence, budget=10, method="himu", context=named, tree=TREES[operator])
+    selection = fs.select_frames(evidence, budget=10, method="himu", lookup=named, tree=TREES[operator])
     assert selection.indices == frames
 
 
@@ -102,8 +109,8 @@ def test_dig_selects_what_the_published_code_does():
         asked.append(int(parts[0][0, 0, 0]))
         return json.dumps({"description": "…", "reward": 37 * (len(asked) - 1) % 101})
 
-    evidence = shot_evidence(150, 4, source=NumberedFrames())
-    selection = fs.select_frames(evidence, budget=9, method="dig", context=context(), model=model)
+    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
+    selection = fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=model)
     assert asked == [4, 14, 24, 34, 49, 64, 74, 81, 86, 99, 114, 124, 134, 144]
     assert selection.indices == [0, 16, 32, 48, 65, 81, 97, 122, 139]
     assert selection.trace["calls"] == 15
@@ -148,7 +155,7 @@ def test_invalid_searches_of_a_plan_are_left_out():
 
 def test_toolmerge_asks_for_a_plan_once():
     model = RuleModel(queries=json.dumps(PLAN | {"combine": "Q1 AND (Q2 OR Q3)"}))
-    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", context=context(), model=model)
+    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", lookup=make_lookup(), model=model)
     assert selection.indices == [12, 74, 89, 116, 145, 160, 171, 181]
     assert (len(model.messages), selection.trace["calls"]) == (1, 1)
     assert "Where is the red car?" in model.messages[0][0]
@@ -156,12 +163,12 @@ def test_toolmerge_asks_for_a_plan_once():
 
 @pytest.mark.parametrize("model", [None, lambda parts: "I don't know."])
 def test_without_a_plan_the_question_is_the_search(model):
-    named = context()
-    got = fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", context=named, model=model)
+    named = make_lookup()
+    got = fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", lookup=named, model=model)
     plan = {"queries": [{"id": "a", "tool": "scene", "query": named.question.query_text}]}
     assert (
         got.indices
-        == fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", context=named, plan=plan).indices
+        == fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", lookup=named, plan=plan).indices
     )
 
 
@@ -170,7 +177,7 @@ def test_frames_with_helpful_text_on_the_screen_come_first():
     evidence = shot_evidence(60, events=lines, event_scores=np.zeros(3))
     replies = iter([json.dumps({"queries": PLAN["queries"][:1]}), "1. NO\n2. YES\n3. NO"])
     selection = fs.select_frames(
-        evidence, budget=4, method="toolmerge", context=context(), model=lambda parts: next(replies)
+        evidence, budget=4, method="toolmerge", lookup=make_lookup(), model=lambda parts: next(replies)
     )
     carried = {slot.index: slot.event.text for slot in selection.slots if slot.event}
     assert carried == {31: "sign 30"}
@@ -182,17 +189,15 @@ def test_too_many_calls_are_refused_before_the_first():
     evidence = shot_evidence(60, events=lines, event_scores=np.zeros(50))
     model = RuleModel()
     with pytest.raises(fs.InputError, match="toolmerge needs 4 model calls .* calls = 3"):
-        fs.select_frames(evidence, budget=4, method="toolmerge", context=context(), model=model, calls=3)
+        fs.select_frames(evidence, budget=4, method="toolmerge", lookup=make_lookup(), model=model, calls=3)
     assert model.messages == []
 
 
 def test_a_detector_finds_the_objects_of_a_plan():
-    evidence = scene_evidence(60)
-    red = evidence.source.levels[:, 0] > 0
+    evidence, lookup = scene(60)
+    red, lookup = lookup.frames.levels[:, 0] > 0, replace(lookup, question=fs.Question("Where is the red car?"))
     plan = {"queries": [{"id": "Q1", "tool": "object", "query": "red car"}]}
-    selection = fs.select_frames(
-        evidence, budget=3, method="toolmerge", context=context(), plan=plan, detector=ColourDetector(), gap_s=0
-    )
+    selection = fs.select_frames(evidence, budget=3, method="toolmerge", lookup=lookup, plan=plan, gap_s=0)
     assert red[selection.indices].all()
 
 
@@ -254,21 +259,21 @@ def test_deeply_nested_replies_are_no_tree():
 def test_himu_asks_for_a_tree_and_mentions_text_only_if_there_is_any():
     evidence, named = himu_evidence()
     model = RuleModel(op=json.dumps(TREES["AND"]))
-    selection = fs.select_frames(evidence, budget=10, method="himu", context=named, model=model)
+    selection = fs.select_frames(evidence, budget=10, method="himu", lookup=named, model=model)
     assert selection.indices == [22, 23, 84, 92, 93, 94, 135, 137, 138, 139]
     assert selection.trace["tree"] == "AND(CLIP(red car), OR(CLIP(bridge), ASR(angry)))"
     assert "ASR" in model.messages[0][0]
-    fs.select_frames(shot_evidence(60), budget=4, method="himu", context=context(), model=model)
+    fs.select_frames(shot_evidence(60), budget=4, method="himu", lookup=make_lookup(), model=model)
     assert "ASR" not in model.messages[1][0]
 
 
 def test_without_a_tree_the_stem_and_the_options_are_the_conditions():
-    named = context("Who is angry?", ["the man", "the robot"])
+    named = make_lookup("Who is angry?", ["the man", "the robot"])
     for model in (None, lambda parts: "no tree"):
-        selection = fs.select_frames(shot_evidence(60), budget=8, method="himu", context=named, model=model)
+        selection = fs.select_frames(shot_evidence(60), budget=8, method="himu", lookup=named, model=model)
         assert selection.trace["tree"] == "AND(CLIP(Who is angry?), OR(CLIP(the man), CLIP(the robot)))"
     assert (
-        fs.select_frames(shot_evidence(60), budget=8, method="himu", context=context())
+        fs.select_frames(shot_evidence(60), budget=8, method="himu", lookup=make_lookup())
         .trace["tree"]
         .startswith("CLIP(")
     )
@@ -293,9 +298,9 @@ def test_an_event_counts_by_the_share_of_the_frame_it_covers():
 def test_objects_are_also_looked_for_in_their_other_number():
     assert phrase_variations("red cars") == ("red cars", "red car", "cars")
     assert phrase_variations("dog") == ("dog", "dogs")
-    evidence = scene_evidence(40)
-    (scores,) = detected_scores(evidence, ColourDetector(), ["red car"])
-    assert scores == pytest.approx(evidence.source.levels[:, 0] / 255)
+    evidence, lookup = scene(40)
+    (scores,) = detected_scores(evidence, replace(lookup, detector=ColourDetector()), ["red car"])
+    assert scores == pytest.approx(lookup.frames.levels[:, 0] / 255)
 
 
 # DIG
@@ -325,13 +330,13 @@ def test_frames_are_even_over_the_intervals():
 def test_questions_about_the_whole_video_get_even_frames():
     evidence = shot_evidence(100)
     for question, model in [("What is the video mainly about?", None), ("Who?", lambda parts: '{"global": "True"}')]:
-        selection = fs.select_frames(evidence, budget=4, method="dig", context=context(question), model=model)
+        selection = fs.select_frames(evidence, budget=4, method="dig", lookup=make_lookup(question), model=model)
         assert selection.indices == [0, 33, 66, 99]
         assert selection.trace["question_type"] == "global"
 
 
 def test_without_a_model_relevance_is_the_reward():
-    selection = fs.select_frames(shot_evidence(100), budget=4, method="dig", context=context())
+    selection = fs.select_frames(shot_evidence(100), budget=4, method="dig", lookup=make_lookup())
     assert (selection.trace["question_type"], selection.trace["calls"]) == ("local", 0)
     rewards = [row["reward"] for row in selection.trace["segments"]]
     assert (min(rewards), max(rewards)) == (0, 100)
@@ -340,28 +345,29 @@ def test_without_a_model_relevance_is_the_reward():
 def test_unusable_rewards_count_as_zero():
     replies = iter([LOCAL, "no", '{"reward": "high"}', '{"reward": 1e999}', '{"reward": null}', '{"reward": 250}'])
     frames = np.repeat(np.eye(5), 4, axis=0)
-    evidence = fs.Evidence(range(20), 20.0, frames, np.ones(5), source=NumberedFrames())
-    selection = fs.select_frames(evidence, budget=4, method="dig", context=context(), model=lambda parts: next(replies))
+    evidence = fs.Evidence(range(20), 20.0, frames, np.ones(5))
+    lookup = make_lookup(frames=NumberedFrames())
+    selection = fs.select_frames(evidence, budget=4, method="dig", lookup=lookup, model=lambda parts: next(replies))
     assert [row["reward"] for row in selection.trace["segments"]] == [0, 0, 0, 0, 100]
 
 
 def test_dig_says_how_many_calls_it_needs():
-    evidence = shot_evidence(150, 4, source=NumberedFrames())
+    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
     with pytest.raises(fs.InputError, match="dig needs 15 model calls .* calls = 4"):
-        fs.select_frames(evidence, budget=9, method="dig", context=context(), model=lambda parts: LOCAL, calls=4)
+        fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=lambda parts: LOCAL, calls=4)
 
 
 def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
-    evidence = shot_evidence(150, 4, source=NumberedFrames())
+    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
     with StrictServer(words='{"global": false, "reward": 5}') as server:
         address = f"{server.url}#reader-7b"
         for _ in range(4):
             server.reply('{"global": false, "reward": 5}')
         server.refuse(400, "no memory left")
         with pytest.raises(fs.FramesiftError):
-            fs.select_frames(evidence, budget=9, method="dig", context=context(), model=ChatModel(address, tmp_path))
+            fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=ChatModel(address, tmp_path))
         first = len(server.requests)
-        fs.select_frames(evidence, budget=9, method="dig", context=context(), model=ChatModel(address, tmp_path))
+        fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=ChatModel(address, tmp_path))
     assert first == 5
     assert len(server.requests) == first + 15 - 4
 
@@ -378,11 +384,11 @@ def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
     st.booleans(),
 )
 def test_any_input_gives_the_budget_in_order_and_repeats(method, count, budget, seed, is_constant):
-    source = Scenes(np.zeros((count, 3)), np.zeros(count))
-    evidence = shot_evidence(count, seed, source=source)
+    lookup = make_lookup(frames=Scenes(np.zeros((count, 3)), np.zeros(count)))
+    evidence = shot_evidence(count, seed)
     if is_constant:
-        evidence = fs.Evidence(range(count), float(count), np.ones((count, 12)), np.ones(12), source=source)
-    runs = [fs.select_frames(evidence, budget=budget, method=method, context=context()) for _ in range(2)]
+        evidence = fs.Evidence(range(count), float(count), np.ones((count, 12)), np.ones(12))
+    runs = [fs.select_frames(evidence, budget=budget, method=method, lookup=lookup) for _ in range(2)]
     assert runs[0] == runs[1]
     assert len(set(runs[0].indices)) == min(budget, count)
     assert runs[0].indices == sorted(runs[0].indices)
@@ -398,4 +404,4 @@ def test_a_missing_context_is_an_error(method):
 def test_a_plan_or_tree_without_content_is_an_error(method, option):
     for value in ("", "{}", {"op": "AND"}):
         with pytest.raises(fs.InputError, match=f"{option} has no"):
-            fs.select_frames(shot_evidence(9), budget=2, method=method, context=context(), **{option: value})
+            fs.select_frames(shot_evidence(9), budget=2, method=method, lookup=make_lookup(), **{option: value})

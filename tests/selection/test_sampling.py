@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.selection.sampling import largest_remainder, sample_by_weight
+from framesift.selection.sampling import largest_remainder
 from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.gcr_reference import first_best
 
@@ -62,8 +62,3 @@ def test_bin_max_selects_the_best_of_each_bin():
 def test_largest_remainder_sums_to_the_size_and_favours_the_earlier():
     assert largest_remainder(np.array([0.25, 0.25, 0.25, 0.25]), 6) == [2, 2, 1, 1]
     assert largest_remainder(np.array([0.1, 0.7, 0.2]), 10) == [1, 7, 2]
-
-
-def test_zero_weights_are_sampled_last():
-    for seed in range(20):
-        assert set(sample_by_weight(np.random.default_rng(seed), np.array([0, 1, 0, 3, 2.0]), 3)) == {1, 3, 4}

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,7 +18,7 @@ from framesift.selection.uniform import evenly_spaced
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.examples import examples
 from helpers.gcr_reference import Reference, first_best, ranked
-from helpers.models import make_context, random_model
+from helpers.models import make_lookup, random_model
 from helpers.selection_cases import Case, cases
 
 
@@ -77,7 +76,6 @@ class HalfNegated:
 
 def options_for(selector, dim):
     helpers = {"detector": ColourDetector(), "network": HalfNegated(), "lengths": 10.0, "model": random_model()}
-    helpers["context"] = make_context(dim)
     return {name: helpers[name] for name in selector.options if name in helpers}
 
 
@@ -92,9 +90,9 @@ def test_every_selector_fills_the_budget_in_order_and_repeats(case):
 def check_selection(case, method):
     evidence = case.evidence()
     levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
-    extra = {"source": Scenes(levels, evidence.relevance), "objects": fs.Objects(("red car",), ("blue door",))}
-    evidence = replace(evidence, scores=evidence.relevance, event_scores=evidence.event_relevance, **extra)
-    options = options_for(fs.selectors()[method], evidence.vectors.dim)
+    dim, objects = evidence.vectors.dim, fs.Objects(("red car",), ("blue door",))
+    lookup = make_lookup(dim, frames=Scenes(levels, evidence.relevance), objects=objects)
+    options = {"lookup": lookup, **options_for(fs.selectors()[method], dim)}
     selection = fs.select_frames(evidence, budget=case.budget, method=method, **options)
     assert len(selection) == len(set(selection.indices)) == min(case.budget, len(case.times))
     assert selection.indices == sorted(selection.indices)
@@ -112,19 +110,17 @@ def test_selectors_need_vectors_only_where_they_say_so():
     scores = fs.Evidence(**given)
     whole = fs.Evidence(**given, frames=rng.normal(size=(60, 4)), query=np.ones(4))
     for name, selector in fs.selectors().items():
-        if "context" in selector.options:
-            continue
         if set(selector.needs) <= {"events"}:
             expected = fs.select_frames(whole, budget=8, method=name)
             assert fs.select_frames(scores, budget=8, method=name) == expected, name
-        elif set(selector.needs) <= {"vectors", "events", "words"}:
-            with pytest.raises(fs.InputError, match="has scores and no .*: use a selector that needs no vectors"):
+        elif set(selector.needs) <= {"vectors", "events", "words"} and not selector.takes_lookup:
+            with pytest.raises(fs.InputError, match="has no (vectors|query): .* or use a selector that needs none"):
                 fs.select_frames(scores, budget=8, method=name)
 
 
-def test_evidence_without_vectors_and_scores_is_refused():
+def test_evidence_with_frames_and_no_query_is_refused():
     with pytest.raises(fs.InputError, match="needs frames and query, or the score of each frame"):
-        fs.Evidence(times_s=[0.0, 1.0], duration_s=2.0)
+        fs.Evidence(times_s=[0.0, 1.0], duration_s=2.0, frames=np.eye(2))
 
 
 def test_every_selector_has_a_summary_and_known_needs():
@@ -135,7 +131,7 @@ def test_every_selector_has_a_summary_and_known_needs():
 def test_every_published_selector_documents_its_input_cost_and_options():
     for name, selector in fs.selectors().items():
         if name not in ("sift", "gcr", "uniform", "topk", "mmr"):
-            text = inspect.getdoc(selector.run)
+            text = inspect.getdoc(selector.function)
             assert selector.paper, name
             assert all(f"\n{part}" in text for part in ("Input:", "Differs:")) and "Cost:" in text, name
             assert all(re.search(rf"\b{option}\b", text) for option in selector.options), name
@@ -230,7 +226,7 @@ def last(evidence, budget, *, skip=0):
     """The last frames."""
     count = len(evidence)
     indices = range(count - skip - min(budget, count - skip), count - skip)
-    return build_selection(evidence, budget, "any name", indices, "context", {"skip": skip})
+    return build_selection(evidence, indices, "context")
 
 
 def test_function_is_a_method_under_its_own_name():

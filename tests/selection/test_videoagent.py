@@ -1,6 +1,7 @@
 """VideoAgent: what is asked in each round, which frames are retrieved, and how bad replies are handled."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,22 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.videoagent import parse_confidence, parse_missing, segments_between
-from helpers.detector_scenes import scene_evidence
-from helpers.models import RuleModel, make_context, random_model
+from framesift.selection.looking.videoagent import parse_confidence, parse_missing, segments_between
+from helpers.detector_scenes import scene, scene_evidence
+from helpers.models import RuleModel, make_lookup, random_model
 
 FOUND = {"red car": 7, "blue door": 30}  # description → the frame whose vector it has
 
 
 def select(evidence, budget, model, **options):
-    context = make_context(evidence.vectors.dim)
+    lookup = make_lookup(evidence.vectors.dim, frames=scene(len(evidence))[1].frames)
 
     def encode_texts(texts):
         known = [evidence.frames[FOUND[text]] if text in FOUND else None for text in texts]
-        return [context.encode_texts([text])[0] if row is None else row for text, row in zip(texts, known, strict=True)]
+        return [lookup.encode_texts([text])[0] if row is None else row for text, row in zip(texts, known, strict=True)]
 
-    chosen = type(context)(context.question, encode_texts)
-    return fs.select_frames(evidence, budget=budget, method="videoagent", model=model, context=chosen, **options)
+    chosen = replace(lookup, encode_texts=encode_texts)
+    return fs.select_frames(evidence, budget=budget, method="videoagent", model=model, lookup=chosen, **options)
 
 
 def agent(*confidences, missing=()):
@@ -132,8 +133,8 @@ def test_errors_state_what_is_missing():
     with pytest.raises(fs.InputError, match=r"videoagent needs the question's words"):
         fs.select_frames(scene_evidence(41), budget=6, method="videoagent", model=RuleModel())
     bare = fs.Evidence(np.arange(9.0), 9.0, np.eye(9), np.ones(9))
-    with pytest.raises(fs.InputError, match="this selector needs decoded frames"):
-        select(bare, 6, agent(3))
+    with pytest.raises(fs.InputError, match="videoagent needs decoded frames"):
+        fs.select_frames(bare, budget=6, method="videoagent", model=agent(3), lookup=make_lookup(9))
 
 
 @settings(max_examples=60, deadline=None)

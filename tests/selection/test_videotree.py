@@ -8,18 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.clustering import cosine_kmeans, middle_row, nearest_to_centres, ward_clusters
-from framesift.selection.videotree import expand, parse_ratings
-from helpers.detector_scenes import scene_evidence
-from helpers.models import RuleModel, make_context, random_model
+from framesift.selection.looking.clustering import cosine_kmeans, middle_row, nearest_to_centres, ward_clusters
+from framesift.selection.looking.videotree import expand, parse_ratings
+from helpers.detector_scenes import scene, scene_evidence
+from helpers.models import RuleModel, make_lookup, random_model
 
 SCENES = np.repeat(np.eye(4), 10, axis=0) + 0.01 * np.random.default_rng(0).standard_normal((40, 4))
 
 
 def select(evidence, budget, model, **options):
-    return fs.select_frames(
-        evidence, budget=budget, method="videotree", model=model, context=make_context(4), **options
-    )
+    lookup = make_lookup(4, frames=scene(len(evidence))[1].frames)
+    return fs.select_frames(evidence, budget=budget, method="videotree", model=model, lookup=lookup, **options)
 
 
 def rate(ratings):
@@ -99,9 +98,7 @@ def test_described_frames_are_described_once_and_rated_in_order():
 
 
 def test_frames_come_from_relevant_clusters_first():
-    evidence = fs.Evidence(
-        np.arange(40.0), 40.0, SCENES, [1.0, 0, 0, 0], source=scene_evidence(40).source, scores=np.zeros(40)
-    )
+    evidence = fs.Evidence(np.arange(40.0), 40.0, SCENES, [1.0, 0, 0, 0], scores=np.zeros(40))
     trace = select(evidence, 7, rate((1, 1, 3, 1)), clusters=4, max_clusters=4).trace
     relevant = next(row for row in trace["clusters"] if row["rating"] == 3)
     first = relevant["index"] // 10

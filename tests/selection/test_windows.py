@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.selection.batch_select import select_from_vectors
 from helpers.detector_scenes import Scenes
+from helpers.models import make_lookup
 from selection.test_batch_select import OBJECTS, indices_in, make_index
 from selection.test_selectors import options_for
 
@@ -31,8 +32,7 @@ def select(index, events, features, levels, method, **options):
         event_features=features,
         budget=8,
         method=method,
-        source=Scenes(levels, np.zeros(len(levels))),
-        objects=[OBJECTS],
+        lookups=[make_lookup(8, frames=Scenes(levels, np.zeros(len(levels))), objects=OBJECTS)],
         **options_for(fs.selectors()[method], 8),
         **options,
     )[0]

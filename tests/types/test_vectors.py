@@ -135,10 +135,3 @@ def test_part_shares_the_memory_of_the_whole():
     assert len(part) == 3 and part.dim == 5
     assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32_rows, whole.float32_rows)
     assert part.step_distances.tolist() == UnitRows(whole.rows[1:4]).step_distances.tolist()
-
-
-def test_attributes_of_version_0_1_keep_their_names():
-    vectors = UnitRows(np.eye(3))
-    assert vectors.rough is vectors.float32_rows
-    assert vectors.steps is vectors.step_distances
-    assert vectors.rough_error == vectors.float32_error

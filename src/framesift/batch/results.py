@@ -26,8 +26,8 @@ from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError, UnknownName
-from framesift.selection.model_calls import SERVER_OPTIONS
 from framesift.selection.registry import get_selector
+from framesift.types.lookup import SERVER_OPTIONS
 
 RESULT_SCHEMA = "framesift.result/2"
 RESULT_SCHEMA_1 = "framesift.result/1"

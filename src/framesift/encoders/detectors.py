@@ -18,7 +18,7 @@ from framesift.encoders.base import pick_device, to_rgb
 from framesift.encoders.siglip import find_weights, has_weights
 from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError
-from framesift.types.frame_source import Box
+from framesift.types.lookup import Box
 from framesift.types.vectors import Array
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class VideoFrames:
     """A `FrameSource` over a video file. times_s: the presentation times of the candidates, as in its index.
 
     With an encoder and the text vector of the question it also computes scores, so that a video can be searched
-    without an index: `Evidence.from_source(VideoFrames(…), times_s, duration_s)`. size: width and height of the video.
+    without an index: `Lookup(frames=VideoFrames(…))`. size: width and height of the video.
     """
 
     def __init__(

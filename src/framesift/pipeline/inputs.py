@@ -16,7 +16,6 @@ from framesift.pipeline.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords, quoting
-from framesift.selection.model_calls import SERVER_OPTIONS, QuestionContext
 from framesift.selection.registry import Method, get_selector
 from framesift.store.chance import levels_name, load_levels, save_levels
 from framesift.store.fingerprint import fingerprint
@@ -24,7 +23,7 @@ from framesift.store.store import Store
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Event, Question, Selection, VideoIndex
-from framesift.types.frame_source import FrameSource, Objects
+from framesift.types.lookup import SERVER_OPTIONS, FrameSource, Lookup
 from framesift.types.vectors import Array
 from framesift.types.window import candidates_in
 
@@ -108,21 +107,6 @@ def _word_scores(
     return word_scores(vectors.astype(np.float64) @ queries.T, lexical)
 
 
-def visual_inputs(
-    index: VideoIndex, questions: Sequence[Question], method: Method, namer: ObjectNamer | str | None
-) -> tuple[FrameSource | None, list[Objects] | None]:
-    """The frames and the objects to search for, for the selectors that need them."""
-    selector = get_selector(method)
-    source: FrameSource | None = None
-    objects: list[Objects] | None = None
-    if "pictures" in selector.needs or "detector" in selector.options:
-        source = frame_source(index)
-    if "objects" in selector.needs:
-        resolved = _resolve_namer(namer)
-        objects = [resolved.name_objects(question) for question in questions]
-    return source, objects
-
-
 def frame_source(index: VideoIndex) -> FrameSource:
     """The decoded candidates of an index, of one video or of several."""
     size = index.info.width, index.info.height
@@ -137,17 +121,20 @@ def frame_source(index: VideoIndex) -> FrameSource:
     return JointFrames(sources, counts)
 
 
-def question_contexts(
+def make_lookups(
+    index: VideoIndex,
     questions: Sequence[Question],
     events: Sequence[Event],
     method: Method,
     *,
     encoder: str | Encoder,
     event_encoder: str | None,
+    namer: ObjectNamer | str | None,
     store: str | os.PathLike[str] | None,
-) -> list[QuestionContext] | None:
-    """What a selector with the option `context` gets about each question; None for the others."""
-    if "context" not in get_selector(method).options:
+) -> list[Lookup] | None:
+    """What a selector may look at or ask about each question, but for its options; None if it looks at nothing."""
+    selector = get_selector(method)
+    if not selector.takes_lookup:
         return None
 
     def encode_texts(texts: Sequence[str]) -> Array:
@@ -156,7 +143,12 @@ def question_contexts(
     def score(texts: Sequence[str]) -> Array:
         return score_events(texts, events, event_encoder or encoder, store)
 
-    return [QuestionContext(question, encode_texts, score) for question in questions]
+    lookup = Lookup(frames=frame_source(index), encode_texts=encode_texts, score_events=score)
+    named = _resolve_namer(namer) if "objects" in selector.needs else None
+    return [
+        replace(lookup, question=question, objects=None if named is None else named.name_objects(question))
+        for question in questions
+    ]
 
 
 def resolve_options(

@@ -21,7 +21,7 @@ from framesift.errors import InputError, OptionError
 from framesift.indexing.index import index as build_index
 from framesift.indexing.index import index_key
 from framesift.pipeline.config import PipelineConfig, VisualDemandSetting
-from framesift.pipeline.inputs import question_contexts, resolve_options, score_events, visual_inputs, with_chance
+from framesift.pipeline.inputs import make_lookups, resolve_options, score_events, with_chance
 from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
 from framesift.readers.base import OnError, ask_many, check_reader
@@ -395,7 +395,9 @@ def select_many(
             queries = encode_long_texts(model, [question.query_text for question in asked])
         if needs_event_features:
             event_features = cached_text_vectors(model, [event.text for event in events], store)
-    source, objects = visual_inputs(index, asked, method, namer)
+    lookups = make_lookups(
+        index, asked, events, method, encoder=named, event_encoder=event_encoder, namer=namer, store=store
+    )
     return select_from_vectors(
         index,
         asked,
@@ -406,11 +408,9 @@ def select_many(
         budget=budget,
         method=method,
         visual_demand=visual_demand,
-        source=source,
-        objects=objects,
+        lookups=lookups,
         blank_frames=blank_frames,
         windows=windows,
-        contexts=question_contexts(asked, events, method, encoder=named, event_encoder=event_encoder, store=store),
         **resolve_options(
             index, method, options, store, encoder=named, questions=len(asked), progress=as_progress(progress)
         ),

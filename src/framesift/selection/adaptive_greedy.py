@@ -30,12 +30,11 @@ def adaptive_greedy(evidence: Evidence, budget: int, *, weight: float = 0.5, poo
     weight, pool = check_number("weight", weight, low=0, high=1), check_whole("pool", pool, low=1)
     among = pool_indices(len(evidence), pool)
     relevance = min_max(evidence.relevance)[among] / budget
-    rows = np.asarray(evidence.frames, dtype=np.float64)[among]
+    rows = np.asarray(evidence.vectors.rows, dtype=np.float64)[among]
     similarity = np.maximum(rows @ rows.T, 0.0)
     indices = among[greedy(relevance, similarity, min(budget, len(among)), weight=weight)].tolist()
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, min(budget, len(evidence)))
-    options = {"weight": weight, "pool": pool}
-    return build_selection(evidence, budget, "adaptive-greedy", indices, "visual", options)
+    return build_selection(evidence, indices)
 
 
 def pool_indices(count: int, pool: int) -> Array:

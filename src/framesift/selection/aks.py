@@ -3,7 +3,7 @@
 Tang et al., "Adaptive Keyframe Sampling for Long Video Understanding", CVPR 2025.
 """
 
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
@@ -34,10 +34,8 @@ def aks(evidence: Evidence, budget: int, *, t1: float = 0.8, t2: float = -100.0,
         for start, stop, level in parts:
             indices += (start + ranking.rank[start:stop].argsort()[: budget >> level]).tolist()
         indices = fill_by_relevance(ranking, indices, budget)
-    options = {"t1": t1, "t2": t2, "depth": depth}
-    selection = build_selection(evidence, budget, "aks", indices, "visual", options)
     rows = [{"first": a, "last": b - 1, "depth": level} for a, b, level in parts if b > a]
-    return add_to_trace(selection, parts=rows)
+    return build_selection(evidence, indices, parts=rows)
 
 
 def split(scores: Array, budget: int, *, t1: float, t2: float, max_depth: int) -> list[tuple[int, int, int]]:

@@ -1,8 +1,8 @@
 """Frames for many questions on one video, with the relevance of all questions computed in one product."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -10,12 +10,11 @@ from framesift._utils.text import rounded_clock
 from framesift.errors import InputError, OptionError
 from framesift.selection.gcr.demand import resolve_demand
 from framesift.selection.lexical import EventWords
-from framesift.selection.model_calls import QuestionContext
 from framesift.selection.registry import DEFAULT_METHOD, Method, get_selector, select_frames
 from framesift.selection.result_builders import text_without_frame
-from framesift.selection.skipping import BlankFrames, BlankSkipper, ReducedSource, check_blank_frames, map_back
+from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames, map_back
 from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex, Window
-from framesift.types.frame_source import FrameSource, Objects
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array, UnitRows
 from framesift.types.window import candidates_in
 
@@ -31,10 +30,8 @@ def select_from_vectors(
     event_scores: Array | None = None,
     method: Method = DEFAULT_METHOD,
     visual_demand: float | str | Callable[[str], float] = "rules",
-    source: FrameSource | None = None,
-    objects: Sequence[Objects] | None = None,
     blank_frames: BlankFrames = "skip",
-    contexts: Sequence[QuestionContext] | None = None,
+    lookups: Sequence[Lookup] | None = None,
     windows: Sequence[Window | None] | None = None,
     **options: object,
 ) -> list[Selection]:
@@ -42,11 +39,10 @@ def select_from_vectors(
 
     queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
     their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
-    `select_frames`. source and objects (one per question): for selectors that need decoded frames. blank_frames:
-    "skip" leaves out the candidates that show nothing, "keep" does not. contexts (one per question): for selectors
-    that use the question's words. windows (one per question): the part of the video to consider,
-    None for all of it; candidates and events outside take no part in any score. The selections' warnings are the
-    index's, and one for each text that is shown far from its own time.
+    `select_frames`. blank_frames: "skip" leaves out the candidates that show nothing, "keep" does not. lookups (one per
+    question): for selectors that look at frames, detect or ask. windows (one per question): the part of the video to
+    consider, None for all of it; candidates and events outside take no part in any score. The selections' warnings are
+    the index's, and one for each text that is shown far from its own time.
     """
     query_count = 0 if queries is None else len(queries)
     if query_count != len(questions):
@@ -78,25 +74,28 @@ def select_from_vectors(
         evidence = Evidence(
             times_s=part.index.times_s,
             duration_s=part.end_s,
-            frames=part.index.frames,
+            frames=part.index.vectors,
             query=texts[k],
             events=part.events,
             visual_demand=resolve_demand(visual_demand, question.text),
             scores=relevance[k][part.candidates.start : part.candidates.stop],
             event_scores=None if event_relevance is None else event_relevance[k][part.inside],
-            prepared=part.index.vectors,
-            source=source if source is None or window is None else ReducedSource(source, part.candidates),
-            objects=None if objects is None else objects[k],
             lexical_scores=part.words.scores(question.query_text) if "words" in needs else None,
             start_s=part.start_s,
-            positions=part.inside,
+            event_positions=part.inside,
         )
-        given = options if contexts is None else {"context": contexts[k], **options}
-        run = partial(_select, budget=budget, method=method, options=given)
+        lookup = None if lookups is None else lookups[k]
+
+        def run(
+            evidence: Evidence, kept: Sequence[int] | Array, lookup: Lookup | None = lookup, part: _VideoPart = part
+        ) -> Selection:
+            own = None if lookup is None else lookup.among([part.candidates[index] for index in kept])
+            return select_frames(evidence, budget=budget, method=method, lookup=own, **options)
+
         if blank_frames == "skip":
             selection, skipped = part.skipper.select(evidence, run, with_events="events" in needs)
         else:
-            selection, skipped = run(evidence), np.zeros(0, dtype=int)
+            selection, skipped = run(evidence, range(len(evidence))), np.zeros(0, dtype=int)
         if window is not None:
             selection, skipped = map_back(selection, part.candidates), skipped + part.candidates.start
         distant_texts = filter(None, (text_without_frame(slot, index.videos) for slot in selection.slots))
@@ -162,7 +161,3 @@ def _restricted(index: VideoIndex, candidates: range, start_s: float, end_s: flo
         is_blank=index.is_blank[part],
         is_damaged=index.is_damaged[part],
     )
-
-
-def _select(evidence: Evidence, *, budget: int, method: Method, options: Mapping[str, object]) -> Selection:
-    return select_frames(evidence, budget=budget, method=method, **options)

@@ -20,8 +20,7 @@ def bin_max(evidence: Evidence, budget: int) -> Selection:
 
     Differs: the scores are plain relevance, because the trained ones need TSPO's weights (see `tspo`).
     """
-    indices = best_of_bins(Ranking(evidence.relevance), min(budget, len(evidence)))
-    return build_selection(evidence, budget, "bin-max", indices, "visual", {})
+    return build_selection(evidence, best_of_bins(Ranking(evidence.relevance), min(budget, len(evidence))))
 
 
 def best_of_bins(ranking: Ranking, size: int) -> list[int]:

@@ -30,7 +30,7 @@ def bolt(evidence: Evidence, budget: int, *, alpha: float = 3.0) -> Selection:
         indices = evenly_spaced(len(evidence), size).tolist()
     else:
         indices = nearest_free(quantile_indices((above_minimum / peak) ** alpha, size), len(evidence))
-    return build_selection(evidence, budget, "bolt", indices, "visual", {"alpha": alpha})
+    return build_selection(evidence, indices)
 
 
 def quantile_indices(weights: Array, size: int) -> list[int]:

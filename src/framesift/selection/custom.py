@@ -34,9 +34,9 @@ def checked(selector: Selector) -> Selector:
     """The selector with its results checked, and named after it."""
 
     def run(evidence: Evidence, budget: int, **options: object) -> Selection:
-        return _check_result(selector.run(evidence, budget, **options), selector.name, evidence, budget)
+        return _check_result(selector.function(evidence, budget, **options), selector.name, evidence, budget)
 
-    return replace(selector, run=run)
+    return replace(selector, function=run)
 
 
 def from_plugin(plugin: Plugin) -> Selector:
@@ -51,13 +51,13 @@ def from_plugin(plugin: Plugin) -> Selector:
 
     def run(evidence: Evidence, budget: int, **options: object) -> Selection:
         try:
-            return selector.run(evidence, budget, **options)
+            return selector.function(evidence, budget, **options)
         except FramesiftError:
             raise
         except Exception as error:
             raise PluginError(f"{plugin.title} failed ({reason(error)}); report it to its authors") from error
 
-    return replace(selector, run=run)
+    return replace(selector, function=run)
 
 
 def _unusable(name: str, problem: str) -> Selector:
@@ -68,7 +68,7 @@ def _unusable(name: str, problem: str) -> Selector:
 
 
 def _check_result(selection: Any, name: str, evidence: Evidence, budget: int) -> Selection:
-    """The selection with the selector's name and plain numbers; an InputError if it is none of this evidence."""
+    """The selection with plain numbers; an InputError if it is none of this evidence."""
     if not isinstance(selection, Selection):
         raise InputError(f"{name} returned a {type(selection).__name__}; expected a Selection")
     indices = [int(index) for index in selection.indices]
@@ -85,4 +85,4 @@ def _check_result(selection: Any, name: str, evidence: Evidence, budget: int) ->
         replace(slot, index=index, time_s=float(evidence.times_s[index]), relevance=float(slot.relevance))
         for slot, index in zip(selection.slots, indices, strict=True)
     )
-    return replace(selection, slots=slots, method=name, budget=budget)
+    return replace(selection, slots=slots)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_positive, check_whole
 from framesift.types import Evidence, Selection
@@ -44,7 +44,7 @@ def mdp3(
         length = check_whole("segment_frames", segment_frames) or len(evidence)
     size = min(budget, len(evidence))
     vectors = evidence.vectors
-    log_relevance = 2.0 / weight * np.log(kernel(vectors.products(evidence.query[None])[:, 0]))
+    log_relevance = 2.0 / weight * np.log(kernel(vectors.products(evidence.query_row)[:, 0]))
     table = FrameCountTable(size)
     if size < len(vectors):
         for start in range(0, len(vectors), length):
@@ -55,9 +55,8 @@ def mdp3(
             greedy = GreedyPicks(kernel_rows(segment), of_segment, across, log_relevance[last], most=size)
             table.extend(greedy, [-1, *last], start)
     indices = table.best() if size < len(vectors) else list(range(len(vectors)))
-    options = {"relevance_weight": weight, "segment_frames": segment_frames}
-    selection = build_selection(evidence, budget, "mdp3", indices, "context", options)
-    return add_to_trace(selection, value=float(table.value[size]) if size < len(vectors) else None)
+    value = float(table.value[size]) if size < len(vectors) else None
+    return build_selection(evidence, indices, "context", value=value)
 
 
 def kernel(cosines: Array) -> Array:

@@ -17,7 +17,7 @@ def mmr(evidence: Evidence, budget: int, *, weight: float = 0.5) -> Selection:
         raise OptionError(f"weight is {weight!r}; expected a number from 0 to 1")
     size = min(budget, len(evidence))
     filled = fill_by_mmr(merge_ties(evidence.relevance), evidence.vectors, (), size=size, weight=weight)
-    return build_selection(evidence, budget, "mmr", filled.selected, "context", {"weight": weight})
+    return build_selection(evidence, filled.selected, "context")
 
 
 SELECTOR = Selector.of(

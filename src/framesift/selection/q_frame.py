@@ -34,14 +34,13 @@ def q_frame(
     exhibit (`scales=Q_FRAME_SCALES`).
     """
     temperature = check_positive("temperature", temperature)
-    rng, seed_record = seeded_generator(seed)
+    rng = seeded_generator(seed)
     if not isinstance(logs, bool):
         raise OptionError(f"logs is {logs!r}; expected True or False")
     probabilities = softmax(evidence.relevance, temperature)
     noise = -np.log(-np.log(rng.random(len(evidence)) + EPSILON) + EPSILON)
     indices = Ranking((np.log(probabilities) if logs else probabilities) + noise).order[:budget].tolist()
-    options = {"temperature": temperature, "seed": seed_record, "logs": logs}
-    return build_selection(evidence, budget, "q-frame", indices, "visual", options)
+    return build_selection(evidence, indices)
 
 
 SELECTOR = Selector.of(

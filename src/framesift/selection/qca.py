@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, softmax
 from framesift.selection.selector import Selector
@@ -45,7 +45,7 @@ def qca(
     content_temperature = check_positive("content_temperature", content_temperature)
     relevance_temperature = check_positive("relevance_temperature", relevance_temperature)
     borders = split_evenly(len(evidence), min(segments, len(evidence)))
-    content = content_share(evidence.frames, borders, temperature=content_temperature)
+    content = content_share(evidence.vectors.rows, borders, temperature=content_temperature)
     means = np.array([evidence.relevance[a:b].mean() for a, b in borders])
     shares = beta * content + (1 - beta) * softmax(means, relevance_temperature)
     quotas = allocate(shares, [b - a for a, b in borders], budget)
@@ -53,16 +53,9 @@ def qca(
     for (a, b), quota in zip(borders, quotas, strict=True):
         if quota > 0:
             pool = candidates(evidence.relevance[a:b], quota, gamma=gamma)
-            picked += [a + k for k in farthest_points(evidence.frames[a:b], pool, quota, evidence.relevance[a:b])]
+            picked += [a + k for k in farthest_points(evidence.vectors.rows[a:b], pool, quota, evidence.relevance[a:b])]
     picked = fill_by_relevance(Ranking(evidence.relevance), picked, min(budget, len(evidence)))
-    options = {
-        "segments": segments,
-        "beta": beta,
-        "gamma": gamma,
-        "content_temperature": content_temperature,
-        "relevance_temperature": relevance_temperature,
-    }
-    return add_to_trace(build_selection(evidence, budget, "qca", picked, "visual", options), quotas=quotas)
+    return build_selection(evidence, picked, quotas=quotas)
 
 
 def split_evenly(count: int, parts: int) -> list[tuple[int, int]]:

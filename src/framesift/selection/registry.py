@@ -13,6 +13,7 @@ from framesift.selection.custom import checked, from_function, from_plugin
 from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector
 from framesift.selection.validation import check_budget, check_options
 from framesift.types import Basis, Evidence, Selection
+from framesift.types.lookup import Lookup
 
 # With what callers need to validate a request before it runs.
 __all__ = [
@@ -50,18 +51,18 @@ BUILT_IN = (
     "adaptive_greedy",
     "text",
     "vsi_lite",
-    "focus",
-    "t_star",
-    "vsi",
-    "logic_in_frames",
-    "q_gate",
-    "tspo",
-    "toolmerge",
-    "himu",
-    "dig",
-    "videoagent",
-    "videotree",
-    "memorycard",
+    "looking.focus",
+    "looking.t_star",
+    "looking.vsi",
+    "looking.logic_in_frames",
+    "looking.q_gate",
+    "looking.tspo",
+    "looking.toolmerge",
+    "looking.himu",
+    "looking.dig",
+    "looking.videoagent",
+    "looking.videotree",
+    "looking.memorycard",
 )
 
 
@@ -73,15 +74,23 @@ def selectors() -> dict[str, Selector]:
     return _built_in() | _from_other_packages()
 
 
-def select_frames(evidence: Evidence, *, budget: int, method: Method = DEFAULT_METHOD, **options: object) -> Selection:
+def select_frames(
+    evidence: Evidence,
+    *,
+    budget: int,
+    method: Method = DEFAULT_METHOD,
+    lookup: Lookup | None = None,
+    **options: object,
+) -> Selection:
     """Select min(budget, N) distinct frames of the evidence, in chronological order.
 
     method: a name of `selectors()`, or a function `(evidence, budget, *, option=default, …) → Selection`.
-    options: those of that selector, each with a default.
+    lookup: what selectors that look at frames, detect or ask may use. options: those of that selector, each with a
+    default; the detector, network and models of the lookup can be given as such.
     """
     selector = get_selector(method)
     check_options(selector.name, options, selector.options)
-    selection = selector.run(evidence, check_budget(budget), **options)
+    selection = selector.run(evidence, check_budget(budget), lookup=lookup, **options)
     return replace(selection, basis=Basis.of(evidence)) if evidence.is_scored else selection
 
 

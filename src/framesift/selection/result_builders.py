@@ -1,11 +1,10 @@
-"""Building the Selection of a selector that gives all its frames one role, and adding to it."""
+"""Building the Selection of a selector, adding to its trace, and the warning about distant texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from framesift._utils.text import clock
-from framesift.selection.frame_access import FrameAccess
 from framesift.types import Event, Evidence, Role, Selection, Slot, VideoSpan
 from framesift.types.video import time_label
 
@@ -15,52 +14,36 @@ TEXT_REACH_S = 2.0
 
 def build_selection(
     evidence: Evidence,
-    budget: int,
-    method: str,
-    indices: Iterable[int],
-    role: Role,
-    options: Mapping[str, object],
+    picked: Iterable[int],
+    role: Role = "visual",
     *,
-    access: FrameAccess | None = None,
+    carried: Mapping[int, Event] | None = None,
+    scores: Mapping[int, float] | None = None,
+    **trace: Any,
 ) -> Selection:
-    """Build the Selection and its trace from frame indices in the order they were picked.
+    """A selection of these frames, listed in the order picked; `Selector.run` adds its name, budget and options.
 
-    access: for selectors that do not inspect every frame; it counts those they did.
+    carried: frame index → the event it carries, as a ground slot. scores: of the frames that were scored, for evidence
+    without relevance. trace: further entries of the trace, JSON values only.
     """
-    picked = [int(index) for index in indices]
-    relevance = (lambda index: float(evidence.relevance[index])) if access is None else access.relevance
-    slots = tuple(Slot(i, float(evidence.times_s[i]), role, relevance(i)) for i in picked)
-    trace: dict[str, Any] = {
-        "candidates": len(evidence),
-        "duration_s": evidence.length_s,
-        "options": dict(options),
-        "looked_at": len(evidence) if access is None else access.frames_inspected,
-        "picked": picked,
-    }
-    if len(evidence) < budget:
-        trace["note"] = all_selected_note(len(evidence), budget)
-    return Selection(slots, method, budget, trace)
-
-
-def all_selected_note(candidates: int, budget: int) -> str:
-    """The trace's note for a budget above the number of candidates."""
-    if candidates == 1:
-        return f"there is one candidate for a budget of {budget}: it is selected"
-    return f"there are {candidates} candidates for a budget of {budget}: all are selected"
+    given, known = carried or {}, scores or {}
+    indices = [int(index) for index in picked]
+    slots = tuple(
+        Slot(
+            index,
+            float(evidence.times_s[index]),
+            "ground" if index in given else role,
+            float(evidence.relevance[index]) if evidence.is_scored else known.get(index, 0.0),
+            given.get(index),
+        )
+        for index in indices
+    )
+    return Selection(slots, "", 0, {"picked": indices} | trace)
 
 
 def add_to_trace(selection: Selection, **detail: Any) -> Selection:
     """Return the selection with more entries (JSON values only) in its trace."""
     return replace(selection, trace={**selection.trace, **detail})
-
-
-def attach_events(selection: Selection, events: Mapping[int, Event]) -> Selection:
-    """Return the selection with the frames in `events` (frame index → event) as ground slots that carry their event."""
-    slots = tuple(
-        replace(slot, role="ground", event=events[slot.index]) if slot.index in events else slot
-        for slot in selection.slots
-    )
-    return replace(selection, slots=slots)
 
 
 def text_without_frame(slot: Slot, videos: Sequence[VideoSpan] = ()) -> str:

@@ -27,12 +27,9 @@ def fill_by_relevance(ranking: Ranking, selected: Sequence[int], size: int) -> l
     return [*selected, *(index for index, _ in zip(free, range(size - len(selected)), strict=False))]
 
 
-def seeded_generator(seed: object) -> tuple[np.random.Generator, int | str]:
-    """The generator of a seed (a whole number, or a generator that is used as it is), and the trace's record of it."""
-    if isinstance(seed, np.random.Generator):
-        return seed, "generator"
-    whole = check_whole("seed", seed)
-    return np.random.default_rng(whole), whole
+def seeded_generator(seed: object) -> np.random.Generator:
+    """The generator of a seed: a whole number, or a generator that is used as it is."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(check_whole("seed", seed))
 
 
 def gumbel_noise(rng: np.random.Generator, count: int) -> Array:
@@ -40,18 +37,3 @@ def gumbel_noise(rng: np.random.Generator, count: int) -> Array:
     # 1 − u lies in (0, 1]; the smallest positive float keeps the outer logarithm finite.
     noise: Array = -np.log(np.maximum(-np.log(1.0 - rng.random(count)), np.finfo(np.float64).tiny))
     return noise
-
-
-def sample_by_weight(rng: np.random.Generator, weights: Array, size: int) -> list[int]:
-    """Sample `size` distinct indices, each with a probability in proportion to its weight; zero weights come last.
-
-    The largest of log weight + Gumbel noise are such a sample (Yellott, 1977).
-    """
-    with np.errstate(divide="ignore"):
-        keys = np.log(np.asarray(weights, dtype=np.float64)) + gumbel_noise(rng, len(weights))
-    if size == len(keys):
-        leading = np.arange(size)
-    else:  # only the leading keys need sorting; those equal to the last of them are included
-        leading = np.flatnonzero(keys >= np.partition(keys, len(keys) - size)[len(keys) - size])
-    order: list[int] = leading[np.argsort(-keys[leading], kind="stable")][:size].tolist()
-    return order

@@ -17,7 +17,6 @@ import numpy as np
 
 from framesift.errors import OptionError
 from framesift.selection.event_match import EventMatch, match_events
-from framesift.selection.result_builders import all_selected_note
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
 from framesift.selection.sift_trace import VISUAL_LEVEL, context_row, event_rows, reasons
@@ -113,11 +112,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
         )
         for index, role in roles.items()
     )
-    trace: dict[str, Any] = {
-        "candidates": len(evidence),
-        "duration_s": evidence.length_s,
-        "options": asdict(config),
-        "looked_at": len(evidence),
+    trace = {
         "quotas": {"ground": quota},
         "ground": {
             "stand_out": match.stand_out,
@@ -131,9 +126,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
         },
         "reasons": reasons(match, words, pictures, duplicates, shown, quota=quota),
     }
-    if len(evidence) < budget:
-        trace["note"] = all_selected_note(len(evidence), budget)
-    return Selection(slots, "sift", budget, trace)
+    return Selection(slots, "", 0, trace)
 
 
 def choose_events(

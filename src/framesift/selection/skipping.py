@@ -5,7 +5,7 @@ Numbers under any other key, and everything below the keys of OTHER_NUMBERS, are
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,7 +15,6 @@ from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.result_builders import add_to_trace
 from framesift.selection.scores import Ranking
 from framesift.types import Evidence, Selection, Slot, VideoIndex
-from framesift.types.frame_source import FrameSource
 from framesift.types.vectors import Array, UnitRows
 
 BlankFrames = Literal["skip", "keep"]
@@ -42,28 +41,25 @@ class BlankSkipper:
         self._parts: dict[bytes, UnitRows] = {}  # by the indices of their rows
 
     def select(
-        self, evidence: Evidence, run: Callable[[Evidence], Selection], *, with_events: bool
+        self, evidence: Evidence, run: Callable[[Evidence, Sequence[int] | Array], Selection], *, with_events: bool
     ) -> tuple[Selection, Array]:
-        """The selection, and the indices of the skipped candidates. with_events: whether `run` gives events a frame."""
+        """The selection, and the indices of the skipped candidates.
+
+        run: called with evidence and the indices of its candidates. with_events: whether it gives events a frame.
+        """
         blank = self._index.is_blank
         nothing = np.zeros(0, dtype=int)
-        if not blank.any():
-            return run(evidence), nothing
-        if blank.all():
-            return add_to_trace(run(evidence), skipped="every candidate is blank: none was skipped"), nothing
+        if not blank.any() or blank.all():
+            note = {"skipped": "every candidate is blank: none was skipped"} if blank.any() else {}
+            return add_to_trace(run(evidence, range(len(blank))), **note), nothing
         anchors = _blank_anchors(evidence, blank) if with_events else np.zeros(len(blank), dtype=bool)
         while True:
             kept = np.flatnonzero(~blank | anchors)
-            selection = map_back(run(self._reduce(evidence, kept)), kept)
+            selection = map_back(run(evidence.take(kept, self._rows(kept)), kept), kept)
             misplaced = [s.index for s in selection.slots if blank[s.index] and not _is_alone(s, evidence, blank)]
             if not misplaced:
                 return _describe(selection, len(kept), len(evidence)), np.flatnonzero(blank & ~anchors)
             anchors[misplaced] = False
-
-    def _reduce(self, evidence: Evidence, kept: Array) -> Evidence:
-        """The evidence with these candidates only."""
-        source = None if evidence.source is None else ReducedSource(evidence.source, kept.tolist())
-        return evidence.take(kept, vectors=self._rows(kept), source=source)
 
     def _rows(self, kept: Array) -> UnitRows:
         """The vectors of these candidates; questions share what is derived from them."""
@@ -73,24 +69,6 @@ class BlankSkipper:
         if key not in self._parts:
             self._parts[key] = UnitRows(self._index.frames[kept])
         return self._parts[key]
-
-
-@dataclass(frozen=True)
-class ReducedSource:
-    """A source of some of the candidates of another one."""
-
-    source: FrameSource
-    kept: Sequence[int]
-
-    @property
-    def size(self) -> tuple[int, int]:
-        return getattr(self.source, "size", (0, 0))
-
-    def scores(self, indices: Sequence[int]) -> Any:
-        return self.source.scores([self.kept[index] for index in indices])
-
-    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> Sequence[Array]:
-        return self.source.pictures([self.kept[index] for index in indices], size=size)
 
 
 def _blank_anchors(evidence: Evidence, blank: Array) -> Array:

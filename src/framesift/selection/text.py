@@ -7,7 +7,7 @@ Question Answering": GCR reduced to what the subtitles decide.
 import numpy as np
 
 from framesift.selection.gcr.ground import event_frame_ranges
-from framesift.selection.result_builders import add_to_trace, attach_events, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
@@ -28,9 +28,9 @@ def text(evidence: Evidence, budget: int) -> Selection:
     size = min(budget, len(evidence))
     event_of = assign_frames(ranking, evidence.times_s, evidence.event_times_s, evidence.event_relevance, size=size)
     indices = fill_by_relevance(ranking, list(event_of), size)
-    selection = build_selection(evidence, budget, "text", indices, "visual", {})
-    selection = attach_events(selection, {index: evidence.events[e] for index, e in event_of.items()})
-    return add_to_trace(selection, events=len(set(event_of.values())), events_outside=evidence.events_outside)
+    carried = {index: evidence.events[e] for index, e in event_of.items()}
+    events = len(set(event_of.values()))
+    return build_selection(evidence, indices, carried=carried, events=events, events_outside=evidence.events_outside)
 
 
 def assign_frames(

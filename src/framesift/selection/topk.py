@@ -10,7 +10,7 @@ from framesift.types import Evidence, Selection
 def topk(evidence: Evidence, budget: int) -> Selection:
     """Select the frames with the largest relevance; ties go to the earlier frame."""
     indices = top_frames(Ranking(evidence.relevance), evidence.times_s, (), size=min(budget, len(evidence)))
-    return build_selection(evidence, budget, "topk", indices, "visual", {})
+    return build_selection(evidence, indices)
 
 
 SELECTOR = Selector("topk", topk, "the most relevant frames, however similar", {})

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_choice
 from framesift.types import Evidence, Selection
@@ -19,8 +19,7 @@ def uniform(evidence: Evidence, budget: int, *, convention: str = "centres") -> 
     """
     convention = check_choice("convention", convention, CONVENTIONS)
     indices = evenly_spaced(len(evidence), min(budget, len(evidence)), convention)
-    selection = build_selection(evidence, budget, "uniform", indices, "context", {"convention": convention})
-    return add_to_trace(selection, looked_at=0)
+    return build_selection(evidence, indices, "context", looked_at=0)
 
 
 def evenly_spaced(count: int, size: int, convention: str = "centres") -> Array:

@@ -7,7 +7,7 @@ Findings.
 
 import numpy as np
 
-from framesift.selection.result_builders import attach_events, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number
@@ -34,9 +34,7 @@ def vsi_lite(evidence: Evidence, budget: int, *, weight: float = 0.4, reach_s: f
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=reach_s)
     fused = (1 - weight) * min_max(evidence.relevance) + weight * min_max(subtitle_scores)
     indices = Ranking(merge_ties(fused)).order[:budget].tolist()
-    options = {"weight": weight, "reach_s": reach_s}
-    selection = build_selection(evidence, budget, "vsi-lite", indices, "visual", options)
-    return attach_events(selection, events_of_frames(evidence, event_of, indices))
+    return build_selection(evidence, indices, carried=events_of_frames(evidence, event_of, indices))
 
 
 def score_by_subtitles(evidence: Evidence, *, reach_s: float) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from framesift.errors import MissingExtra
 from framesift.selection.gcr.cover import fill_by_mmr
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import largest_remainder
 from framesift.selection.scores import min_max, softmax
 from framesift.selection.selector import Selector
@@ -76,10 +76,8 @@ def wfs_sb(
             filled = fill_by_mmr(2 * scores[start:stop] - 1, part, (), size=share, weight=MMR_WEIGHT)
             indices += [start + index for index in filled.selected]
         indices = fill_by_mmr(2 * scores - 1, evidence.vectors, indices, size=size, weight=MMR_WEIGHT).selected
-    options = {"temperature": temperature, "rescale": rescale, "logit_scale": logit_scale, "logit_bias": logit_bias}
-    selection = build_selection(evidence, budget, "wfs-sb", indices, "context", options)
     rows = [{"first": a, "last": b - 1, "frames": share} for a, b, share in segments]
-    return add_to_trace(selection, peaks=peaks, segments=rows)
+    return build_selection(evidence, indices, "context", peaks=peaks, segments=rows)
 
 
 def boundaries(scores: Array) -> list[int]:

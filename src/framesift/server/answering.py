@@ -24,7 +24,6 @@ from framesift.rendering.export import save_comparison
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
-from framesift.selection.model_calls import SERVER_OPTIONS
 from framesift.selection.registry import Selector, check_options, get_selector, method_for_demand, selectors
 from framesift.server.catalog import Catalog, public_message
 from framesift.server.files import LibraryVideo, safe_name
@@ -33,10 +32,9 @@ from framesift.server.models import AskRequest, ExportFormat, QuestionRequest, V
 from framesift.server.page_readers import PageReaders
 from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection, Slot, VideoIndex
+from framesift.types.lookup import GIVEN_PARTS
 from framesift.types.vectors import Array
 
-# Selector options that name a file to load or a server to call, which a request must not do.
-FILE_OPTIONS = ("detector", "network", *SERVER_OPTIONS, "context")
 CACHED_QUERIES = 64
 MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
 MAX_WAITING = 32
@@ -288,7 +286,7 @@ def list_methods() -> list[dict[str, Any]]:
                 "needs": list(selector.needs),
                 "available": not why_not,
                 "why_not": why_not,
-                "options": {k: v for k, v in simple.items() if k not in FILE_OPTIONS},
+                "options": {k: v for k, v in simple.items() if k not in GIVEN_PARTS},
             }
         )
     return rows
@@ -298,7 +296,7 @@ def check_method(selector: Selector) -> None:
     """Refuse a selector that needs a model file, whose packages are not installed, or that can't be loaded."""
     if selector.problem:
         raise PluginError(selector.problem)
-    missing = [need for need in selector.needs if need in FILE_OPTIONS]
+    missing = [need for need in selector.needs if need in GIVEN_PARTS]
     if missing:
         raise OptionError(
             f"{selector.name} needs a {missing[0]}, which the page can't set; use it from Python or the command line"
@@ -333,7 +331,7 @@ def _method_options(method: str, request: QuestionRequest) -> dict[str, Any]:
     defaults = get_selector(method).options
     check_options(method, given, defaults)
     for name, value in given.items():
-        if name in FILE_OPTIONS:
+        if name in GIVEN_PARTS:
             raise OptionError(f"{name} can't be set from a request")
         default = defaults[name]
         if default is not None and not _has_type_of(value, default):

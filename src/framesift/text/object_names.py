@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from framesift.types import Question
-from framesift.types.frame_source import RELATION_KINDS, Objects, Relation, RelationKind
+from framesift.types.lookup import RELATION_KINDS, Objects, Relation, RelationKind
 
 MAX_PHRASES = 8  # of each kind: more make a detector slower and less certain
 MAX_PHRASE_WORDS = 4

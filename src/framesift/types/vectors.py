@@ -227,11 +227,6 @@ class UnitRows:
         """Whether at least half of the rows repeat the row before."""
         return self._runs is not None
 
-    # The names of version 0.1, for selectors of other packages.
-    rough = property(lambda self: self.float32_rows)
-    rough_error = property(lambda self: self.float32_error)
-    steps = property(lambda self: self.step_distances)
-
     def products(self, others: Array, indices: Array | slice = slice(None)) -> Array:
         """(K, Q) float64: dot products of the rows at `indices`, of all by default, with each of `others` (Q, D).
 

@@ -14,7 +14,6 @@ from framesift.selection.gcr.cover import fill_by_mmr, top_frames
 from framesift.selection.gcr.ground import ground
 from framesift.selection.gcr.refine import evidence_values, omitted_regions, region_gaps, swap_regions
 from framesift.selection.gcr.trace import Trace, context_trace, coverless_trace, ground_trace, refinement_trace
-from framesift.selection.result_builders import all_selected_note
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.similarity_cache import SimilarityCache
@@ -78,20 +77,14 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
     events = [evidence.events[anchors[index]] if index in anchors else None for index in indices]
     slots = tuple(map(Slot, indices, times_s, roles.values(), relevance, events))
     trace: Trace = {
-        "candidates": count,
-        "duration_s": evidence.length_s,
-        "options": dict(vars(config)),
-        "looked_at": count,
         "quotas": {"ground": k_ground, "visual": k_visual, "refine": k_refine},
         "ground": ground_trace(evidence, grounding, demand),
         "cover": cover,
         "refine": refine,
     }
-    if config.without == "cover":
+    if config.without == "cover" and count >= budget:
         trace["note"] = "Cover is left out: regions, then evenly spaced frames, fill the budget after Ground's anchors"
-    if count < budget:
-        trace["note"] = all_selected_note(count, budget)
-    return Selection(slots, "gcr", budget, trace)
+    return Selection(slots, "", 0, trace)
 
 
 def _reject_unused_demand(evidence: Evidence, options: dict[str, object]) -> None:

@@ -12,23 +12,14 @@ from itertools import pairwise
 import numpy as np
 
 from framesift.errors import MissingExtra
-from framesift.selection.captions import question_lines
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.model_calls import (
-    Model,
-    ModelCalls,
-    QuestionContext,
-    model_name,
-    parse_json,
-    require_question,
-)
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
-from framesift.selection.toolmerge import candidate_rate
 from framesift.selection.validation import check_positive, check_whole
 from framesift.types import Evidence, Selection
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
 CHUNK_S = 60.0  # changes are peaks among those of the same minute
@@ -66,15 +57,14 @@ def dig(
     evidence: Evidence,
     budget: int,
     *,
-    model: Model | None = None,
+    lookup: Lookup,
     calls: int = 256,
-    context: QuestionContext | None = None,
     prominence: float = 0.1,
     window: int = 2,
 ) -> Selection:
     """Cut the video where frames change, have a model rate each segment, and select uniformly from the useful ones.
 
-    Input: frame vectors, the question's words (context), decoded frames, and a model that sees images. Cost: one
+    Input: frame vectors, the question's words, decoded frames, and a model that sees images. Cost: one
     call for the type of the question, and, unless it is about the whole video, one for each segment. calls: the
     most of them. prominence: of a peak of 1 − cosine between neighbours that counts as a cut. Segments with a
     reward above the mean of what is left, repeated while any drop out, or above half of the largest, whichever are
@@ -86,49 +76,37 @@ def dig(
     the original repeats frames.
     """
     prominence, window = check_positive("prominence", prominence), check_whole("window", window)
-    context = require_question("dig", context)
-    made = None if model is None else ModelCalls("dig", model, calls)
-    question = question_lines(context)
-    size = min(budget, len(evidence))
-    options = {"model": model_name(model), "calls": calls, "prominence": prominence, "window": window}
-    if _is_global(context.question.text if made is None else question, made):
+    question = lookup.require("question")
+    asked, lines, size = ModelCalls(lookup, calls), question_lines(question), min(budget, len(evidence))
+    if lookup.model is None:
+        is_global = bool(GLOBAL_WORDS.search(question.text))
+    else:
+        reply = parse_json(asked.ask(TYPE_PROMPT.format(question=lines)), dict) or {}
+        is_global = str(reply.get("global")).lower() == "true"
+    if is_global:
         indices = np.linspace(0, len(evidence) - 1, size).astype(int).tolist()
-        selection = build_selection(evidence, budget, "dig", indices, "visual", options)
-        return add_to_trace(selection, question_type="global", calls=0 if made is None else made.made)
+        return build_selection(evidence, indices, question_type="global", calls=asked.made)
     cuts = find_cuts(evidence, prominence=prominence)
     middles = [(a + b) // 2 for a, b in pairwise(cuts)]
-    access = FrameAccess(evidence)
-    rewards = (MOST_REWARD * min_max(evidence.relevance[middles])).tolist()
-    if made is not None:
-        made.require(len(middles))
-        rewards = [_reward(evidence, access, made, index, question) for index in middles]
+    if lookup.model is None:
+        rewards = (MOST_REWARD * min_max(evidence.relevance[middles])).tolist()
+    else:
+        asked.require(len(middles))
+        access = FrameAccess(evidence, lookup)
+        rewards = [_reward(evidence, access, asked, index, lines) for index in middles]
     intervals = useful_intervals(rewards, cuts, window=window)
     indices = list(dict.fromkeys(spread_over(intervals, size)))
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, size)
-    selection = build_selection(evidence, budget, "dig", indices, "visual", options)
-    return add_to_trace(
-        selection,
-        question_type="local",
-        calls=0 if made is None else made.made,
-        segments=[
-            {"first": a, "last": b, "reward": round(float(reward), 2)}
-            for (a, b), reward in zip(pairwise(cuts), rewards, strict=True)
-        ],
-    )
+    rated = zip(pairwise(cuts), rewards, strict=True)
+    rows = [{"first": a, "last": b, "reward": round(float(reward), 2)} for (a, b), reward in rated]
+    return build_selection(evidence, indices, question_type="local", calls=asked.made, segments=rows)
 
 
-def _is_global(question: str, made: ModelCalls | None) -> bool:
-    if made is None:
-        return bool(GLOBAL_WORDS.search(question))
-    reply = parse_json(made.ask(TYPE_PROMPT.format(question=question)), dict) or {}
-    return reply.get("global") is True or str(reply.get("global")).lower() == "true"
-
-
-def _reward(evidence: Evidence, access: FrameAccess, made: ModelCalls, index: int, question: str) -> float:
+def _reward(evidence: Evidence, access: FrameAccess, asked: ModelCalls, index: int, question: str) -> float:
     """The model's rating of a frame from 0 to 100; 0 if the reply has none."""
     (image,) = access.images([index], size=IMAGE_SIZE)
     prompt = REWARD_PROMPT.format(time=evidence.times_s[index], duration=evidence.duration_s, question=question)
-    reply = parse_json(made.ask(image, prompt), dict) or {}
+    reply = parse_json(asked.ask(image, prompt), dict) or {}
     try:
         reward = float(reply.get("reward", 0.0))
     except (TypeError, ValueError):
@@ -148,7 +126,7 @@ def find_cuts(evidence: Evidence, *, prominence: float) -> list[int]:
     chunks = max(1, math.ceil(int(count / candidate_rate(evidence)) / CHUNK_S))
     borders = np.linspace(0, count - 1, chunks + 1).astype(int).tolist()
     borders[-1] = count
-    rows = np.asarray(evidence.frames, dtype=np.float64)
+    rows = np.asarray(evidence.vectors.rows, dtype=np.float64)
     cuts = [0]
     for start, end in pairwise(borders):
         change: Array = 1 - (rows[start : end - 1] * rows[start + 1 : end]).sum(axis=1)
@@ -198,5 +176,6 @@ SELECTOR = Selector.of(
     dig,
     "uniform, or frames of the segments a model finds useful",
     paper="Li et al., CVPR 2026",
+    parts=("model",),
     needs=("vectors", "pictures", "peers"),
 )

@@ -4,8 +4,6 @@ Tang et al., "TSPO: Temporal Sampling Policy Optimization for Long-form Video La
 `framesift.encoders.temporal` loads the network; this file has the two selection rules.
 """
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -16,26 +14,18 @@ from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_choice
 from framesift.types import Evidence, Selection
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array, UnitRows, merge_ties
 
 TEMPERATURE = 0.025
 RULES = ("top", "bins")
 
 
-class TemporalEncoder(Protocol):
-    """A network that maps frame vectors to vectors in their temporal context."""
-
-    name: str
-
-    def embed(self, frames: Array) -> Array:
-        """(N, D) CLIP's image vectors, not normalised → (N, D), not normalised."""
-
-
 def tspo(
     evidence: Evidence,
     budget: int,
     *,
-    network: TemporalEncoder | None = None,
+    lookup: Lookup,
     choose: str = "top",
     lengths: ArrayLike | None = None,
 ) -> Selection:
@@ -49,23 +39,17 @@ def tspo(
     Differs: only in ties, which go to the earlier frame; the frames' own cosine is `evidence.relevance`.
     """
     choose = check_choice("choose", choose, RULES)
-    if network is None:
-        raise InputError(
-            "tspo needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors or .pt file, or "
-            "use bin-max, which needs none"
-        )
+    network = lookup.require("network")
     row_lengths = _check_lengths(lengths, len(evidence))
     frames = evidence.vectors.rows * row_lengths[:, None]
     embedded = np.asarray(network.embed(frames))
     if embedded.shape != frames.shape:
         raise InputError(f"the network gave {embedded.shape} for frames of {frames.shape}; expected the same")
-    cosines = UnitRows(embedded, "the network's vectors").products(evidence.query[None])[:, 0]
+    cosines = UnitRows(embedded, "the network's vectors").products(evidence.query_row)[:, 0]
     ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
     size = min(budget, len(evidence))
     indices = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)
-    name = str(getattr(network, "name", type(network).__name__))
-    options = {"network": name, "choose": choose, "lengths": float(row_lengths.mean())}
-    return build_selection(evidence, budget, "tspo", indices, "visual", options)
+    return build_selection(evidence, indices)
 
 
 def _check_lengths(lengths: ArrayLike | None, count: int) -> Array:
@@ -88,5 +72,6 @@ SELECTOR = Selector.of(
     tspo,
     "relevance from a trained network with temporal context",
     paper="Tang et al., AAAI 2026",
+    parts=("network",),
     needs=("vectors", "network"),
 )

@@ -8,22 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import (
-    detect_in_grids,
-    detection_score,
-    detector_name,
-    object_weights,
-    require_detector,
-    require_objects,
-)
-from framesift.selection.result_builders import add_to_trace, attach_events, build_selection
+from framesift.selection.looking.access import FrameAccess
+from framesift.selection.looking.grids import detect_in_grids, detection_score, object_weights
+from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking, min_max, softmax
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number, check_positive, check_whole
 from framesift.selection.vsi_lite import events_of_frames, score_by_subtitles
 from framesift.types import Evidence, Selection
-from framesift.types.frame_source import Detector
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array, merge_ties
 
 STREAMS = ("objects", "relevance", "subtitles")
@@ -34,7 +27,7 @@ def q_gate(
     evidence: Evidence,
     budget: int,
     *,
-    detector: Detector | None = None,
+    lookup: Lookup,
     weights: Sequence[float] | None = None,
     temperature: float = 0.5,
     grid: int = 4,
@@ -51,8 +44,8 @@ def q_gate(
     """
     temperature, grid = check_positive("temperature", temperature), check_whole("grid", grid, low=1)
     shares = stream_weights(weights, float(evidence.visual_demand))
-    detector, objects = require_detector("q-gate", detector), require_objects("q-gate", evidence)
-    access, frames = FrameAccess(evidence), range(len(evidence))
+    detector, objects = lookup.require("detector"), lookup.require("objects")
+    access, frames = FrameAccess(evidence, lookup), range(len(evidence))
     detections = detect_in_grids(access, detector, frames, objects.phrases, side=grid)
     object_scores = np.array([detection_score(detections[index], object_weights(objects)) for index in frames])
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=REACH_S)
@@ -60,16 +53,16 @@ def q_gate(
     fused = sum((w * softmax(min_max(s), temperature) for w, s in zip(shares, streams, strict=True)), np.zeros(1))
     # Softmax over N frames gives values of about 1/N; ties are merged on the scale of one frame's share.
     indices = Ranking(merge_ties(fused * len(evidence))).order[:budget].tolist()
-    options = {
-        "detector": detector_name(detector),
-        "weights": None if weights is None else list(weights),
-        "temperature": temperature,
-        "grid": grid,
-    }
-    selection = build_selection(evidence, budget, "q-gate", indices, "visual", options, access=access)
-    selection = attach_events(selection, events_of_frames(evidence, event_of, indices) if shares[2] > 0 else {})
+    carried = events_of_frames(evidence, event_of, indices) if shares[2] > 0 else {}
     gate = dict(zip(STREAMS, shares.tolist(), strict=True))
-    return add_to_trace(selection, objects=list(objects.phrases), gate=gate)
+    return build_selection(
+        evidence,
+        indices,
+        carried=carried,
+        looked_at=access.frames_inspected,
+        objects=list(objects.phrases),
+        gate=gate,
+    )
 
 
 def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Array:
@@ -90,5 +83,6 @@ SELECTOR = Selector.of(
     q_gate,
     "objects, relevance and subtitles, weighted by the question",
     paper="Wang et al., 2026",
+    parts=("detector",),
     needs=("pictures", "detector", "objects", "events", "demand"),
 )

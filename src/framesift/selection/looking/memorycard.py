@@ -10,17 +10,16 @@ import numpy as np
 
 from framesift._utils.text import clock, printable
 from framesift.errors import OptionError
-from framesift.selection.captions import LONGEST_SIDE
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.model_calls import Model, ModelCalls, Part, model_name
+from framesift.selection.looking.access import LONGEST_SIDE, FrameAccess, ModelCalls
+from framesift.selection.looking.sessions import MAX_PER_SESSION, Session, even_sessions, read_sessions, repair_sessions
 from framesift.selection.result_builders import add_to_trace, build_selection
 from framesift.selection.sampling import fill_by_relevance, gumbel_noise
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
-from framesift.selection.sessions import MAX_PER_SESSION, Session, even_sessions, read_sessions, repair_sessions
 from framesift.selection.uniform import evenly_spaced
 from framesift.selection.validation import check_positive, check_whole
 from framesift.types import Evidence, Selection
+from framesift.types.lookup import Lookup, Part
 from framesift.types.vectors import Array
 
 MAX_TRANSCRIPT = 12_000  # characters
@@ -40,7 +39,7 @@ def memorycard(
     evidence: Evidence,
     budget: int,
     *,
-    model: Model | None = None,
+    lookup: Lookup,
     min_sessions: int = 16,
     max_sessions: int = 32,
     pool: int = 128,
@@ -69,17 +68,10 @@ def memorycard(
             f"min_sessions, max_sessions and pool are {fewest}, {most} and {pool}; expected a pool from max_sessions "
             f"to {MAX_PER_SESSION} × min_sessions"
         )
-    asked = ModelCalls("memorycard", model, 1)
-    options: dict[str, object] = {
-        "model": model_name(model),
-        "min_sessions": fewest,
-        "max_sessions": most,
-        "pool": pool,
-    }
-    options |= {"frames": shown, "temperature": temperature, "seed": seed}
-    access = FrameAccess(evidence)
+    lookup.require("model")
+    access, asked = FrameAccess(evidence, lookup), ModelCalls(lookup, 1)
     if budget >= len(evidence):
-        return build_selection(evidence, budget, "memorycard", range(len(evidence)), "visual", options, access=access)
+        return build_selection(evidence, range(len(evidence)), looked_at=0)
     counts = {"fewest": fewest, "most": most, "pool": pool, "per_session": MAX_PER_SESSION}
     reply = asked.ask(*_video_parts(evidence, access, shown), PROMPT.format(**_described(evidence, shown), **counts))
     start_s, end_s = evidence.start_s, evidence.duration_s
@@ -90,9 +82,10 @@ def memorycard(
     cards = nearest_candidates(evidence.times_s, [time_s for session in sessions for time_s in session.key_times_s])
     chosen = draw_cards(evidence.relevance, cards, budget, temperature, seed)
     indices = fill_by_relevance(Ranking(evidence.relevance), chosen, budget)
-    selection = build_selection(evidence, budget, "memorycard", indices, "visual", options, access=access)
     note = {} if is_read else {"note": "the model's reply names no session: the sessions are of equal length"}
-    return add_to_trace(selection, sessions=[_row(session) for session in sessions], cards=len(cards), **note)
+    rows = [_row(session) for session in sessions]
+    selection = build_selection(evidence, indices, looked_at=access.frames_inspected, sessions=rows, cards=len(cards))
+    return add_to_trace(selection, **note)
 
 
 def nearest_candidates(times_s: Array, wanted_s: Sequence[float]) -> list[int]:
@@ -147,5 +140,6 @@ SELECTOR = Selector.of(
     memorycard,
     "key frames of the sessions that a model finds in the video",
     paper="Yang et al., 2026",
+    parts=("model",),
     needs=("pictures", "model"),
 )

@@ -6,15 +6,12 @@ Findings.
 
 import numpy as np
 
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detector_name, require_detector, require_objects
-from framesift.selection.object_search import ObjectSearch, SearchOptions, best_frames, linear_curve
-from framesift.selection.result_builders import add_to_trace, attach_events, build_selection
+from framesift.selection.looking.object_search import ObjectSearch, SearchOptions, best_frames, linear_curve
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number, check_positive
 from framesift.selection.vsi_lite import events_of_frames, resample_subtitle_scores, score_by_subtitles
 from framesift.types import Evidence, Selection
-from framesift.types.frame_source import Detector
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
 
@@ -22,7 +19,7 @@ def vsi(
     evidence: Evidence,
     budget: int,
     *,
-    detector: Detector | None = None,
+    lookup: Lookup,
     weight: float = 0.4,
     reach_s: float = 2.0,
     fps: float | None = None,
@@ -44,7 +41,6 @@ def vsi(
     """
     weight, reach_s = check_number("weight", weight, low=0, high=1), check_number("reach_s", reach_s, low=0)
     options = SearchOptions(grid, share, threshold, seed)
-    detector, objects = require_detector("vsi", detector), require_objects("vsi", evidence)
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=reach_s)
     if fps is not None:
         subtitle_scores = resample_subtitle_scores(evidence, check_positive("fps", fps), reach_s=reach_s)
@@ -53,23 +49,10 @@ def vsi(
     def fuse(scores: Array) -> Array:
         return (1 - weight) * _normalise(scores) + weighted_subtitles
 
-    access = FrameAccess(evidence)
-    search = ObjectSearch(access, len(evidence), options, curve=linear_curve, fuse=fuse)
-    search.run(detector, objects)
+    search = ObjectSearch(evidence, lookup, options, curve=linear_curve, fuse=fuse)
+    search.run()
     indices = best_frames(search.scores, budget)
-    given = {
-        "detector": detector_name(detector),
-        "weight": weight,
-        "reach_s": reach_s,
-        "fps": fps,
-        "grid": grid,
-        "share": share,
-        "threshold": threshold,
-        "seed": seed,
-    }
-    selection = build_selection(evidence, budget, "vsi", indices, "visual", given, access=access)
-    selection = attach_events(selection, events_of_frames(evidence, event_of, indices))
-    return add_to_trace(selection, objects=list(objects.phrases), found=sum(map(bool, search.detections.values())))
+    return search.selection(indices, carried=events_of_frames(evidence, event_of, indices))
 
 
 def _normalise(scores: Array) -> Array:
@@ -83,5 +66,6 @@ SELECTOR = Selector.of(
     vsi,
     "search for objects, guided by subtitles",
     paper="He et al., CVPR 2026 Findings",
+    parts=("detector",),
     needs=("pictures", "detector", "objects", "events"),
 )

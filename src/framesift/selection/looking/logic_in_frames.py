@@ -7,14 +7,12 @@ Understanding", NeurIPS 2025.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detector_name, require_detector, require_objects
-from framesift.selection.object_search import Detections, ObjectSearch, SearchOptions, best_frames, spline_curve
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.looking.object_search import Detections, ObjectSearch, SearchOptions, best_frames, spline_curve
+from framesift.selection.result_builders import add_to_trace
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number
 from framesift.types import Evidence, Selection
-from framesift.types.frame_source import Box, Detector, Relation
+from framesift.types.lookup import Box, Lookup, Relation
 from framesift.types.vectors import Array
 
 TEMPORAL_LIMIT_S = 5.0  # a temporal relation joins frames less than this far apart
@@ -25,7 +23,7 @@ def logic_in_frames(
     evidence: Evidence,
     budget: int,
     *,
-    detector: Detector | None = None,
+    lookup: Lookup,
     relation_weight: float = 0.3,
     relation_share: float = 0.5,
     grid: int = 4,
@@ -35,7 +33,7 @@ def logic_in_frames(
 ) -> Selection:
     """T*'s loop with relation_weight × relation_share for frames in which a relation holds; the best are selected.
 
-    Input: decoded frames, a detector, `evidence.objects` with its relations. Cost: as `t-star`; the search also goes on
+    Input: decoded frames, a detector, `Lookup.objects` with their relations. Cost: as `t-star`; the search also goes on
     until every relation has held. Only the frames of one grid are compared, and a relation that held in a grid gives
     nothing in later ones. spatial: both objects in one frame. attribute: both in one frame, their boxes overlapping by
     more than half of the smaller. temporal: the first object in a frame and the second in the same or a later cell,
@@ -48,24 +46,12 @@ def logic_in_frames(
     weight = check_number("relation_weight", relation_weight, low=0)
     gain = weight * check_number("relation_share", relation_share, low=0)
     options = SearchOptions(grid, share, threshold, seed)
-    detector, objects = require_detector("logic-in-frames", detector), require_objects("logic-in-frames", evidence)
-    access = FrameAccess(evidence)
-    bonus = RelationBonus(objects.relations, evidence.times_s, gain) if weight > 0 else None
-    search = ObjectSearch(access, len(evidence), options, curve=spline_curve, bonus=bonus)
-    search.run(detector, objects)
-    indices = best_frames(search.scores, budget)
-    given = {
-        "detector": detector_name(detector),
-        "relation_weight": relation_weight,
-        "relation_share": relation_share,
-        "grid": grid,
-        "share": share,
-        "threshold": threshold,
-        "seed": seed,
-    }
-    selection = build_selection(evidence, budget, "logic-in-frames", indices, "visual", given, access=access)
+    relations = lookup.require("objects").relations
+    bonus = RelationBonus(relations, evidence.times_s, gain) if weight > 0 else None
+    search = ObjectSearch(evidence, lookup, options, curve=spline_curve, bonus=bonus)
+    search.run()
     held = Counter(kind for _, kind, _ in (bonus.held if bonus else ()))
-    return add_to_trace(selection, objects=list(objects.phrases), relations_held=dict(held))
+    return add_to_trace(search.selection(best_frames(search.scores, budget)), relations_held=dict(held))
 
 
 class RelationBonus:
@@ -130,5 +116,6 @@ SELECTOR = Selector.of(
     logic_in_frames,
     "search for objects in the relations the question asks about",
     paper="Guo et al., NeurIPS 2025",
+    parts=("detector",),
     needs=("pictures", "detector", "objects", "peers"),
 )

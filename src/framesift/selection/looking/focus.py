@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.looking.access import FrameAccess
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import seeded_generator
 from framesift.selection.scores import softmax
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number, check_positive
 from framesift.types import Evidence, Selection
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
 MIN_ARMS = 8
@@ -86,6 +87,7 @@ def focus(
     evidence: Evidence,
     budget: int,
     *,
+    lookup: Lookup,
     arm_s: float = 16.0,
     global_share: float = 0.2,
     temperature: float = 0.06,
@@ -93,7 +95,8 @@ def focus(
 ) -> Selection:
     """A bandit over segments of the video, by an upper confidence bound on the mean relevance of each.
 
-    Input: relevance, requested as needed. Cost: about 3 scores per arm and arm_s per opened arm, not N.
+    Input: relevance, or frames that score themselves (`Lookup.frames`).
+    Cost: about 3 scores per arm and arm_s per opened arm, not N.
     arm_s: seconds per arm; short videos get 8 shorter ones. Each arm's centre and 2 random frames give the bound
     mean + √(2 ln n · var/k) + 3 ln n / k, with k frames of the arm and n of all. The best quarter of the arms, at least
     4, is scored about once per second. global_share: of the budget for the best of all scored frames. The rest is
@@ -105,8 +108,8 @@ def focus(
     """
     arm_s, temperature = check_positive("arm_s", arm_s), check_positive("temperature", temperature)
     global_share = check_number("global_share", global_share, low=0, high=1)
-    rng, seed_record = seeded_generator(seed)
-    size, access = min(budget, len(evidence)), FrameAccess(evidence)
+    rng = seeded_generator(seed)
+    size, access = min(budget, len(evidence)), FrameAccess(evidence, lookup)
     layout = Layout.of(evidence.times_s, arm_s)
     arms = sample_arms(layout, access, rng)
     known = {index: score for arm in arms for index, score in arm.scores.items()}
@@ -117,10 +120,9 @@ def focus(
     selected = _best_first(known)[: round(global_share * min(size, len(known)))]
     selected += draw_from_arms(sharing, selected, size, gap=layout.gap(size), temperature=temperature, rng=rng)
     selected += next_best(known, selected, size, by_bound, access, len(evidence))
-    options = {"arm_s": arm_s, "global_share": global_share, "temperature": temperature, "seed": seed_record}
-    selection = build_selection(evidence, budget, "focus", selected, "visual", options, access=access)
     spans = sorted([arm.frames[0], arm.frames[-1]] for arm in opened)
-    return add_to_trace(selection, arms=len(arms), opened=spans)
+    inspected, known_scores = access.frames_inspected, access.known
+    return build_selection(evidence, selected, scores=known_scores, looked_at=inspected, arms=len(arms), opened=spans)
 
 
 def sample_arms(layout: Layout, access: FrameAccess, rng: np.random.Generator) -> list[Arm]:

@@ -5,13 +5,10 @@ Ye et al., "Re-thinking Temporal Search for Long-Form Video Understanding", CVPR
 
 import numpy as np
 
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detector_name, require_detector, require_objects
-from framesift.selection.object_search import ObjectSearch, SearchOptions, spline_curve
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.looking.object_search import ObjectSearch, SearchOptions, spline_curve
 from framesift.selection.selector import Selector
 from framesift.types import Evidence, Selection
-from framesift.types.frame_source import Detector
+from framesift.types.lookup import Lookup
 
 UNSEEN_SCORE = 1e-6  # of a frame that was not searched
 
@@ -20,7 +17,7 @@ def t_star(
     evidence: Evidence,
     budget: int,
     *,
-    detector: Detector | None = None,
+    lookup: Lookup,
     grid: int = 8,
     share: float = 0.1,
     threshold: float = 0.5,
@@ -28,7 +25,7 @@ def t_star(
 ) -> Selection:
     """Search grids of frames for the targets, then draw the selection in proportion to the scores.
 
-    Input: decoded frames, the objects of the question (`evidence.objects`), a detector. Cost: min(1000, share·N) frames
+    Input: decoded frames, the objects of the question (`Lookup.objects`), a detector. Cost: min(1000, share·N) frames
     in whole grids of grid², less if every target is found earlier; a frame with a target is looked at once more, alone,
     and the target is found if the confidence there is above the threshold. Targets weigh 1, cues 0.5; the best quarter
     of a grid spreads to 5 neighbours on each side; the next grid is drawn by a smoothing spline over the searched
@@ -39,23 +36,12 @@ def t_star(
     raises an error; here cells stay black, and frames without a score share what is left.
     """
     options = SearchOptions(grid, share, threshold, seed)
-    detector, objects = require_detector("t-star", detector), require_objects("t-star", evidence)
-    access = FrameAccess(evidence)
-    search = ObjectSearch(access, len(evidence), options, curve=spline_curve, start=UNSEEN_SCORE)
-    search.run(detector, objects)
+    search = ObjectSearch(evidence, lookup, options, curve=spline_curve, start=UNSEEN_SCORE)
+    search.run()
     size, weights = min(budget, len(evidence)), search.scores
     if np.count_nonzero(weights) < size:
         weights = np.maximum(weights, UNSEEN_SCORE)
-    indices = search.draw(weights, size)
-    given = {
-        "detector": detector_name(detector),
-        "grid": grid,
-        "share": share,
-        "threshold": threshold,
-        "seed": seed,
-    }
-    selection = build_selection(evidence, budget, "t-star", indices, "visual", given, access=access)
-    return add_to_trace(selection, objects=list(objects.phrases), found=sum(map(bool, search.detections.values())))
+    return search.selection(search.draw(weights, size))
 
 
 SELECTOR = Selector.of(
@@ -63,5 +49,6 @@ SELECTOR = Selector.of(
     t_star,
     "search grids of frames for the question's objects",
     paper="Ye et al., CVPR 2025",
+    parts=("detector",),
     needs=("pictures", "detector", "objects", "peers"),
 )

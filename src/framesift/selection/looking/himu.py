@@ -3,28 +3,16 @@
 Ben-Ami et al., "HiMu: Hierarchical Multimodal Frame Selection", 2026 (arXiv 2603.18558).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.captions import question_lines
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detect_in_grids
-from framesift.selection.model_calls import (
-    Model,
-    ModelCalls,
-    QuestionContext,
-    model_name,
-    parse_json,
-    require_question,
-)
-from framesift.selection.result_builders import add_to_trace, build_selection
-from framesift.selection.selector import Selector
-from framesift.selection.text_match import match_text, match_words
-from framesift.selection.toolmerge import candidate_rate
-from framesift.selection.truth_curves import (
+from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
+from framesift.selection.looking.grids import detect_in_grids, phrase_scores
+from framesift.selection.looking.truth_curves import (
     Branch,
     Leaf,
     Tree,
@@ -36,8 +24,10 @@ from framesift.selection.truth_curves import (
     show_tree,
     smooth,
 )
+from framesift.selection.result_builders import build_selection
+from framesift.selection.selector import Selector
 from framesift.types import Evidence, Selection
-from framesift.types.frame_source import Detector
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
 CLIP, OBJECT, SCREEN, SPEECH = "CLIP", "OVD", "OCR", "ASR"
@@ -45,6 +35,8 @@ EXPERTS = (CLIP, OBJECT, SCREEN, SPEECH)
 LONG_WORDS = 3  # from here on, words are compared with speech by meaning
 VISUAL_SIGMA_S, SPEECH_SIGMA_S = 0.5, 1.5
 GRID = 4
+FUZZY_THRESHOLD = 0.5  # below it, a word is another one
+MAX_CHARACTERS = 400  # of a text that is compared as a whole: the time grows with the square
 
 PROMPT = """Write the conditions that frames of a video must meet to help with this question, as a tree. Do not
 answer it.
@@ -70,15 +62,13 @@ def himu(
     evidence: Evidence,
     budget: int,
     *,
-    model: Model | None = None,
+    lookup: Lookup,
     calls: int = 1,
-    context: QuestionContext | None = None,
     tree: Mapping[str, Any] | str | None = None,
-    detector: Detector | None = None,
 ) -> Selection:
     """Evaluate a tree of conditions on every frame, then select its peaks, frames around them and the best of the rest.
 
-    Input: the question's words and a text encoder (context), events for speech and screen text, and a model that
+    Input: the question's words and a text encoder, events for speech and screen text, and a model that
     writes the tree, or the tree. Cost: one call (calls: the most); with a detector every frame is decoded. Streams:
     CLIP, the cosine with the frame; OVD, the detector's confidence, without a detector the cosine; ASR, the words
     of events; OCR, those of events from the screen. Each is normalised by median and deviation, shared by the
@@ -88,21 +78,17 @@ def himu(
     Differs: without a model and a tree, or if the reply is none, the tree is the question's stem AND any of its
     options, both by CLIP. Sounds (CLAP) are not available. Equal values rank by index.
     """
-    context = require_question("himu", context)
-    made = None if model is None or tree is not None else ModelCalls("himu", model, calls)
-    conditions = _tree(context, made, tree, has_text=bool(evidence.events))
+    asked = ModelCalls(lookup, calls)
+    conditions = _tree(lookup, asked, tree, has_text=bool(evidence.events))
     rate = candidate_rate(evidence)
-    curves = _curves(evidence, context, tuple(dict.fromkeys(leaves_of(conditions))), detector, rate)
+    curves = _curves(evidence, lookup, tuple(dict.fromkeys(leaves_of(conditions))), rate)
     curve = evaluate(conditions, curves, rate)
     picked = peaks_and_neighbours(curve, min(budget, len(evidence)), rate)
-    options = {"model": model_name(model), "calls": calls}
-    selection = build_selection(evidence, budget, "himu", picked, "visual", options)
-    return add_to_trace(selection, tree=show_tree(conditions), calls=0 if made is None else made.made)
+    return build_selection(evidence, picked, tree=show_tree(conditions), calls=asked.made)
 
 
-def _tree(
-    context: QuestionContext, made: ModelCalls | None, tree: Mapping[str, Any] | str | None, *, has_text: bool
-) -> Tree:
+def _tree(lookup: Lookup, asked: ModelCalls, tree: Mapping[str, Any] | str | None, *, has_text: bool) -> Tree:
+    question = lookup.require("question")
     if tree is not None:
         given = read_tree(parse_json(tree, dict) if isinstance(tree, str) else tree, EXPERTS)
         if given is None:
@@ -110,15 +96,14 @@ def _tree(
                 'tree has no conditions; expected {"op": "LEAF", "expert": "CLIP", "query": "…"}, or more'
             )
         return given
-    if made is not None:
+    if lookup.model is not None:
         experts = EXPERTS if has_text else EXPERTS[:2]
         prompt = PROMPT.format(
-            question=question_lines(context), text=TEXT_LINES if has_text else "", experts="|".join(experts)
+            question=question_lines(question), text=TEXT_LINES if has_text else "", experts="|".join(experts)
         )
-        written = read_tree(parse_json(made.ask(prompt), dict), experts)
+        written = read_tree(parse_json(asked.ask(prompt), dict), experts)
         if written is not None:
             return written
-    question = context.question
     stem = Leaf(CLIP, question.text.strip())
     options = tuple(Leaf(CLIP, option) for option in question.valid_options)
     if not options:
@@ -126,32 +111,28 @@ def _tree(
     return Branch("AND", (stem, options[0] if len(options) == 1 else Branch("OR", options)))
 
 
-def _curves(
-    evidence: Evidence, context: QuestionContext, leaves: Sequence[Leaf], detector: Detector | None, rate: float
-) -> dict[Leaf, Array]:
+def _curves(evidence: Evidence, lookup: Lookup, leaves: Sequence[Leaf], rate: float) -> dict[Leaf, Array]:
     """Leaf → (N,) its normalised and smoothed scores."""
     curves: dict[Leaf, Array] = {}
     # Short and long words are compared with speech in two ways, whose scores have two scales.
     streams = {leaf: (leaf.expert, leaf.expert == SPEECH and _is_long(leaf)) for leaf in leaves}
     for stream in dict.fromkeys(streams.values()):
         together = [leaf for leaf in leaves if streams[leaf] == stream]
-        scores = _scores(evidence, context, together, detector, rate)
+        scores = _scores(evidence, lookup, together, rate)
         sigma = (SPEECH_SIGMA_S if stream[0] == SPEECH else VISUAL_SIGMA_S) * rate
         for leaf, curve in zip(together, normalise(scores), strict=True):
             curves[leaf] = smooth(curve, sigma)
     return curves
 
 
-def _scores(
-    evidence: Evidence, context: QuestionContext, leaves: Sequence[Leaf], detector: Detector | None, rate: float
-) -> list[Array]:
+def _scores(evidence: Evidence, lookup: Lookup, leaves: Sequence[Leaf], rate: float) -> list[Array]:
     """(N,) per leaf of one stream, in [0, 1]."""
     queries = [leaf.query for leaf in leaves]
     expert = leaves[0].expert
-    if expert == OBJECT and detector is not None:
-        return detected_scores(evidence, detector, queries)
+    if expert == OBJECT and lookup.detector is not None:
+        return detected_scores(evidence, lookup, queries)
     if expert in (CLIP, OBJECT):
-        return list(np.clip((context.score_frames(evidence, queries) + 1) / 2, 0, 1))
+        return list(np.clip((lookup.score_frames(evidence, queries) + 1) / 2, 0, 1))
     if expert == SCREEN:
         on_screen = [k for k, event in enumerate(evidence.events) if event.source == "screen"]
         return [
@@ -159,7 +140,7 @@ def _scores(
             for query in queries
         ]
     spoken = [k for k, event in enumerate(evidence.events) if event.source != "screen"]
-    cosines = context.score_remaining_events(evidence, queries) if _is_long(leaves[0]) else None
+    cosines = lookup.score_remaining_events(evidence, queries) if _is_long(leaves[0]) else None
     rows = []
     for position, query in enumerate(queries):
         values = {}
@@ -191,16 +172,13 @@ def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float) -
     return scores
 
 
-def detected_scores(evidence: Evidence, detector: Detector, queries: Sequence[str]) -> list[Array]:
+def detected_scores(evidence: Evidence, lookup: Lookup, queries: Sequence[str]) -> list[Array]:
     """(N,) per query: the largest confidence of its phrase, its other number, or its last word."""
     spellings = {query: phrase_variations(query) for query in queries}
     phrases = tuple(dict.fromkeys(phrase for group in spellings.values() for phrase in group))
-    boxes = detect_in_grids(FrameAccess(evidence), detector, range(len(evidence)), phrases, side=GRID)
-    rows = []
-    for query in queries:
-        best = [max((b.score for b in boxes[i] if b.phrase in spellings[query]), default=0.0) for i in boxes]
-        rows.append(np.clip(np.array(best), 0.0, 1.0))
-    return rows
+    access, detector = FrameAccess(evidence, lookup), lookup.require("detector")
+    boxes = detect_in_grids(access, detector, range(len(evidence)), phrases, side=GRID)
+    return [np.clip(phrase_scores(boxes, spellings[query]), 0.0, 1.0) for query in queries]
 
 
 def phrase_variations(phrase: str) -> tuple[str, ...]:
@@ -213,10 +191,45 @@ def phrase_variations(phrase: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([phrase, other, *last]))
 
 
+def similarity(first: str, second: str) -> float:
+    """1 − edit distance / length of the longer text."""
+    first, second = first[:MAX_CHARACTERS], second[:MAX_CHARACTERS]
+    if not first or not second:
+        return float(first == second)
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        above_left, row[0] = row[0], i
+        for j, b in enumerate(second, 1):
+            above_left, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above_left + (a != b))
+    return 1.0 - row[-1] / max(len(first), len(second))
+
+
+def match_text(query: str, text: str) -> float:
+    """1 if the text contains the query, else how similar they are as a whole."""
+    query, text = query.lower().strip(), text.lower().strip()
+    return 1.0 if query and query in text else similarity(query, text)
+
+
+def match_words(query: str, text: str) -> float:
+    """1 if the text contains the query, else the worst of the best matches of its words; 0 below one half."""
+    query, text = query.lower().strip(), text.lower().strip()
+    if query and query in text:
+        return 1.0
+    words = dict.fromkeys(re.findall(r"[a-z0-9']+", text))
+    if not words:
+        return 0.0
+    together = min(max(similarity(part, word) for word in words) for part in query.split()) if query else 0.0
+    if " " in query and together >= FUZZY_THRESHOLD:
+        return together
+    best = max(similarity(query, word) for word in words)
+    return best if best >= FUZZY_THRESHOLD else 0.0
+
+
 SELECTOR = Selector.of(
     "himu",
     himu,
     "a tree of conditions on frames, objects, speech and screen text",
     paper="Ben-Ami et al., 2026",
+    parts=("model", "detector"),
     needs=("vectors", "events", "peers"),
 )

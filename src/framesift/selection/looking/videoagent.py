@@ -10,22 +10,14 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.text import clock, printable
-from framesift.selection.captions import FrameCaptions, question_lines
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.model_calls import (
-    Model,
-    ModelCalls,
-    QuestionContext,
-    model_name,
-    parse_json,
-    require_question,
-)
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.looking.access import FrameAccess, FrameCaptions, ModelCalls, parse_json, question_lines
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_whole
 from framesift.types import Evidence, Selection
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import merge_ties
 
 UNSURE, SURE = 1, 3  # the confidence goes from 1 (too little information) to 3 (enough)
@@ -60,16 +52,14 @@ def videoagent(
     evidence: Evidence,
     budget: int,
     *,
-    model: Model | None = None,
-    captioner: Model | None = None,
-    context: QuestionContext | None = None,
+    lookup: Lookup,
     first: int = 5,
     rounds: int = 2,
     calls: int = 64,
 ) -> Selection:
     """Describe a few frames, answer, and while the answer is uncertain retrieve the frames that the model asks for.
 
-    Input: frame vectors, decoded frames, the question's words and text vectors (`context`), a model. Cost: one call of
+    Input: frame vectors, decoded frames, the question's words and text vectors, a model. Cost: one call of
     `captioner` (by default the model) for each frame, two or three of `model` in each round, at most `calls`. `first`
     frames are evenly spaced, both ends included. In each of the `rounds` the model answers, rates its confidence, and,
     unless that is full, describes what is missing in the segments between the frames; the frame of that segment whose
@@ -81,20 +71,17 @@ def videoagent(
     for another round, the search ends.
     """
     first, rounds = check_whole("first", first, low=2), check_whole("rounds", rounds)
-    named = require_question("videoagent", context)
-    asked = ModelCalls("videoagent", model, calls)
-    names = {"model": model_name(model), "captioner": model_name(captioner or model)}
-    options = {**names, "first": first, "rounds": rounds}
-    access = FrameAccess(evidence)
+    question, _ = question_lines(lookup.require("question")), lookup.require("model")
+    access, asked = FrameAccess(evidence, lookup), ModelCalls(lookup, calls)
     if budget >= len(evidence):
-        return build_selection(evidence, budget, "videoagent", range(len(evidence)), "visual", options, access=access)
-    captions = FrameCaptions(evidence, access, asked, captioner)
+        return build_selection(evidence, range(len(evidence)), looked_at=0)
+    captions = FrameCaptions(evidence, lookup, access, asked)
     picked = np.linspace(0, len(evidence) - 1, num=min(first, budget)).astype(int).tolist()
     asked.require(len(picked) + 1)
     steps: list[dict[str, Any]] = []
     while True:
         captions.add(picked)
-        shown = _frames_prompt(evidence, named, captions, sorted(picked))
+        shown = _frames_prompt(evidence, question, captions, sorted(picked))
         prompt = ANSWER.format(**shown)
         answer = asked.ask(prompt)
         steps.append({"frames": len(picked), "answer": _short_answer(answer)})
@@ -107,15 +94,15 @@ def videoagent(
         times = [f"{k}. {_span(evidence, *segment)}" for k, segment in enumerate(segments, start=1)]
         wanted = parse_missing(asked.ask(MISSING.format(**shown, segments="\n".join(times))), len(segments))
         # One call is for the answer from the new frames.
-        found = retrieve(evidence, named, segments, wanted[: max(0, asked.left - 1)])
+        found = retrieve(evidence, lookup, segments, wanted[: max(0, asked.left - 1)])
         steps[-1]["missing"] = [
             {"description": text, "index": index} for (_, text), index in zip(wanted, found, strict=False)
         ]
         picked += [index for index in dict.fromkeys(found) if index not in picked][: budget - len(picked)]
     indices = fill_by_relevance(Ranking(evidence.relevance), picked, budget)
-    selection = build_selection(evidence, budget, "videoagent", indices, "visual", options, access=access)
     captioned = [{"index": index, "caption": text} for index, text in sorted(captions.texts.items())]
-    return add_to_trace(selection, rounds=steps, captions=captioned, calls=asked.made)
+    inspected = access.frames_inspected
+    return build_selection(evidence, indices, looked_at=inspected, rounds=steps, captions=captioned, calls=asked.made)
 
 
 def segments_between(frames: Sequence[int]) -> list[tuple[int, int]]:
@@ -125,14 +112,14 @@ def segments_between(frames: Sequence[int]) -> list[tuple[int, int]]:
 
 def retrieve(
     evidence: Evidence,
-    context: QuestionContext,
+    lookup: Lookup,
     segments: Sequence[tuple[int, int]],
     wanted: Sequence[tuple[int, str]],
 ) -> list[int]:
     """For each (segment, description) the frame of the segment that is nearest to the description, ties by time."""
     if not wanted:
         return []
-    scores = context.score_frames(evidence, [text for _, text in wanted])
+    scores = lookup.score_frames(evidence, [text for _, text in wanted])
     spans = [segments[segment] for segment, _ in wanted]
     return [a + int(np.argmax(merge_ties(row[a:b]))) for (a, b), row in zip(spans, scores, strict=True)]
 
@@ -162,13 +149,13 @@ def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
 
 
 def _frames_prompt(
-    evidence: Evidence, context: QuestionContext, captions: FrameCaptions, frames: Sequence[int]
+    evidence: Evidence, question: str, captions: FrameCaptions, frames: Sequence[int]
 ) -> dict[str, object]:
     return {
         "count": len(frames),
         "duration": clock(evidence.duration_s),
         "captions": captions.listed(frames),
-        "question": question_lines(context),
+        "question": question,
     }
 
 
@@ -188,5 +175,6 @@ SELECTOR = Selector.of(
     videoagent,
     "few frames in words, then those that a model finds missing",
     paper="Wang et al., ECCV 2024",
+    parts=("model", "captioner"),
     needs=("vectors", "pictures", "model"),
 )

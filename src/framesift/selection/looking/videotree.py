@@ -7,23 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from framesift.selection.captions import FrameCaptions, question_lines
-from framesift.selection.clustering import cosine_kmeans, middle_row, nearest_to_centres, ward_clusters
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.model_calls import (
-    Model,
+from framesift.selection.looking.access import (
+    FrameAccess,
+    FrameCaptions,
     ModelCalls,
-    QuestionContext,
-    model_name,
     parse_json,
-    require_question,
+    question_lines,
 )
-from framesift.selection.result_builders import add_to_trace, build_selection
+from framesift.selection.looking.clustering import cosine_kmeans, middle_row, nearest_to_centres, ward_clusters
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_whole
 from framesift.types import Evidence, Selection
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
 WIDENING = 2  # the number of clusters grows by this factor
@@ -55,9 +53,7 @@ def videotree(
     evidence: Evidence,
     budget: int,
     *,
-    model: Model | None = None,
-    captioner: Model | None = None,
-    context: QuestionContext | None = None,
+    lookup: Lookup,
     clusters: int = 8,
     max_clusters: int = 32,
     enough: int = 4,
@@ -67,7 +63,7 @@ def videotree(
 ) -> Selection:
     """Cluster the frames, describe and rate one frame of each cluster, and split relevant clusters further.
 
-    Input: frame vectors, decoded frames, the question's words (`context`), a model. Cost: one call of `captioner` (by
+    Input: frame vectors, decoded frames, the question's words, a model. Cost: one call of `captioner` (by
     default the model) for each cluster and one of `model` for each number of clusters, at most `calls`. The number of
     clusters doubles from `clusters` to `max_clusters` until `enough` of them are highly relevant. A cluster of medium
     relevance is split into `branches` by Ward's method, a highly relevant one twice. The frame in the middle of every
@@ -82,18 +78,16 @@ def videotree(
     for name, value in sizes.items():
         check_whole(name, value, low=1)
     rng = np.random.default_rng(check_whole("seed", seed))
-    question = question_lines(require_question("videotree", context))
-    asked = ModelCalls("videotree", model, calls)
-    options = {"model": model_name(model), "captioner": model_name(captioner or model), **sizes, "seed": seed}
-    access = FrameAccess(evidence)
+    question, _ = question_lines(lookup.require("question")), lookup.require("model")
+    access, asked = FrameAccess(evidence, lookup), ModelCalls(lookup, calls)
     if budget >= len(evidence):
-        return build_selection(evidence, budget, "videotree", range(len(evidence)), "visual", options, access=access)
-    captions = FrameCaptions(evidence, access, asked, captioner)
+        return build_selection(evidence, range(len(evidence)), looked_at=0)
+    captions = FrameCaptions(evidence, lookup, access, asked)
     count, widths = min(clusters, len(evidence)), []
     asked.require(count + 1)
     while True:
         widths.append(count)
-        found = _rated_clusters(evidence.frames, count, rng, question, asked, captions)
+        found = _rated_clusters(evidence.vectors.rows, count, rng, question, asked, captions)
         high = sum(cluster.rating == HIGH for cluster in found)
         wider = min(count * WIDENING, max_clusters, len(evidence))
         if high >= enough or wider <= count or asked.left <= wider:
@@ -101,12 +95,12 @@ def videotree(
         count = wider
     indices = _order_nodes(evidence, found, branches)[:budget]
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, budget)
-    selection = build_selection(evidence, budget, "videotree", indices, "visual", options, access=access)
     rows = [
         {"index": c.described, "caption": captions.texts[c.described], "rating": c.rating, "frames": len(c.members)}
         for c in found
     ]
-    return add_to_trace(selection, widths=widths, clusters=rows, calls=asked.made)
+    inspected = access.frames_inspected
+    return build_selection(evidence, indices, looked_at=inspected, widths=widths, clusters=rows, calls=asked.made)
 
 
 def _rated_clusters(
@@ -148,7 +142,7 @@ def _order_nodes(evidence: Evidence, found: list[Cluster], branches: int) -> lis
     """The tree's frames, each once: the clusters' own, then those of the branches, the relevant ones first."""
     roots, leaves = [], []
     for cluster in found:
-        root, below = expand(evidence.frames, cluster.members, cluster.relevance, branches)
+        root, below = expand(evidence.vectors.rows, cluster.members, cluster.relevance, branches)
         roots.append((-cluster.relevance, root))
         leaves += [(-cluster.relevance, leaf) for leaf in below]
     rank = Ranking(evidence.relevance).rank
@@ -161,5 +155,6 @@ SELECTOR = Selector.of(
     videotree,
     "a tree of clusters, deeper where a model finds them relevant",
     paper="Wang et al., CVPR 2025",
+    parts=("model", "captioner"),
     needs=("vectors", "pictures", "model", "peers"),
 )

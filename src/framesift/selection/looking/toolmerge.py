@@ -11,24 +11,15 @@ from typing import Any
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.captions import question_lines
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detect_in_grids
-from framesift.selection.model_calls import (
-    Model,
-    ModelCalls,
-    QuestionContext,
-    model_name,
-    parse_json,
-    require_question,
-)
-from framesift.selection.result_builders import add_to_trace, attach_events, build_selection
+from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
+from framesift.selection.looking.grids import detect_in_grids, phrase_scores
+from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number
-from framesift.types import Event, Evidence, Selection
-from framesift.types.frame_source import Detector
+from framesift.types import Event, Evidence, Question, Selection
+from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
 SCENE, OBJECT = "scene", "object"
@@ -60,17 +51,15 @@ def toolmerge(
     evidence: Evidence,
     budget: int,
     *,
-    model: Model | None = None,
+    lookup: Lookup,
     calls: int = 16,
-    context: QuestionContext | None = None,
     plan: Mapping[str, Any] | str | None = None,
-    detector: Detector | None = None,
     gap_s: float | None = None,
     gap_cap_s: float = 10.0,
 ) -> Selection:
     """Rank frames by each search of a plan, join the ranks (AND = smallest, OR = largest), select with a gap in time.
 
-    Input: the question's words and a text encoder (context), and a model or a plan: {"queries": [{"id", "tool":
+    Input: the question's words and a text encoder, and a model or a plan: {"queries": [{"id", "tool":
     "scene" or "object", "query"}], "combine": "Q1 AND (Q2 OR Q3)"}. Cost: one call for the plan, and one for each
     20 different texts on the screen, if the events have any: frames whose text helps get the first rank. calls: the
     most of them. gap_s: the least time between frames, by default D / 2B, at most gap_cap_s. detector: finds
@@ -81,36 +70,28 @@ def toolmerge(
     up by rank.
     """
     gap_cap_s = check_number("gap_cap_s", gap_cap_s, low=0)
-    context = require_question("toolmerge", context)
-    made = None if model is None else ModelCalls("toolmerge", model, calls)
-    texts = screen_texts(evidence)
-    if made is not None:
-        made.require((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
-    queries, expression = _plan(evidence, context, made, plan)
-    access = FrameAccess(evidence)
-    ranks = {
-        q["id"]: rank for q, rank in zip(queries, _ranks(evidence, context, access, detector, queries), strict=True)
-    }
+    question, asked, texts = lookup.require("question"), ModelCalls(lookup, calls), screen_texts(evidence)
+    if lookup.model is not None:
+        asked.require((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
+    queries, expression = _plan(evidence, lookup, asked, plan)
+    ranks = {q["id"]: rank for q, rank in zip(queries, _ranks(evidence, lookup, queries), strict=True)}
     joined, order = join_ranks(ranks, expression)
     rate = candidate_rate(evidence)
     shown: dict[int, Event] = {}
-    if made is not None and texts:
-        shown = _confirmed(evidence, context, made, texts)
+    if lookup.model is not None and texts:
+        shown = _confirmed(evidence, question, asked, texts)
         pool = int(min(len(evidence) / rate / (2 * budget), gap_cap_s) * rate)
         for index in cluster_middles(sorted(shown), pool):
             joined[index] = 1.0
     gap = min(len(evidence) / rate / (2 * budget), gap_cap_s) if gap_s is None else check_number("gap_s", gap_s, low=0)
     picked = select_with_gap(joined, order, budget, int(gap * rate))
     picked = fill_by_relevance(Ranking(joined), picked, min(budget, len(evidence)))
-    options = {"model": model_name(model), "calls": calls, "gap_s": gap_s, "gap_cap_s": gap_cap_s}
-    selection = build_selection(evidence, budget, "toolmerge", picked, "visual", options)
-    selection = attach_events(selection, {index: shown[index] for index in picked if index in shown})
     searches = [f"{q['id']}: {q['tool']}: {q['query']}" for q in queries]
-    return add_to_trace(selection, searches=searches, combine=expression, calls=0 if made is None else made.made)
+    return build_selection(evidence, picked, carried=shown, searches=searches, combine=expression, calls=asked.made)
 
 
 def _plan(
-    evidence: Evidence, context: QuestionContext, made: ModelCalls | None, plan: Mapping[str, Any] | str | None
+    evidence: Evidence, lookup: Lookup, asked: ModelCalls, plan: Mapping[str, Any] | str | None
 ) -> tuple[list[dict[str, str]], str]:
     """The searches and the expression that joins them."""
     if plan is not None:
@@ -119,12 +100,13 @@ def _plan(
         if not queries:
             raise OptionError(f"plan has no searches; expected {json.dumps(_alone('…'))}")
         return queries, expression
-    if made is not None:
-        prompt = PLAN_PROMPT.format(question=question_lines(context), duration=evidence.duration_s)
-        queries, expression = read_plan(parse_json(made.ask(prompt), dict))
+    question = lookup.require("question")
+    if lookup.model is not None:
+        prompt = PLAN_PROMPT.format(question=question_lines(question), duration=evidence.duration_s)
+        queries, expression = read_plan(parse_json(asked.ask(prompt), dict))
         if queries:
             return queries, expression
-    return read_plan(_alone(context.question.query_text))
+    return read_plan(_alone(question.query_text))
 
 
 def _alone(query: str) -> dict[str, Any]:
@@ -144,22 +126,16 @@ def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
     return found[:MAX_QUERIES], expression if isinstance(expression, str) else ""
 
 
-def _ranks(
-    evidence: Evidence,
-    context: QuestionContext,
-    access: FrameAccess,
-    detector: Detector | None,
-    queries: Sequence[Mapping[str, str]],
-) -> list[Array]:
+def _ranks(evidence: Evidence, lookup: Lookup, queries: Sequence[Mapping[str, str]]) -> list[Array]:
     """(N,) per search: the rank of each frame, from 0 for the worst to 1."""
+    detector = lookup.detector
     detected = [q["query"] for q in queries if q["tool"] == OBJECT] if detector is not None else []
     compared = [q["query"] for q in queries if q["query"] not in detected]
-    rows = dict(zip(compared, context.score_frames(evidence, compared), strict=True)) if compared else {}
+    rows = dict(zip(compared, lookup.score_frames(evidence, compared), strict=True)) if compared else {}
     if detector is not None and detected:
+        access = FrameAccess(evidence, lookup)
         boxes = detect_in_grids(access, detector, range(len(evidence)), detected, side=GRID)
-        for phrase in detected:
-            best = [max((box.score for box in boxes[i] if box.phrase == phrase), default=0.0) for i in boxes]
-            rows[phrase] = np.array(best)
+        rows |= {phrase: phrase_scores(boxes, [phrase]) for phrase in detected}
     return [percentiles(rows[q["query"]]) for q in queries]
 
 
@@ -243,27 +219,19 @@ def select_with_gap(ranks: Array, order: Array, budget: int, gap: int) -> list[i
     return picked
 
 
-def candidate_rate(evidence: Evidence) -> float:
-    """Candidates per second."""
-    steps = np.diff(evidence.times_s)
-    return 1.0 / float(np.median(steps)) if len(steps) and np.median(steps) > 0 else 1.0
-
-
 def screen_texts(evidence: Evidence) -> list[str]:
     """The different texts on the screen, in order."""
     shown = (" ".join(event.text.split()) for event in evidence.events if event.source == "screen")
     return list({text.lower(): text for text in shown if text}.values())
 
 
-def _confirmed(
-    evidence: Evidence, context: QuestionContext, made: ModelCalls, texts: Sequence[str]
-) -> dict[int, Event]:
+def _confirmed(evidence: Evidence, question: Question, asked: ModelCalls, texts: Sequence[str]) -> dict[int, Event]:
     """Frame index → the text on its screen that helps to answer."""
     helpful: set[str] = set()
     for start in range(0, len(texts), TEXTS_PER_CALL):
         part = texts[start : start + TEXTS_PER_CALL]
         listed = "\n".join(f'{k}. "{text}"' for k, text in enumerate(part, 1))
-        reply = made.ask(TEXT_PROMPT.format(question=question_lines(context), texts=listed))
+        reply = asked.ask(TEXT_PROMPT.format(question=question_lines(question), texts=listed))
         refused = {int(k) for k in re.findall(r"(?m)^\s*(\d{1,4})\s*[.):-]\s*NO\b", reply, re.I)}
         helpful |= {text.lower() for k, text in enumerate(part, 1) if k not in refused}
     found: dict[int, Event] = {}
@@ -292,5 +260,6 @@ SELECTOR = Selector.of(
     toolmerge,
     "searches planned by a model, their ranks joined by AND and OR",
     paper="Shlapentokh-Rothman et al., 2026",
+    parts=("model", "detector"),
     needs=("vectors", "events"),
 )

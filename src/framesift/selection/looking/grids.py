@@ -1,42 +1,17 @@
 """Object detection on grids of frames: tile candidates, run the detector, assign each box to its frame."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from framesift.errors import InputError
-from framesift.selection.frame_access import FrameAccess
-from framesift.types import Evidence
-from framesift.types.frame_source import Box, Detector, Objects
+from framesift.selection.looking.access import FrameAccess
+from framesift.types.lookup import Box, Detector, Objects
 from framesift.types.vectors import Array
 
 # Width and height of one frame in a grid, and of one that is looked at alone, as in T*.
 CELL_SIZE = (200, 95)
 ALONE_SIZE = (600, 285)
 TARGET_WEIGHT, CUE_WEIGHT = 1.0, 0.5
-
-
-def require_detector(method: str, detector: Detector | None) -> Detector:
-    """Return the detector, or raise an InputError that says how to pass one."""
-    if detector is None:
-        raise InputError(
-            f"{method} needs an object detector: pass detector='owlv2' (--set detector=owlv2), 'grounding-dino', a "
-            "checkpoint's folder, or any object with detect(images, phrases)"
-        )
-    if not hasattr(detector, "detect"):
-        raise InputError(f"detector is {detector!r}; expected an object with detect(images, phrases)")
-    return detector
-
-
-def require_objects(method: str, evidence: Evidence) -> Objects:
-    """Return the evidence's objects, or raise an InputError that says how to pass some."""
-    if evidence.objects is None or not evidence.objects.phrases:
-        raise InputError(f"{method} searches for objects, and the evidence names none: pass objects=Objects(targets)")
-    return evidence.objects
-
-
-def detector_name(detector: Detector) -> str:
-    return str(getattr(detector, "name", type(detector).__name__))
 
 
 def detect_in_grids(
@@ -83,3 +58,9 @@ def object_weights(objects: Objects) -> dict[str, float]:
 def detection_score(boxes: Sequence[Box], weights: Mapping[str, float]) -> float:
     """A frame's score: the largest weight × confidence of its boxes, 0 without any."""
     return max((weights.get(box.phrase, 0.0) * box.score for box in boxes), default=0.0)
+
+
+def phrase_scores(detections: Mapping[int, Sequence[Box]], phrases: Collection[str]) -> Array:
+    """(N,) the largest confidence of any of these phrases in each frame, 0 without any."""
+    boxes = detections.values()
+    return np.array([max((box.score for box in found if box.phrase in phrases), default=0.0) for found in boxes])

@@ -3,7 +3,7 @@
 `t_star.py`, `vsi.py` and `logic_in_frames.py` run it, each with its own curve, fusion or bonus and its own last step.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
@@ -11,10 +11,12 @@ from typing import Protocol
 import numpy as np
 
 from framesift.errors import MissingExtra
-from framesift.selection.frame_access import FrameAccess
-from framesift.selection.grids import detect_in_frame, detect_in_grids, detection_score, object_weights
+from framesift.selection.looking.access import FrameAccess
+from framesift.selection.looking.grids import detect_in_frame, detect_in_grids, detection_score, object_weights
+from framesift.selection.result_builders import build_selection
 from framesift.selection.validation import check_number, check_positive, check_whole
-from framesift.types.frame_source import Box, Detector, Objects
+from framesift.types import Event, Evidence, Selection
+from framesift.types.lookup import Box, Lookup
 from framesift.types.vectors import Array
 
 MAX_FRAMES = 1000
@@ -57,7 +59,7 @@ class SearchOptions:
 
 
 class ObjectSearch:
-    """One search. `run` fills `scores` (N,) and `detections`, frame index → boxes.
+    """One search for the objects of a lookup. `run` fills `scores` (N,) and `detections`, frame index → boxes.
 
     start: the score of a frame before it is searched. curve: (visited frames, scores) → (N,) estimates for all frames.
     fuse: maps the scores (N,) after each grid.
@@ -65,8 +67,8 @@ class ObjectSearch:
 
     def __init__(
         self,
-        access: FrameAccess,
-        count: int,
+        evidence: Evidence,
+        lookup: Lookup,
         options: SearchOptions,
         *,
         curve: Callable[[Array, Array], Array],
@@ -74,7 +76,11 @@ class ObjectSearch:
         fuse: Callable[[Array], Array] | None = None,
         bonus: Bonus | None = None,
     ) -> None:
-        self._access, self._count, self._options = access, count, options
+        self._detector, self._objects = lookup.require("detector"), lookup.require("objects")
+        self._weights = object_weights(self._objects)
+        self._evidence, self._access = evidence, FrameAccess(evidence, lookup)
+        self._count = count = len(evidence)
+        self._options = options
         self._curve, self._fuse, self._bonus = curve, fuse, bonus
         # The originals draw from NumPy's legacy generator, whose streams never change.
         self.rng = np.random.RandomState(options.seed)
@@ -83,21 +89,32 @@ class ObjectSearch:
         self._visited = np.zeros(count, dtype=bool)
         self._probabilities = np.zeros(count)
 
-    def run(self, detector: Detector, objects: Objects) -> None:
+    def run(self) -> None:
         """Search min(1000, share·N) frames in whole grids, or until every target is found and the bonus is complete."""
         side = self._options.side
-        remaining = list(objects.targets)
+        remaining = list(self._objects.targets)
         left = min(MAX_FRAMES, self._count * self._options.share)
         is_open = True
-        while left > 0 and (remaining or is_open or not objects.targets):
+        while left > 0 and (remaining or is_open or not self._objects.targets):
             is_open = self._bonus is not None and self._bonus.is_open
             batch = self._next_batch()
             left -= side * side
-            found = detect_in_grids(self._access, detector, batch, objects.phrases, side=side)
+            found = detect_in_grids(self._access, self._detector, batch, self._objects.phrases, side=side)
             self.detections |= found
-            self._update(batch, found, object_weights(objects))
+            self._update(batch, found)
             for index in batch:
-                self._verify(index, found[index], remaining, detector, objects)
+                self._verify(index, found[index], remaining)
+
+    def selection(self, indices: Iterable[int], carried: Mapping[int, Event] | None = None) -> Selection:
+        """The selection of these frames. carried: frame index → the event it carries."""
+        return build_selection(
+            self._evidence,
+            indices,
+            carried=carried,
+            looked_at=self._access.frames_inspected,
+            objects=list(self._objects.phrases),
+            found=sum(map(bool, self.detections.values())),
+        )
 
     def _next_batch(self) -> list[int]:
         """The first time evenly spaced frames, later a draw from the unvisited quarter with the largest estimates."""
@@ -115,8 +132,8 @@ class ObjectSearch:
         drawn: list[int] = self.rng.choice(self._count, size=size, replace=False, p=weights / weights.sum()).tolist()
         return drawn
 
-    def _update(self, batch: Sequence[int], found: Detections, weights: Mapping[str, float]) -> None:
-        scores = [detection_score(found[index], weights) for index in batch]
+    def _update(self, batch: Sequence[int], found: Detections) -> None:
+        scores = [detection_score(found[index], self._weights) for index in batch]
         if self._bonus is not None:
             scores = self._bonus.add(batch, found, scores)
         self._visited[batch] = True
@@ -128,15 +145,13 @@ class ObjectSearch:
         probabilities = 1 / (1 + np.exp(-estimates))
         self._probabilities = probabilities / probabilities.sum()
 
-    def _verify(
-        self, index: int, boxes: Sequence[Box], remaining: list[str], detector: Detector, objects: Objects
-    ) -> None:
+    def _verify(self, index: int, boxes: Sequence[Box], remaining: list[str]) -> None:
         """Detect again in the frame alone if a missing target is in it; its score is then that of the frame alone."""
         in_grid = {box.phrase for box in boxes}
         if not in_grid & set(remaining):
             return
-        alone = detect_in_frame(self._access, detector, index, objects.phrases)
-        self.scores[index] = score = detection_score(alone, object_weights(objects))
+        alone = detect_in_frame(self._access, self._detector, index, self._objects.phrases)
+        self.scores[index] = score = detection_score(alone, self._weights)
         confirmed = in_grid & {box.phrase for box in alone}
         found = next((target for target in remaining if target in confirmed), None)
         if found is not None and score > self._options.threshold:
