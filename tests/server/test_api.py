@@ -119,7 +119,7 @@ def test_every_available_selector_works(shared_server):
         ({"settings": {"sift": {"floor": "wide"}}}, "expected a number"),
         ({"methods": ["gcr"], "settings": {"gcr": {"top_mean": True}}}, "expected a whole number"),
         ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, "Model can't be set"),
-        ({"methods": ["himu"], "settings": {"himu": {"context": 1}}}, "Context can't be set"),
+        ({"methods": ["himu"], "settings": {"himu": {"detector": "x"}}}, "Detector can't be set"),
         ({"methods": ["sift"], "visual_demand": 0.7}, "visual_demand is 0.7, which sift does not use"),
         ({"question": "  "}, "question is empty"),
     ],
