@@ -24,6 +24,7 @@ LAYERS = (
     ("readers",),
     ("pipeline",),
     ("search", "batch", "demo"),
+    ("library",),
     ("bench",),
     ("server", "mcp", "corpus"),
     ("cli", "__main__"),

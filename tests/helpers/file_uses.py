@@ -338,9 +338,9 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
 
 
 def _server(folder: Path) -> Iterator[FileUse]:
-    from framesift.server.jobs import IndexJob, _read_jobs
+    from framesift.library.jobs import Job, _read_jobs
 
-    job = asdict(IndexJob("1", "index", "a.mp4", "a.mp4"))
+    job = asdict(Job("1", "index", "a.mp4", "a.mp4"))
     yield _file("server queue", "json", folder / "queue.json", json.dumps([job, job | {"id": "2"}]), _read_jobs)
 
 

@@ -80,14 +80,14 @@ class HeldJobs(threading.Event):
 
 def hold_jobs(server: RunningServer) -> HeldJobs:
     """Hold jobs at 40 %, or what the test changes that to, until the returned event is set."""
-    (index_frames, *others), release = server.services.queue._stages, HeldJobs()
+    work, release = server.services.queue.work, HeldJobs()
 
     def held(job: Any, report: Any) -> None:
         while not release.wait(0.01):
             report("indexing", release.percent, 100)
-        index_frames(job, report)
+        work(job, report)
 
-    server.services.queue._stages = (held, *others)
+    server.services.queue.work = held
     return release
 
 

@@ -12,8 +12,7 @@ from framesift._utils.addresses import RefusedAddress, allowed_addresses, is_pub
 from framesift.errors import InputError
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads
-from framesift.mcp.jobs import Call
-from framesift.mcp.session import AgentSession
+from framesift.mcp.session import AgentSession, Call
 from framesift.mcp.tools import call_tool
 from framesift.progress import ignore_progress
 

@@ -15,11 +15,10 @@ from PIL import Image
 import framesift as fs
 from framesift.cli import main
 from framesift.errors import InputError, OptionError
+from framesift.library.files import SharedFolders
 from framesift.mcp.config import AgentConfig
-from framesift.mcp.jobs import Call
-from framesift.mcp.library import AgentLibrary
 from framesift.mcp.replies import cited, data, encode_images, times
-from framesift.mcp.session import AgentSession, error_reply
+from framesift.mcp.session import AgentSession, Call, error_reply
 from framesift.mcp.tools import TOOL_NAMES, call_tool, definitions
 from helpers.running_server import make_video
 
@@ -59,7 +58,7 @@ def test_index_by_other_settings_is_not_reported_as_indexed(site, tmp_path, monk
     fs.Pipeline(reuse).index(tmp_path / "videos" / "boat.mp4")
     for settings, is_indexed in ((reuse, True), (replace(reuse, unchanged_frames="encode"), False)):
         session = AgentSession(AgentConfig((tmp_path / "videos",), settings))
-        assert session.is_indexed(session.library.find("boat.mp4")) == is_indexed
+        assert session.catalog.is_indexed(session.folders.find("boat.mp4")) == is_indexed
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +111,7 @@ def test_long_index_becomes_a_job_that_the_next_call_resumes(site, tmp_path, mon
 def test_names_of_several_folders_are_unique(tmp_path):
     for parent in ("a", "b"):
         make_video(tmp_path / parent / "films" / "one.mp4", 3, subtitles=False)
-    library = AgentLibrary((tmp_path / "a" / "films", tmp_path / "b" / "films"))
+    library = SharedFolders((tmp_path / "a" / "films", tmp_path / "b" / "films"), mark=data)
     names = [video.name for video in library.videos()]
     assert names == ["films/one.mp4", "films (2)/one.mp4"]
     assert [library.find(name).path.parent.parent.name for name in names] == ["a", "b"]
@@ -130,16 +129,16 @@ def named(tmp_path_factory):
 
 
 def test_file_name_that_only_one_video_has_is_enough(named):
-    assert AgentLibrary((named / "a",)).find("only.mp4").name == "two/only.mp4"
-    assert AgentLibrary((named / "a", named / "b")).find("only.mp4").name == "a/two/only.mp4"
+    assert SharedFolders((named / "a",)).find("only.mp4").name == "two/only.mp4"
+    assert SharedFolders((named / "a", named / "b")).find("only.mp4").name == "a/two/only.mp4"
 
 
 def test_file_name_of_several_videos_is_an_error_that_lists_them(named):
     candidates = "2 videos; expected one of <data>one/cut.mp4</data>, <data>two/cut.mp4</data>"
     with pytest.raises(InputError, match=candidates):
-        AgentLibrary((named / "a",)).find("cut.mp4")
+        SharedFolders((named / "a",), mark=data).find("cut.mp4")
     with pytest.raises(InputError, match="<data>a/interview.mp4</data>, <data>b/interview.mp4</data>"):
-        AgentLibrary((named / "a", named / "b")).find("interview.mp4")
+        SharedFolders((named / "a", named / "b"), mark=data).find("interview.mp4")
 
 
 def test_similar_name_is_suggested_and_an_unrelated_one_is_not(named):
@@ -150,13 +149,13 @@ def test_similar_name_is_suggested_and_an_unrelated_one_is_not(named):
         ("holiday.mp4", "; call list_videos for the names"),
     ):
         with pytest.raises(InputError) as error:
-            session.library.find(name)
+            session.folders.find(name)
         assert error_reply(error.value).text.endswith(ending)
 
 
 def test_name_that_is_not_text_can_be_used_as_listed(tmp_path):
     make_video(tmp_path / "plain.mp4", 3, subtitles=False).rename(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.mp4"))
-    library = AgentLibrary((tmp_path,))
+    library = SharedFolders((tmp_path,), mark=data)
     (video,) = library.videos()
     assert video.name == "caf\ufffd.mp4" and library.find(video.name).path.is_file()
 
@@ -164,7 +163,7 @@ def test_name_that_is_not_text_can_be_used_as_listed(tmp_path):
 def test_folder_replaced_by_a_link_is_not_followed(tmp_path):
     make_video(tmp_path / "outside" / "one.mp4", 3, subtitles=False)
     (tmp_path / "videos").mkdir()
-    library = AgentLibrary((tmp_path / "videos",))
+    library = SharedFolders((tmp_path / "videos",), mark=data)
     (tmp_path / "videos" / "sub").symlink_to(tmp_path / "outside")
     with pytest.raises(InputError):
         library.find("sub/one.mp4")

@@ -203,7 +203,7 @@ def test_fixed_problem_is_not_reported_again(tmp_path, monkeypatch):
         raise fs.InputError(f"{str(path)!r} may not be read; change its permissions")
 
     with monkeypatch.context() as broken:
-        broken.setattr("framesift.server.catalog.probe", refuse)
+        broken.setattr("framesift.library.catalog.probe", refuse)
         with run_server(tmp_path / "videos", tmp_path) as server:
             video = server.video("video.mp4")["id"]
             reply = server.post(f"/api/videos/{video}/index")
@@ -291,7 +291,7 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("framesift.indexing.index.PART_SIZE", 16)
     with run_server(folder, tmp_path) as server:
         video = server.video("boat.mp4")["id"]
-        work, find_text = server.services.queue._stages
+        work = server.services.queue.work
 
         def cancel_midway(job, report):
             def watch(phase, done, total):
@@ -301,13 +301,13 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
 
             work(job, watch)
 
-        server.services.queue._stages = (cancel_midway, find_text)
+        server.services.queue.work = cancel_midway
         server.post(f"/api/videos/{video}/index")
         until(lambda: server.services.queue.find(video).state == "cancelled")
         assert not server.video("boat.mp4")["indexed"]
         done = []
         record_progress = lambda job, report: work(job, lambda *row: done.append(row) or report(*row))  # noqa: E731
-        server.services.queue._stages = (record_progress, find_text)
+        server.services.queue.work = record_progress
         server.index("boat.mp4")
         assert server.video("boat.mp4")["ready"]
         assert min(count for phase, count, _ in done if phase == "indexing") > 16  # not from the start

@@ -15,21 +15,21 @@ class Gates:
 
     def __init__(self, server, monkeypatch):
         self.frames, self.text = threading.Event(), threading.Event()
-        catalog, (index_frames, find_text) = server.services.catalog, server.services.queue._stages
-        build = catalog.pipeline.index
+        catalog = server.services.catalog
+        build, prepare = catalog.pipeline.index, catalog.prepare
 
-        def index(path, *, source=None, progress=None):
+        def index(path, *, progress=None, **given):
             while not self.frames.wait(0.01):
                 progress("indexing", 1, 100)
-            return build(path, source=source, progress=progress)
+            return build(path, progress=progress, **given)
 
-        def read(job, report):
+        def read(video, progress):
             while not self.text.wait(0.01):
-                report("speech recognition", 1, 100)
-            find_text(job, report)
+                progress("speech recognition", 1, 100)
+            prepare(video, progress)
 
         monkeypatch.setattr(catalog.pipeline, "index", index)
-        server.services.queue._stages = (index_frames, read)
+        monkeypatch.setattr(catalog, "prepare", read)
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from framesift.errors import InputError
+from framesift.library.files import LibraryVideo
 from framesift.server import frame_images as module
-from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import FrameImages
 from helpers.running_server import make_video
 

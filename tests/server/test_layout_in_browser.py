@@ -27,7 +27,7 @@ def answer_of(method, text=LONG):
 def job_of(video):
     job = {"id": "j", "kind": "index", "video": video, "name": "boat.mp4", "state": "running", "phase": "indexing"}
     job |= {"done": 40, "total": 240, "error": "", "added_s": 1.0, "started_s": 1.0, "finished_s": None}
-    return job | {"position": 0, "left_s": 90.0, "starts_in_s": None, "candidates": 40}
+    return job | {"position": 0, "candidates": 40}
 
 
 @pytest.fixture

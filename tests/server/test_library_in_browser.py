@@ -145,7 +145,7 @@ def test_library_is_live_after_going_back(shared_server, visit, monkeypatch):
     tab.page.go_back()
     assert tab.settles(lambda: tab.page.locator(".ready").count() == 1)
     queue, silent = shared_server.services.queue, shared_server.video("talks/silent.mp4")["id"]
-    monkeypatch.setattr(queue, "_stages", queue._stages)
+    monkeypatch.setattr(queue, "work", queue.work)
     hold_jobs(shared_server)  # other tests need a video that is not indexed
     job = shared_server.post(f"/api/videos/{silent}/index").json()["id"]
     try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from framesift.server.recent_cache import RecentCache
+from framesift.library.catalog import RecentCache
 from framesift.types.selection import NOTHING_MATCHES
 from helpers.page_visits import ASKED
 

@@ -10,6 +10,7 @@ import pytest
 from framesift.cli import main
 from framesift.cli.serve import page_address
 from framesift.errors import OptionError
+from framesift.pipeline.config import PipelineConfig
 from framesift.server.config import ServerConfig
 from framesift.server.routes.pages import ASSETS
 from framesift.server.security import cookie_name, cookie_value
@@ -228,3 +229,10 @@ def test_open_stream_ends_with_the_server(folder, tmp_path):
             lines = later.enter_context(httpx.stream("GET", f"{server.url}/api/stream", timeout=60)).iter_lines()
             assert next(lines) == "event: jobs"
         assert list(lines)[-1] == ""  # ended, not broken off
+
+
+def test_uploads_directory_among_the_videos_is_refused(tmp_path):
+    for place in (tmp_path, tmp_path / "up"):
+        with pytest.raises(OptionError, match="among the videos"):
+            ServerConfig(folder=tmp_path, pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place)
+    ServerConfig(folder=tmp_path, pipeline=PipelineConfig(store=tmp_path / ".store"))

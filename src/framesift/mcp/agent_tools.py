@@ -10,9 +10,8 @@ from typing import Any, Literal, get_type_hints
 
 from framesift.errors import FramesiftError, OptionError
 from framesift.mcp.config import MAX_BUDGET, AgentConfig, UrlMode
-from framesift.mcp.jobs import Call
 from framesift.mcp.replies import Reply
-from framesift.mcp.session import AgentSession, error_reply
+from framesift.mcp.session import AgentSession, Call, error_reply
 from framesift.mcp.tools import TOOL_NAMES, VideoTools, call_tool
 from framesift.pipeline.config import PipelineConfig
 

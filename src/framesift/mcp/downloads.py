@@ -21,9 +21,9 @@ from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, InputError
+from framesift.library.files import DISK_RESERVE_BYTES, safe_name
 from framesift.mcp.config import AgentConfig
 from framesift.progress import Progress
-from framesift.server.files import DISK_RESERVE_BYTES, safe_name
 from framesift.video.frames import probe
 
 CHUNK_BYTES = 2**18

@@ -46,9 +46,8 @@ from framesift._utils.text import counted
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, OptionError
 from framesift.mcp.config import AgentConfig
-from framesift.mcp.jobs import Call, CallCancelled, StillRunning
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, plain, times
-from framesift.mcp.session import AgentSession, error_reply
+from framesift.mcp.session import AgentSession, Call, CallCancelled, StillRunning, error_reply
 from framesift.mcp.tools import call_tool, definitions
 from framesift.server.config import ServerConfig
 from framesift.server.security import SecurityMiddleware

@@ -1,53 +1,70 @@
-"""What all calls of the tools share: the library, the pipeline, background jobs, and what was prepared and replied."""
+"""What all calls of the tools share: the videos, background jobs, and what was replied.
+
+A call waits for long work for a while, and a later call for the same video continues to wait. The store keeps the parts
+of an index, so work that was stopped, by a cancelled call or with the process, resumes where it was.
+"""
 
 import hashlib
-import os
 import re
 import threading
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from framesift._utils.credentials import public_url
-from framesift._utils.text import readable
-from framesift.batch.workers import store_subtitles
-from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.errors import FramesiftError, InputError, NotStored, OptionError
+from framesift.library.catalog import Catalog, RecentCache
+from framesift.library.files import LibraryVideo, SharedFolders, make_id
+from framesift.library.jobs import Job, JobQueue
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, is_web_address
-from framesift.mcp.jobs import BackgroundJobs, Call, CallCancelled
-from framesift.mcp.library import AgentLibrary, AgentVideo
 from framesift.mcp.replies import Reply, data, plain
 from framesift.pipeline.pipeline import Pipeline, PreparedVideo
-from framesift.progress import Progress
+from framesift.progress import Progress, ignore_progress
 from framesift.rendering.exhibit import exhibit
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import collect_images
-from framesift.server.catalog import ENCODING_TEXT
-from framesift.server.recent_cache import RecentCache
 from framesift.store.store import Store
 from framesift.text.finding import FoundEvents
 from framesift.types import Selection
 
-CACHED_VIDEOS = 4  # an hour at one frame a second and 1152 dimensions is 16 MiB
 CACHED_REPLIES = 32
 CACHED_REPORTS = 64
 MAX_CONCURRENT = 2  # selections and decoding: each uses a whole core
-Made = TypeVar("Made")
+REPORT_INTERVAL_S = 0.5
 _MARK = re.compile("<data>(.*?)</data>", re.DOTALL)
 
 
-class _NotStored(Exception):
-    """Raised by a progress callback: the work is not done yet and takes long."""
+@dataclass(frozen=True)
+class Call:
+    """One call of a tool: where its progress goes, whether the client has cancelled it, and until when it waits."""
+
+    progress: Progress = ignore_progress
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    deadline_s: float = float("inf")  # of time.monotonic()
+
+
+class CallCancelled(Exception):
+    """The client has cancelled the call; nobody reads its reply."""
+
+
+class StillRunning(Exception):
+    """The work takes longer than the call may wait; it continues in the background."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job.id)
+        self.job = job
 
 
 @dataclass(frozen=True)
 class WatchedSelection:
     """A selection that a call has returned, for its report."""
 
-    video: AgentVideo
+    video: LibraryVideo
     question: str
     selection: Selection
 
@@ -57,77 +74,115 @@ class AgentSession:
 
     def __init__(self, config: AgentConfig) -> None:
         self.config = config
-        self.pipeline = Pipeline(config.pipeline)
-        self.store = Store(config.pipeline.store)
-        self.library = AgentLibrary(config.folders)
-        self.downloads = Downloads(self.store.root.absolute() / ".mcp" / "downloads", config)
-        self.jobs = BackgroundJobs()
+        self._lock = threading.Lock()
+        state = Store(config.pipeline.store).root.absolute() / ".mcp"
+        self.catalog = Catalog(config.pipeline, state)
+        self.folders = SharedFolders(config.folders, mark=data)
+        self.downloads = Downloads(state / "downloads", config)
+        self.queue = JobQueue(lambda job, progress: self._work[job.video](progress))
+        self.queue.start()
+        self._work: dict[str, Callable[[Progress], object]] = {}  # of the queue's jobs
+        self._waiting: Counter[str] = Counter()  # calls by job
         self.work_slots = threading.BoundedSemaphore(MAX_CONCURRENT)
-        self.used: dict[str, AgentVideo] = {}  # prepared in this process, by name
-        self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
-        self._texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
+        self.used: dict[str, LibraryVideo] = {}  # prepared in this process, by name
         self._replies: RecentCache[Reply] = RecentCache(CACHED_REPLIES)
         self._reports: OrderedDict[str, WatchedSelection] = OrderedDict()
 
-    def video(self, name: str, call: Call) -> AgentVideo:
+    def video(self, name: str, call: Call) -> LibraryVideo:
         """The video of a name, a path inside the folders or a URL, which is downloaded once."""
         if not is_web_address(name):
-            video = self.library.find(name)
-            self.library.check_sidecars(video)
+            video = self.folders.find(name)
+            self.folders.check_sidecars(video)
             return video
         self.downloads.check_allowed(name)
-        path = self.downloads.find(name) or self._listed_download(name)
-        if path is None:
-            path = self.jobs.run(name, lambda progress: self.downloads.fetch(name, progress), call)
-        return AgentVideo(public_url(name), path, url=name)
+        if self.downloads.find(name) is None:
+            for listed in self.downloaded():
+                if listed.name == name:  # a listed name has no credentials
+                    return listed
+            self.run(name, lambda progress: self.downloads.fetch(name, progress), call)
+        return _copy_of(name, self.downloads.find(name))
 
-    def downloaded(self) -> list[AgentVideo]:
+    def videos(self) -> list[LibraryVideo]:
+        """The videos of the folders and those downloaded before."""
+        return [*self.folders.videos(), *self.downloaded()]
+
+    def downloaded(self) -> list[LibraryVideo]:
         """The videos downloaded before; none where URLs are not accepted."""
         if self.config.urls == "none":
             return []
-        return [AgentVideo(public_url(url), path, url=url) for url, path in self.downloads.items()]
+        return [_copy_of(url, path) for url, path in self.downloads.items()]
 
-    def is_indexed(self, video: AgentVideo) -> bool:
-        return self._is_stored(self.library.fingerprint(video))
-
-    def indexed_videos(self) -> dict[str, AgentVideo]:
-        """The indexed videos of the folders and the downloaded ones, by fingerprint."""
-        found = {}
-        for video in [*self.downloaded(), *self.library.videos()]:
-            try:
-                digest = self.library.fingerprint(video)
-            except InputError:  # deleted or not readable
-                continue
-            if self._is_stored(digest):
-                found[digest] = video
-        return found
-
-    def prepared(self, video: AgentVideo, call: Call) -> PreparedVideo:
+    def prepared(self, video: LibraryVideo, call: Call) -> PreparedVideo:
         """The video's index and text: from memory, from the store, or made in a background job."""
-
-        def make(progress: Progress) -> PreparedVideo:
-            made = self.pipeline.prepare(video.path, source=video.url or None, progress=progress)
-            # Recognised speech is stored already.
-            if all(source.kind in ("subtitles", "track") for source in made.text.sources):
-                store_subtitles(self.store, self.library.fingerprint(video), made.text, video.url or str(video.path))
-            return made
-
-        quick = self.is_indexed(video)
-        prepared = self._made(self._prepared, video, make, call, quick=quick)
+        try:
+            prepared = self.catalog.prepared(video)
+        except NotStored:
+            self.run(str(video.path), lambda progress: self.catalog.prepare(video, progress), call)
+            prepared = self.catalog.prepared(video)
         self.used[video.name] = video
         return prepared
 
-    def text(self, video: AgentVideo, call: Call) -> FoundEvents:
+    def text(self, video: LibraryVideo, call: Call) -> FoundEvents:
         """The video's timestamped text, from its subtitles or, in a background job, from speech."""
-
-        def make(progress: Progress) -> FoundEvents:
-            return self.pipeline.find_events(video.path, progress=progress)
-
-        text = self._made(self._texts, video, make, call, quick=True)
+        try:
+            text = self.catalog.text(video)
+        except NotStored:
+            self.run(f"{video.path} text", lambda progress: self.catalog.find_text(video, progress), call)
+            text = self.catalog.text(video)
         self.used[video.name] = video
         return text
 
-    def reply(self, video: AgentVideo, arguments: dict[str, Any], make: Callable[[], Reply]) -> Reply:
+    def run(self, key: str, work: Callable[[Progress], object], call: Call) -> None:
+        """Start the work, or join that of an earlier call, and wait until it is done; StillRunning at the deadline.
+
+        A cancelled call stops the work unless another call waits for it.
+        """
+        with self._lock:
+            job = self.queue.find(key)
+            if job is None or job.state != "failed":  # a failure that no call waited for is reported by the next one
+                self._work[key] = work
+                job = self.queue.add(key, key)
+            self._waiting[job.id] += 1
+        try:
+            ended = self._wait(job, call)
+        finally:
+            with self._lock:
+                self._waiting[job.id] -= 1
+                if not self._waiting[job.id]:
+                    del self._waiting[job.id]
+                    self._leave(job.id, call)
+        if ended.state != "done":
+            reason = "the work on this video was cancelled; call the tool again to resume it"
+            raise FramesiftError(ended.error or reason)
+
+    def _leave(self, job_id: str, call: Call) -> None:
+        """The last call that waited for a job stops to do so."""
+        if call.cancelled.is_set():
+            self.queue.cancel(job_id)
+        job = self.queue.get(job_id)
+        if job is not None and not job.is_open:
+            self.queue.remove(job.video)
+            self._work.pop(job.video, None)
+
+    def _wait(self, job: Job, call: Call) -> Job:
+        """The job once it has ended; its progress goes to the call."""
+        reported: tuple[Any, ...] = ()
+        while True:
+            left_s = call.deadline_s - time.monotonic()
+            current = self.queue.wait(job.id, min(REPORT_INTERVAL_S, left_s)) if left_s > 0 else self.queue.get(job.id)
+            job = replace(job, state="cancelled") if current is None else current
+            if call.cancelled.is_set():
+                raise CallCancelled
+            latest = (job.phase or job.state, job.done, job.total)
+            if latest != reported and job.is_open:
+                call.progress(*latest)
+                reported = latest
+            if not job.is_open:
+                return job
+            if time.monotonic() >= call.deadline_s:
+                raise StillRunning(job)
+
+    def reply(self, video: LibraryVideo, arguments: dict[str, Any], make: Callable[[], Reply]) -> Reply:
         """The reply to a call with these arguments, made once per version of the video."""
         return self._replies.get(f"{video.version}|{sorted(arguments.items())}", make)
 
@@ -158,51 +213,11 @@ class AgentSession:
             shown = exhibit(video.path, watched.selection)
             return render_report(view_of([shown], [collect_images(shown)], json_text=""))
 
-    def public_message(self, error: object, video: AgentVideo, *, as_data: bool = False) -> str:
-        """A message with file names as the tools show them, not with their location on disk.
 
-        as_data: mark the video's name.
-        """
-        path, quoted, name = str(video.path), repr(video.name), video.name
-        if as_data:
-            quoted = name = data(video.name)
-        message = str(error).replace(repr(path), quoted).replace(path, name)
-        return readable(message.replace(f"{video.path.parent}{os.sep}", ""))
-
-    def _listed_download(self, name: str) -> Path | None:
-        """The copy of a URL by its name in a list, which has no credentials."""
-        return next((video.path for video in self.downloaded() if video.name == name), None)
-
-    def _made(
-        self,
-        cache: "RecentCache[Made]",
-        video: AgentVideo,
-        make: Callable[[Progress], Made],
-        call: Call,
-        *,
-        quick: bool,
-    ) -> Made:
-        """A cached value, else made now if all that takes long is stored, else made in a background job."""
-        key = f"{type(self).__name__}|{video.version}"
-
-        def make_quickly() -> Made:
-            if not quick:
-                raise _NotStored
-            return make(_refuse_slow_stages)
-
-        try:
-            return cache.get(key, make_quickly)
-        except _NotStored:
-            made = self.jobs.run(f"{id(cache)}|{video.path}", make, call)
-            return cache.get(key, lambda: made)
-
-    def _is_stored(self, fingerprint: str) -> bool:
-        return self.store.index_warnings(replace(self.pipeline.index_key, video=fingerprint)) is not None
-
-
-def _refuse_slow_stages(stage: str, _done: float, _total: float, /) -> None:
-    if stage != ENCODING_TEXT:
-        raise _NotStored
+def _copy_of(url: str, path: Path | None) -> LibraryVideo:
+    if path is None:
+        raise FramesiftError(f"the copy of {public_url(url)} was removed; call the tool again")
+    return LibraryVideo(make_id("url", url), path, public_url(url), url=url)
 
 
 def error_reply(error: Exception) -> Reply:
@@ -224,6 +239,3 @@ def _outside(part: str) -> str:
     """A part of a message between two marks, with a space where it begins or ends with one."""
     first, last = " " * part[:1].isspace(), " " * (part[-1:].isspace() and not part.isspace())
     return f"{first}{plain(part, 600)}{last}"
-
-
-__all__ = ["AgentSession", "CallCancelled", "WatchedSelection", "error_reply"]

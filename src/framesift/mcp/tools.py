@@ -12,12 +12,11 @@ from PIL import Image
 
 from framesift._utils.text import counted, suggestion
 from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.library.files import LibraryVideo, public_message
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
-from framesift.mcp.jobs import Call, StillRunning
-from framesift.mcp.library import AgentVideo
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import Bounds, ToolDefinition, define, read_arguments
-from framesift.mcp.session import AgentSession, WatchedSelection
+from framesift.mcp.session import AgentSession, Call, StillRunning, WatchedSelection
 from framesift.pipeline.pipeline import PreparedVideo
 from framesift.rendering.reasons import explain
 from framesift.search.search import Hit, match_note, search
@@ -56,8 +55,7 @@ class VideoTools:
             One line per video.
         """
         wanted = contains.casefold()
-        known = [*self.session.library.videos(), *self.session.downloaded()]
-        videos = [video for video in known if wanted in video.name.casefold()]
+        videos = [video for video in self.session.videos() if wanted in video.name.casefold()]
         if not videos:
             return Reply((self._describe_none(contains),))
         lines = [f"{counted(len(videos), 'video')}. {NOTICE}"]
@@ -161,7 +159,7 @@ class VideoTools:
         Returns:
             One line per place, best first.
         """
-        videos = self.session.indexed_videos()
+        videos = self.session.catalog.indexed([*self.session.downloaded(), *self.session.folders.videos()])
         if not videos:
             return Reply(("No video is indexed yet; `watch` indexes one.",))
         config = self.session.config.pipeline
@@ -191,18 +189,18 @@ class VideoTools:
         found = self._find(video)
         return self._about(found, lambda: self._info(found))
 
-    def _find(self, name: str) -> AgentVideo:
+    def _find(self, name: str) -> LibraryVideo:
         return self.session.video(name, self.call)
 
-    def _about(self, video: AgentVideo, make: Callable[[], Reply]) -> Reply:
+    def _about(self, video: LibraryVideo, make: Callable[[], Reply]) -> Reply:
         """The reply, with errors that name the video as the tools do."""
         try:
             return make()
         except FramesiftError as error:
-            raise InputError(self.session.public_message(error, video, as_data=True)) from error
+            raise InputError(public_message(error, video, data)) from error
 
     def _watch(
-        self, video: AgentVideo, prepared: PreparedVideo, question: str, max_side: int, settings: Mapping[str, Any]
+        self, video: LibraryVideo, prepared: PreparedVideo, question: str, max_side: int, settings: Mapping[str, Any]
     ) -> Reply:
         size = _short_side(prepared.index.info, max_side)
         pipeline = self.session.pipeline_with(**settings, size=size, overlay="none")
@@ -223,22 +221,22 @@ class VideoTools:
         )
         return Reply(tuple(parts))
 
-    def _watch_heading(self, video: AgentVideo, prepared: PreparedVideo, warnings: Sequence[str], count: int) -> str:
+    def _watch_heading(self, video: LibraryVideo, prepared: PreparedVideo, warnings: Sequence[str], count: int) -> str:
         length = times(prepared.index.info.duration_s)
         text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
         heading = f"{counted(count, 'frame')} of {data(video.name)}, {length} long, {text}. {NOTICE}"
         if warnings:
-            shown = "; ".join(self.session.public_message(warning, video) for warning in warnings)
+            shown = "; ".join(public_message(warning, video) for warning in warnings)
             heading += f"\nWarnings: {data(shown, 1000)}"
         return heading
 
     def _transcript(
-        self, video: AgentVideo, contains: str, from_s: float | None, to_s: float | None, limit: int
+        self, video: LibraryVideo, contains: str, from_s: float | None, to_s: float | None, limit: int
     ) -> Reply:
         text = self.session.text(video, self.call)
-        source = ", ".join(self.session.public_message(each.name, video) for each in text.sources)
+        source = ", ".join(public_message(each.name, video) for each in text.sources)
         if not text.events:
-            notes = "; ".join(self.session.public_message(note, video) for note in text.notes)
+            notes = "; ".join(public_message(note, video) for note in text.notes)
             return Reply((f"{data(video.name)} has no words: {data(notes)}. Use `watch` for its frames.",))
         first, last = 0.0 if from_s is None else from_s, float("inf") if to_s is None else to_s
         if first > last:
@@ -257,7 +255,7 @@ class VideoTools:
             lines.append(f"{len(matching) - limit} more: call again with from_s={matching[limit].start_s:g}.")
         return Reply(("\n".join(lines),))
 
-    def _look(self, video: AgentVideo, times_s: Sequence[float], max_side: int) -> Reply:
+    def _look(self, video: LibraryVideo, times_s: Sequence[float], max_side: int) -> Reply:
         shown_s = sorted(set(on_screen_times(video.path, times_s)))
         with self.session.work_slots:
             short_side = _short_side(probe(video.path), max_side)
@@ -268,7 +266,7 @@ class VideoTools:
             parts += [times(time_s), image]
         return Reply((*parts, describe_cost(images)))
 
-    def _info(self, video: AgentVideo) -> Reply:
+    def _info(self, video: LibraryVideo) -> Reply:
         info = probe(video.path)
         lines = [
             f"{data(video.name)}: {times(info.duration_s)} long, {info.width}×{info.height}, {info.fps:g} frames per "
@@ -277,30 +275,29 @@ class VideoTools:
         tracks = [" ".join(filter(None, (track.language, track.title, track.codec))) for track in info.subtitle_tracks]
         if tracks:
             lines.append(f"Subtitle tracks: {data(', '.join(tracks))}")
-        if not self.session.is_indexed(video):
+        if not self.session.catalog.is_indexed(video):
             lines.append("Not indexed yet; `watch` indexes it.")
             return Reply(("\n".join(lines),))
         prepared = self.session.prepared(video, self.call)
         index, text = prepared.index, prepared.text
-        sources = ", ".join(self.session.public_message(source.name, video) for source in text.sources)
+        sources = ", ".join(public_message(source.name, video) for source in text.sources)
         lines.append(f"Indexed: {counted(len(index), 'candidate frame')}, encoder {index.encoder}.")
         lines.append(f"Words: {counted(len(text.events), 'cue')} from {data(sources)}." if sources else "Words: none.")
         if prepared.warnings:
-            lines.append(f"Warnings: {data(self.session.public_message('; '.join(prepared.warnings), video), 1000)}")
+            lines.append(f"Warnings: {data(public_message('; '.join(prepared.warnings), video), 1000)}")
         return Reply(("\n".join(lines),))
 
-    def _list_line(self, video: AgentVideo) -> str:
-        try:
-            length = times(probe(video.path).duration_s)
-            state = "indexed" if self.session.is_indexed(video) else "not indexed"
-        except FramesiftError:
+    def _list_line(self, video: LibraryVideo) -> str:
+        facts = self.session.catalog.facts(video)
+        if facts.problem:
             return f"{data(video.name)} can't be read as a video"
-        return f"{data(video.name)} {length}, {state}"
+        state = "indexed" if self.session.catalog.is_indexed(video) else "not indexed"
+        return f"{data(video.name)} {times(facts.duration_s)}, {state}"
 
     def _describe_none(self, contains: str) -> str:
         if contains:
             return "No name holds this text; call list_videos without `contains`."
-        if self.session.library.is_empty:
+        if self.session.folders.is_empty:
             return "This server was started without folders; only http(s) URLs of videos can be watched."
         return "There is no video in this server's folders."
 
@@ -340,9 +337,9 @@ def _defaults(tool: str, config: AgentConfig) -> dict[str, Any]:
 def _describe_job(running: StillRunning, tool: str) -> str:
     job = running.job
     share = f", {job.done / job.total:.0%} done" if job.total else ""
-    queue = f" after {counted(running.ahead, 'other video')}" if running.ahead and job.stage == "waiting" else ""
+    queue = f" after {counted(job.position, 'other video')}" if job.position else ""
     return (
-        f"Not ready yet: {job.stage}{queue}{share} after {time.monotonic() - job.added_s:.0f} s. "
+        f"Not ready yet: {job.phase or job.state}{queue}{share} after {time.time() - job.added_s:.0f} s. "
         f"Job {job.id} continues in the background. Call {tool} again with the same arguments to resume it."
     )
 
@@ -368,7 +365,7 @@ def _short_side(info: VideoInfo, max_side: int) -> int | None:
     return max(1, -(-shortest * max_side // longest)) if longest > max_side else None
 
 
-def _hit_line(rank: int, hit: Hit, video: AgentVideo) -> str:
+def _hit_line(rank: int, hit: Hit, video: LibraryVideo) -> str:
     words = "" if hit.event is None else f": {data(hit.event.text, 200)}"
     found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
     weak = "" if hit.stands_out else " (weak match)"

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from framesift._utils.credentials import scrub
 from framesift.errors import FramesiftError
+from framesift.library.files import LibraryVideo, public_message
 from framesift.readers.stopping import StopEvent
 from framesift.server.answering import Abandoned, Answering
-from framesift.server.catalog import public_message
-from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
 from framesift.server.history import History, KeptAnswer, KeptQuestion, NothingKept
 from framesift.server.models import AskRequest

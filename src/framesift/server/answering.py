@@ -14,6 +14,8 @@ from typing import Any, cast
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
+from framesift.library.catalog import Catalog
+from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.pipeline import Pipeline
 from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
@@ -25,8 +27,6 @@ from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, check_options, get_selector, method_for_demand, selectors
-from framesift.server.catalog import Catalog, public_message
-from framesift.server.files import LibraryVideo, safe_name
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import AskRequest, ExportFormat, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
@@ -59,14 +59,14 @@ class TimedExhibit:
 class Answering:
     """Answers requests about ready videos, within the server's limits of concurrent work."""
 
-    def __init__(self, catalog: Catalog, images: FrameImages, readers: PageReaders) -> None:
+    def __init__(self, catalog: Catalog, images: FrameImages, readers: PageReaders, exports: Path) -> None:
         self.catalog, self.images, self.readers = catalog, images, readers
         self._queries: dict[tuple[str, str], Array] = {}
         self._running = threading.BoundedSemaphore(MAX_CONCURRENT)
         self._admitted = threading.BoundedSemaphore(MAX_CONCURRENT + MAX_WAITING)
         self._reader_requests = threading.BoundedSemaphore(MAX_READER_REQUESTS)
         # Exports until they are sent; a server that was killed leaves some behind.
-        self._exports = catalog.config.state / "exports"
+        self._exports = exports
         shutil.rmtree(self._exports, ignore_errors=True)
 
     def select(
@@ -107,7 +107,7 @@ class Answering:
         check_method(get_selector(method))
         return Pipeline(
             replace(
-                self.catalog.config.pipeline,
+                self.catalog.config,
                 method=method_for_demand(methods),
                 options={},
                 budget=request.budget,
@@ -126,8 +126,7 @@ class Answering:
             for method in dict.fromkeys(request.methods)
         ]
         exhibits = [selected.exhibit for selected in timed]
-        facts = self.catalog.facts(video, wait=True)
-        assert facts is not None  # noqa: S101 (with wait=True there always are)
+        facts = self.catalog.facts(video)
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
         images = [_image_urls(video, facts.version, exhibit.selection, size) for exhibit in exhibits]

@@ -12,14 +12,13 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from framesift._utils.credentials import scrub
 from framesift._utils.version import __version__
-from framesift.errors import FramesiftError, MissingExtra, ReaderError
+from framesift.errors import FramesiftError, MissingExtra, NotStored, ReaderError
+from framesift.library.jobs import QueueFull
 from framesift.selection.registry import selectors
 from framesift.server import error_pages
-from framesift.server.catalog import NotReady
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
-from framesift.server.jobs import QueueFull
 from framesift.server.models import error_responses
 from framesift.server.routes import history, jobs, library, pages, questions, search, transcript
 from framesift.server.security import SecurityMiddleware, expects_html
@@ -35,7 +34,7 @@ DEFAULT_MESSAGES = {
     "Method Not Allowed": "This address does not support this HTTP method",
 }
 STATUS_CODES: dict[type[FramesiftError], int] = {
-    NotReady: 409,
+    NotStored: 409,
     NothingKept: 404,
     QueueFull: 503,
     ServerBusy: 503,

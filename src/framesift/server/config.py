@@ -13,7 +13,6 @@ from framesift.pipeline.config import PipelineConfig
 from framesift.store.store import Store, log_unwritable
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
-LOCK_FILE = ".framesift-lock"  # in each directory that only one server may use at a time
 MAX_UPLOAD_BYTES = 8 * 10**9
 MAX_BODY_BYTES = 256 * 2**10  # of every request but uploads: questions and settings are small
 

@@ -19,7 +19,7 @@ from PIL import Image
 
 from framesift._utils.files import write_bytes
 from framesift.errors import FramesiftError, InputError
-from framesift.server.files import LibraryVideo
+from framesift.library.files import LibraryVideo
 from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video, read_packets
 from framesift.video.decoding import decode_packet

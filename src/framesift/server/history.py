@@ -12,7 +12,7 @@ from typing import Any, Literal
 from framesift._utils.json import load_json
 from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError
-from framesift.server.files import LibraryVideo, write_json
+from framesift.library.files import LibraryVideo, write_json
 from framesift.types import Answer
 
 AnswerState = Literal["running", "done", "failed", "cancelled"]

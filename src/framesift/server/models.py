@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from framesift.library.jobs import JobKind, JobState
 from framesift.readers.prompts import TextMode
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.server.history import AnswerState
-from framesift.server.jobs import JobKind, JobState
 from framesift.types import Role
 
 MAX_BUDGET = 256
@@ -59,8 +59,6 @@ class JobRecord(BaseModel):
     started_s: float | None
     finished_s: float | None
     position: int = Field(description="0 while it runs, 1 for the job that is next, and so on.")
-    left_s: float | None = Field(description="About how long the running phase takes yet; null where it is unknown.")
-    starts_in_s: float | None = Field(description="In about how long a waiting job starts; null where it is unknown.")
     candidates: int = Field(description="The frames that a question with `partial` can use before the video is ready.")
 
 

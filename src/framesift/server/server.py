@@ -10,8 +10,9 @@ import uvicorn
 
 from framesift._utils.locks import lock_open_file
 from framesift.errors import OptionError
+from framesift.library.files import LOCK_FILE
 from framesift.server.app import create_app
-from framesift.server.config import LOCK_FILE, ServerConfig
+from framesift.server.config import ServerConfig
 from framesift.server.services import Services
 
 MAX_CONNECTIONS = 320  # with a request in progress or waiting for one

@@ -3,14 +3,16 @@
 import threading
 from dataclasses import dataclass
 
+from framesift.errors import FramesiftError, InputError
+from framesift.library.catalog import Catalog
+from framesift.library.files import VideoFiles, public_message
+from framesift.library.jobs import Job, JobQueue
+from framesift.progress import Progress
 from framesift.server.answer_tasks import AnswerTasks
 from framesift.server.answering import Answering
-from framesift.server.catalog import Catalog
 from framesift.server.config import ServerConfig
-from framesift.server.files import VideoFiles
 from framesift.server.frame_images import FrameImages
 from framesift.server.history import History
-from framesift.server.jobs import JobQueue
 from framesift.server.page_readers import PageReaders
 
 
@@ -47,20 +49,33 @@ class Services:
     @classmethod
     def create(cls, config: ServerConfig) -> "Services":
         changes = ChangeCounter()
-        files = VideoFiles(config)
-        catalog = Catalog(config, files, changes)
+        files = VideoFiles(config.folder, config.uploads_folder, config.state, own_uploads=config.uploads is None)
+        catalog = Catalog(config.pipeline, config.state, changes)
         images = FrameImages(config.state / "pictures")
-        queue = JobQueue(
-            config.state / "jobs.json", (catalog.index_frames, catalog.find_text), changes, files.folder_id
-        )
+
+        def work(job: Job, progress: Progress) -> None:
+            if job.kind == "sample":
+                from framesift.demo.video import sample_video
+
+                sample_video(files.uploads, name=job.name, progress=progress)
+                files.list_videos()
+            video = files.get(job.video)
+            if video is None:
+                raise InputError(f"{job.name!r} no longer exists")
+            try:
+                catalog.index(video, progress)
+            except FramesiftError as error:
+                raise FramesiftError(public_message(error, video)) from error
+
+        queue = JobQueue(work, path=config.state / "jobs.json", changed=changes, folder_id=files.folder_id)
         readers = PageReaders(config.state / "readers.json", config.readers, only_public=config.is_shared)
-        answering = Answering(catalog, images, readers)
+        answering = Answering(catalog, images, readers, config.state / "exports")
         history = History(config.state / "history", changes)
         tasks = AnswerTasks(answering, history)
         return cls(config, files, catalog, images, queue, answering, history, tasks, changes)
 
     def start(self) -> None:
-        self.catalog.start()
+        self.catalog.start(self.files.list_videos)
         self.images.start()
         self.queue.start()
 

@@ -11,11 +11,10 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, HTTPException, Path, Request
 
 from framesift.errors import FramesiftError
+from framesift.library.files import LibraryVideo, public_message
+from framesift.library.jobs import Job
 from framesift.readers.stopping import StopEvent
-from framesift.server.catalog import public_message
-from framesift.server.files import LibraryVideo
 from framesift.server.frame_images import ServerBusy
-from framesift.server.jobs import IndexJob, JobPlace
 from framesift.server.models import JobRecord
 from framesift.server.services import Services
 
@@ -95,12 +94,10 @@ def _get_video(video_id: VideoId, services: ServicesDep) -> LibraryVideo:
 VideoDep = Annotated[LibraryVideo, Depends(_get_video)]
 
 
-def describe_job(services: Services, job: IndexJob, places: dict[str, JobPlace] | None = None) -> JobRecord:
-    """A job's record. places: those of the queue, if they are known."""
-    place = (services.queue.places() if places is None else places).get(job.id, JobPlace())
+def describe_job(services: Services, job: Job) -> JobRecord:
     video = services.files.get(job.video) if job.is_open else None
     try:
         candidates = 0 if video is None else services.catalog.unfinished.count(video)
     except OSError:  # deleted meanwhile
         candidates = 0
-    return JobRecord.model_validate(asdict(job) | asdict(place) | {"candidates": candidates})
+    return JobRecord.model_validate(asdict(job) | {"candidates": candidates})

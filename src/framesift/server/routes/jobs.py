@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from framesift.demo.video import SHOWN_NAME
 from framesift.errors import InputError
-from framesift.server.jobs import IndexJob
+from framesift.library.jobs import Job
 from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import STREAM_HEADERS, ServicesDep, VideoDep, describe_job
 from framesift.server.services import Services
@@ -35,8 +35,7 @@ router = APIRouter(tags=["jobs"])
 @router.get("/jobs")
 def list_jobs(services: ServicesDep) -> list[JobRecord]:
     """The running, waiting and finished jobs."""
-    places = services.queue.places()
-    return [describe_job(services, job, places) for job in services.queue.jobs()]
+    return [describe_job(services, job) for job in services.queue.jobs()]
 
 
 @router.get("/jobs/{job}", responses=error_responses(404))
@@ -47,19 +46,17 @@ def get_job(services: ServicesDep, job: JobId) -> JobRecord:
 
 @router.post("/jobs/{job}/first", responses=error_responses(404))
 def move_job_first(services: ServicesDep, job: JobId) -> JobRecord:
-    """Move a job to the front of the queue; a running one is paused for it and continues later."""
+    """Move a waiting job to the front of the queue; the running one is finished first."""
     return _describe_or_404(services, services.queue.move_first(job))
 
 
 @router.post("/videos/{video}/index", responses=error_responses(404, 503), status_code=202)
 def index_video(services: ServicesDep, video: VideoDep) -> JobRecord:
     """Queue a video for indexing; the job runs after this response."""
-    facts = services.catalog.facts(video, wait=True)
-    if facts is not None and facts.problem:
-        raise InputError(facts.problem)
-    duration_s = 0.0 if facts is None else facts.duration_s
-    job = services.queue.add(video.id, video.name, uploaded=video.uploaded, duration_s=duration_s)
-    return describe_job(services, job)
+    problem = services.catalog.facts(video).problem
+    if problem:
+        raise InputError(problem)
+    return describe_job(services, services.queue.add(video.id, video.name, uploaded=video.uploaded))
 
 
 @router.post("/sample", responses=error_responses(503), status_code=202)
@@ -74,7 +71,7 @@ def cancel_job(services: ServicesDep, job: JobId) -> JobRecord:
     return _describe_or_404(services, services.queue.cancel(job))
 
 
-def _describe_or_404(services: Services, job: IndexJob | None) -> JobRecord:
+def _describe_or_404(services: Services, job: Job | None) -> JobRecord:
     if job is None:
         raise HTTPException(404, "There is no such job")
     return describe_job(services, job)

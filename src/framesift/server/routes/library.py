@@ -23,8 +23,8 @@ from framesift._utils.text import readable
 from framesift.demo.story import EXAMPLES
 from framesift.demo.video import SHOWN_NAME
 from framesift.errors import FramesiftError, InputError
-from framesift.server.catalog import VideoFacts, public_message
-from framesift.server.files import LibraryVideo
+from framesift.library.catalog import VideoFacts
+from framesift.library.files import LibraryVideo, public_message
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
 from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for, when_closed
@@ -75,7 +75,7 @@ router = APIRouter(tags=["library"])
 
 
 def describe(services: Services, video: LibraryVideo) -> VideoRecord:
-    facts = services.catalog.facts(video)
+    facts = services.catalog.known_facts(video)
     known = facts or VideoFacts()
     job = services.queue.find(video.id)
     stored_warnings = services.catalog.index_warnings(video)
@@ -120,18 +120,18 @@ def list_videos(services: ServicesDep) -> LibraryRecord:
 def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
     """Add a video by its path inside the server's directory, and queue it."""
     video = services.files.resolve(request.path)
-    facts = services.catalog.facts(video, wait=True)
-    if facts is not None and facts.problem:
-        raise InputError(facts.problem)
+    problem = services.catalog.facts(video).problem
+    if problem:
+        raise InputError(problem)
     services.files.add(video)
-    _queue(services, video)
+    services.queue.add(video.id, video.name, uploaded=False)
     return describe(services, video)
 
 
 @router.get("/videos/{video}", responses=error_responses(404))
 def get_video(services: ServicesDep, video: VideoDep) -> VideoRecord:
     """One video."""
-    services.catalog.facts(video, wait=True)
+    services.catalog.facts(video)
     try:
         record = describe(services, video)
         video.path.stat()
@@ -305,26 +305,25 @@ def _accept_video(services: Services, partial: Path, name: str) -> LibraryVideo:
     except FramesiftError as error:
         raise InputError(str(error).replace(repr(str(partial)), repr(name[:200])).replace(str(partial), name)) from None
     video = services.files.store_upload(partial, name)
-    _queue(services, video)
+    services.catalog.facts(video)
+    services.queue.add(video.id, video.name)
     return video
-
-
-def _queue(services: Services, video: LibraryVideo) -> None:
-    facts = services.catalog.facts(video, wait=True) or VideoFacts()
-    services.queue.add(video.id, video.name, uploaded=video.uploaded, duration_s=facts.duration_s)
 
 
 def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, name: str) -> None:
     """Check that subtitles have a line inside the video's duration, store them and queue the video."""
-    facts = services.catalog.facts(video, wait=True)
-    if facts is None or facts.problem:
+    facts = services.catalog.facts(video)
+    if facts.problem:
         raise HTTPException(404, NO_SUCH_VIDEO)
     try:
         read_events(partial, language=services.config.pipeline.language, duration_s=facts.duration_s)
     except InputError as error:
         raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
     services.files.store_subtitles(video, partial, name)
-    _queue(services, video)
+    job = services.queue.find(video.id)
+    if job is not None and job.state == "running":  # which may recognise speech that is not needed any more
+        services.queue.cancel(job.id)
+    services.queue.move_first(services.queue.add(video.id, video.name).id)
 
 
 @router.head("/videos/{video}/file", include_in_schema=False)
@@ -410,8 +409,8 @@ async def get_near(
 
 def _facts_of_version(services: Services, video: LibraryVideo, version: str) -> VideoFacts:
     """The facts of a readable video; 404 where the file is not, or no longer, of this version."""
-    facts = services.catalog.facts(video, wait=True)
-    if facts is None or facts.problem:
+    facts = services.catalog.facts(video)
+    if facts.problem:
         raise HTTPException(404, "This video can't be decoded")
     if version and version != facts.version:
         raise HTTPException(404, "This file has been replaced; reload the page")

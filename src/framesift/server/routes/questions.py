@@ -14,13 +14,12 @@ from starlette.concurrency import run_in_threadpool
 
 from framesift._utils.version import __version__
 from framesift.errors import InputError
+from framesift.library.files import LibraryVideo
 from framesift.readers.prompts import TEXT_MODES, TextMode
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import ROLE_SENTENCES
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.server.answering import TimedExhibit, export_name, frame_url, list_methods
-from framesift.server.catalog import VideoFacts
-from framesift.server.files import LibraryVideo
 from framesift.server.models import (
     MAX_BUDGET,
     MAX_METHODS,
@@ -87,7 +86,7 @@ async def select_frames(
 
 def frame_links(services: Services, video: LibraryVideo, timed: TimedExhibit) -> list[dict[str, object]]:
     """The URLs of a selection's frames and why each was selected."""
-    facts = services.catalog.facts(video, wait=True) or VideoFacts()
+    facts = services.catalog.facts(video)
     selection = timed.exhibit.selection
     rows: list[dict[str, object]] = []
     for slot, reason in zip(selection.slots, explain(selection), strict=True):

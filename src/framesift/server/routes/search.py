@@ -1,17 +1,14 @@
 """Search in all indexed videos of the library."""
 
 import threading
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from framesift.batch.workers import EVENTS, store_subtitles
 from framesift.encoders.registry import get_encoder
-from framesift.errors import FramesiftError
+from framesift.library.files import LibraryVideo
 from framesift.search.search import Hit, SearchBy, search
-from framesift.server.files import LibraryVideo
 from framesift.server.models import BoundedText, EventRecord, MomentRecord, error_responses
 from framesift.server.routes import ServicesDep
 
@@ -29,7 +26,7 @@ def search_library(
     by: Annotated[SearchBy, Query(description="By frames, by timestamped text, or by both.")] = "both",
 ) -> list[MomentRecord]:
     """The moments of all indexed videos that best match a text, as of `framesift corpus search`, best first."""
-    videos = _indexed_videos(services)
+    videos = services.catalog.indexed(services.files.list_videos())
     if not videos or not text.strip():
         return []
     settings = services.config.pipeline
@@ -45,25 +42,6 @@ def search_library(
             videos=videos,
         )
     return [_moment(hit, videos[hit.fingerprint]) for hit in hits]
-
-
-def _indexed_videos(services: ServicesDep) -> dict[str, LibraryVideo]:
-    """The indexed videos of the library, by fingerprint; of equal files the first."""
-    videos: dict[str, LibraryVideo] = {}
-    for video in services.files.list_videos():
-        facts = services.catalog.facts(video)
-        if facts is not None and not facts.problem and services.catalog.index_warnings(video) is not None:
-            videos.setdefault(facts.fingerprint, video)
-            _store_text(services, video, facts.fingerprint)
-    return videos
-
-
-def _store_text(services: ServicesDep, video: LibraryVideo, fingerprint: str) -> None:
-    """Store the text of a video that was indexed before its text was stored for searching."""
-    summary, store = services.catalog.summary(video), services.catalog.store
-    if summary is not None and summary.events and not (store.root / fingerprint / f"events-{EVENTS}").exists():
-        with suppress(FramesiftError, OSError):  # it is found by its frames
-            store_subtitles(store, fingerprint, services.catalog.pipeline.find_events(video.path), str(video.path))
 
 
 def _moment(hit: Hit, video: LibraryVideo) -> MomentRecord:

@@ -1,4 +1,4 @@
-// Jobs as the pages show them: what they do, how long that takes, and their buttons.
+// Jobs as the pages show them: what they do, how far they are, and their buttons.
 import { el, linkButton, post, request, update } from "./common.js";
 
 const PHASES = {
@@ -13,26 +13,14 @@ const PHASES = {
 
 export const isOpen = (job) => job?.state === "waiting" || job?.state === "running";
 
-/** "about 20 s", "about 3 min", "about 2 h". */
-function about(seconds) {
-  if (seconds < 50) return `about ${Math.max(5, Math.round(seconds / 5) * 5)} s`;
-  return seconds < 5400
-    ? `about ${Math.max(1, Math.round(seconds / 60))} min`
-    : `about ${Math.round(seconds / 3600)} h`;
-}
-
 /** "40 %", or "" where it is not known how far a job is. */
 export const progressText = ({ done, total }) => (total ? `${Math.min(100, Math.floor((100 * done) / total))} %` : "");
 
 /** Describe what a running or waiting job is doing. */
 export function jobStatus(job) {
-  const share = progressText(job) && ` · ${progressText(job)}`;
-  if (job.state === "waiting") {
-    const start = job.starts_in_s === null ? "" : ` · starts in ${about(job.starts_in_s)}`;
-    return `${share ? "Paused" : "Waiting"}${share} · ${job.position === 1 ? "next" : `position ${job.position}`}${start}`;
-  }
-  const left = job.left_s === null ? "" : ` · ${about(job.left_s)} left`;
-  return `${PHASES[job.phase] ?? job.phase}${share}${left}`;
+  if (job.state === "waiting") return `Waiting · ${job.position === 1 ? "next" : `position ${job.position}`}`;
+  const share = progressText(job);
+  return `${PHASES[job.phase] ?? job.phase}${share && ` · ${share}`}`;
 }
 
 const cancelling = new Set(); // ids of jobs whose Cancel was pressed
@@ -64,7 +52,7 @@ export function jobRow(job, act, before = () => {}) {
       linkButton(label, `${label} ${job.name}`, cancel, {
         "aria-disabled": String(isCancelling), // `disabled` would drop the focus
       }),
-      linkButton("Do this first", `Do this first: ${job.name}`, () => act(() => post(`/api/jobs/${job.id}/first`)), {
+      linkButton("Do this next", `Do this next: ${job.name}`, () => act(() => post(`/api/jobs/${job.id}/first`)), {
         hidden: job.state !== "waiting" || isCancelling,
       }),
       el("span", { className: "job-status" }, jobStatus(job)),

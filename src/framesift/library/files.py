@@ -1,7 +1,7 @@
-"""The video files the server may use: those in FOLDER and the uploads, each under an id.
+"""The video files that may be used: those below the user's folders, uploads and downloads.
 
-A request names a video by its id, which is looked up among the files listed here; a path from a request is never opened
-unchecked.
+A request names a video by its id or by its name, which is looked up among the files listed here; a path from a request
+is never opened unchecked.
 """
 
 import hashlib
@@ -12,25 +12,27 @@ import re
 import shutil
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from framesift._utils.files import write_bytes
 from framesift._utils.json import load_json
-from framesift._utils.text import readable
+from framesift._utils.text import near_names, readable
 from framesift.errors import InputError, OptionError
-from framesift.server.config import LOCK_FILE, ServerConfig
 from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
 from framesift.text.subtitles.formats import ENDINGS
 from framesift.video.files import VIDEO_SUFFIXES
 
 MAX_LISTED = 2000  # videos of FOLDER; more suggests that the wrong directory was given
+MAX_CANDIDATES = 10  # named in a message
 MAX_NAME_BYTES = 120  # of an uploaded file's name
 MAX_SUBTITLE_TAGS = 3  # in a subtitle file's name: a language and a flag or two
 DISK_RESERVE_BYTES = 2**28  # left free by uploads
 PARTIAL_PREFIX = ".upload-"
+LOCK_FILE = ".framesift-lock"  # in each directory that only one server may use at a time
 UPLOADS_MARKER = ".framesift-uploads"  # in a directory given with --uploads: its files came from the page
 log = logging.getLogger(__name__)
 
@@ -39,32 +41,59 @@ _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
 
 @dataclass(frozen=True)
 class LibraryVideo:
-    """A video file and the id under which requests name it."""
+    """A video file, the id under which requests name it, and the name under which it is shown.
+
+    name: its path relative to the folder. uploaded: it came from the page. url: what it is a copy of.
+    """
 
     id: str
     path: Path
-    name: str  # as shown; in FOLDER the path relative to it
-    uploaded: bool
+    name: str
+    uploaded: bool = False
+    url: str = ""
 
     @property
     def stamp(self) -> str:
-        """Cache key that changes whenever the file does."""
+        """Changes whenever the file does."""
         status = self.path.stat()
         return f"{self.id}-{status.st_size}-{status.st_mtime_ns}"
 
+    @property
+    def version(self) -> str:
+        """Changes whenever the file or a subtitle file beside it does."""
+        rows = [self.stamp]
+        for sidecar in search_sidecars(self.path).found:
+            with suppress(FileNotFoundError):  # deleted since it was listed
+                status = sidecar.path.stat()
+                rows.append(f"{sidecar.path}:{status.st_size}:{status.st_mtime_ns}")
+        return "|".join(rows)
+
+
+def public_message(error: object, video: LibraryVideo, mark: Callable[[str], str] | None = None) -> str:
+    """A message with file names as they are shown, never with their location on disk. mark: of the video's name."""
+    path, quoted, name = str(video.path), repr(video.name), video.name
+    if mark is not None:
+        quoted = name = mark(name)
+    message = str(error).replace(repr(path), quoted).replace(path, name)
+    return readable(message.replace(f"{video.path.parent}{os.sep}", ""))
+
 
 class VideoFiles:
-    """The videos by id. Listing is cheap, so the directories are read again instead of being cached."""
+    """The videos of a folder and the uploads, by id. Listing is cheap, so the directories are read again each time.
 
-    def __init__(self, config: ServerConfig) -> None:
-        self.folder = config.folder
-        self.uploads = config.uploads_folder
-        self.folder_id = "" if self.folder is None else _make_id("folder", str(self.folder))
+    own_uploads: the uploads directory is the server's own, not one the user has given. state: for the list of files of
+    the folder that were added by path.
+    """
+
+    def __init__(self, folder: Path | None, uploads: Path, state: Path, *, own_uploads: bool = True) -> None:
+        self.folder, self.uploads = folder, uploads
+        self._folders = SharedFolders(() if folder is None else (folder,))
+        self.folder_id = "" if self.folder is None else make_id("folder", str(self.folder))
         # Files of FOLDER added by path whose suffix is not that of a video.
-        self._added_list = config.state / f"added-{self.folder_id}.json"
+        self._added_list = state / f"added-{self.folder_id}.json"
         self._lock = threading.Lock()
         self._by_id: dict[str, LibraryVideo] = {}
-        self._claim_uploads(own=config.uploads is None)
+        self._claim_uploads(own=own_uploads)
         for partial in self.uploads.glob(f"{PARTIAL_PREFIX}*"):
             partial.unlink(missing_ok=True)
 
@@ -107,14 +136,10 @@ class VideoFiles:
         """A file by its path inside FOLDER, listed or not. Paths and links that lead outside it are refused."""
         if self.folder is None:
             raise InputError("this server was started without a directory; upload the video instead")
-        try:
-            path = (self.folder / name).resolve()
-            is_file = path.is_file()
-        except (OSError, ValueError):
-            raise InputError(f"{name[:200]!r} is not a valid path; expected a video inside the directory") from None
-        if self.folder not in path.parents or not is_file or is_hidden(path.relative_to(self.folder)):
+        video = self._folders.find_path(name)
+        if video is None:
             raise InputError(f"{name[:200]!r} was not found in the directory this server was started with")
-        return self._in_folder(path)
+        return self._in_folder(video.path)
 
     def add(self, video: LibraryVideo) -> None:
         """List a file of FOLDER from now on, whatever its suffix."""
@@ -156,7 +181,7 @@ class VideoFiles:
 
     def upload_id(self, name: str) -> str:
         """The id of an upload of this name, present or not."""
-        return _make_id("upload", name)
+        return make_id("upload", name)
 
     def remove(self, video: LibraryVideo) -> None:
         """Delete an upload and its subtitles. Files in FOLDER are never deleted."""
@@ -199,7 +224,124 @@ class VideoFiles:
     def _in_folder(self, path: Path) -> LibraryVideo:
         assert self.folder is not None  # noqa: S101 (only called where there is one)
         name = path.relative_to(self.folder).as_posix()
-        return LibraryVideo(_make_id("folder", f"{self.folder}/{name}"), path, readable(name), uploaded=False)
+        return LibraryVideo(make_id("folder", f"{self.folder}/{name}"), path, readable(name), uploaded=False)
+
+
+@dataclass(frozen=True)
+class _NamedFolder:
+    """A folder given by the user, as written and with links resolved, and the first part of its videos' names."""
+
+    given: Path
+    real: Path
+    label: str
+
+
+class SharedFolders:
+    """The videos of some folders, by name. A path from a call is checked before anything at that path is touched.
+
+    mark: of the names of files in messages.
+    """
+
+    def __init__(self, folders: tuple[Path, ...], mark: Callable[[str], str] = repr) -> None:
+        self._folders, self._mark = _labelled(folders), mark
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._folders
+
+    def videos(self) -> Iterator[LibraryVideo]:
+        """All videos by name, at most `MAX_LISTED` of each folder."""
+        for folder in self._folders:
+            for path in sorted(islice(walk_videos(folder.real), MAX_LISTED)):
+                yield self._video(folder, path)
+
+    def find(self, name: str) -> LibraryVideo:
+        """The video of this name or path, or the only one with this file name in any subfolder.
+
+        InputError for a video that is missing or outside the folders, and for a name that several have.
+        """
+        if len(self._folders) > 1:
+            for folder in self._folders:
+                prefix = f"{folder.label}/"
+                if name.startswith(prefix) and (video := self._inside(folder, name.removeprefix(prefix))) is not None:
+                    return video
+        videos = [video for folder in self._folders if (video := self._inside(folder, name)) is not None]
+        if not videos:  # a listed name may have U+FFFD in place of bytes that are not text
+            videos = [video for video in self.videos() if name in (video.name, Path(video.name).name)]
+        found = list({video.path.resolve(): video for video in videos}.values())
+        if len(found) > 1:
+            names = ", ".join(self._mark(video.name) for video in found[:MAX_CANDIDATES])
+            more = ", …" if len(found) > MAX_CANDIDATES else ""
+            raise InputError(f"{name[:200]!r} is the name of {len(found)} videos; expected one of {names}{more}")
+        if found:
+            return found[0]
+        if self.is_empty:
+            raise InputError(
+                "this server was started without folders, so no file can be read; restart it as "
+                "`framesift mcp FOLDER`, or give an http(s) URL"
+            )
+        raise InputError(f"{name[:200]!r} is not a video in this server's folders; {self._suggestion(name)}")
+
+    def find_path(self, name: str) -> LibraryVideo | None:
+        """The file of this path inside one of the folders, whatever its suffix."""
+        videos = (self._inside(folder, name) for folder in self._folders)
+        return next((video for video in videos if video is not None), None)
+
+    def check_sidecars(self, video: LibraryVideo) -> None:
+        """Refuse a video beside which a link to a file outside the folders would be read as its subtitles."""
+        if video.url:
+            return
+        for sidecar in search_sidecars(video.path).found:
+            files = [sidecar.path]
+            if sidecar.is_picture:
+                files += [sidecar.path.with_suffix(".sub"), sidecar.path.with_suffix(".SUB")]
+            for file in files:
+                if not any(file.resolve().is_relative_to(folder.real) for folder in self._folders):
+                    raise InputError(
+                        f"{self._mark(file.name)} beside this video is a link that leads outside this server's "
+                        "folders; remove it, or start the server with the folder of its target too"
+                    )
+
+    def _inside(self, folder: _NamedFolder, name: str) -> LibraryVideo | None:
+        """The file of this name in the folder; None if there is none, or it is a link that leads outside all."""
+        try:
+            for root in dict.fromkeys((folder.real, folder.given)):
+                # By text first: on Windows, looking at \\server\share would already sign in there.
+                written = Path(os.path.normpath(os.path.join(root, name)))
+                if not written.is_relative_to(root):
+                    continue
+                path = written.resolve()
+                home = next((each for each in self._folders if path.is_relative_to(each.real)), None)
+                if home is not None and not is_hidden(path.relative_to(home.real)) and path.is_file():
+                    return self._video(home, path)
+        except (OSError, ValueError):  # a name that no file can have
+            return None
+        return None
+
+    def _video(self, folder: _NamedFolder, path: Path) -> LibraryVideo:
+        relative = readable(path.relative_to(folder.real).as_posix())
+        name = f"{folder.label}/{relative}" if len(self._folders) > 1 else relative
+        return LibraryVideo(make_id("path", str(path)), path, name)
+
+    def _suggestion(self, name: str) -> str:
+        names: dict[str, list[str]] = {}
+        for video in self.videos():
+            names.setdefault(Path(video.name.casefold()).stem, []).append(video.name)
+        near = near_names(Path(name).stem, names, 3)
+        if near:
+            return f"did you mean {' or '.join(self._mark(each) for stem in near for each in names[stem][:3])}?"
+        return "call list_videos for the names"
+
+
+def _labelled(folders: tuple[Path, ...]) -> tuple[_NamedFolder, ...]:
+    rows: list[_NamedFolder] = []
+    for given in dict.fromkeys(Path(os.path.abspath(folder)) for folder in folders):
+        label, number = readable(given.name) or "root", 1
+        while label in {row.label for row in rows}:
+            number += 1
+            label = f"{readable(given.name) or 'root'} ({number})"
+        rows.append(_NamedFolder(given, given.resolve(), label))
+    return tuple(rows)
 
 
 def safe_name(name: str) -> str:
@@ -236,5 +378,5 @@ def is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _make_id(kind: str, name: str) -> str:
+def make_id(kind: str, name: str) -> str:
     return hashlib.blake2b(f"{kind}:{name}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -5,9 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.errors import InputError, OptionError
-from framesift.pipeline.config import PipelineConfig
-from framesift.server.config import ServerConfig
-from framesift.server.files import MAX_NAME_BYTES, UPLOADS_MARKER, VideoFiles, safe_name
+from framesift.library.files import MAX_NAME_BYTES, UPLOADS_MARKER, VideoFiles, safe_name
 
 
 @pytest.fixture
@@ -18,7 +16,7 @@ def files(tmp_path):
         (folder / name).write_bytes(b"x")
     (tmp_path / "outside.mp4").write_bytes(b"x")
     (folder / "link.mp4").symlink_to(tmp_path / "outside.mp4")
-    return VideoFiles(ServerConfig(folder=folder, pipeline=PipelineConfig(store=tmp_path / "store")))
+    return VideoFiles(folder, tmp_path / "uploads", tmp_path / "state")
 
 
 def test_videos_are_listed_but_links_out_of_the_directory_are_not(files):
@@ -37,12 +35,12 @@ def test_file_added_by_path_stays_listed_after_a_restart(files, tmp_path):
     video = files.resolve("sub/../odd.bin")
     assert video.name == "odd.bin" and files.get(video.id) is None
     files.add(video)
-    again = VideoFiles(ServerConfig(folder=tmp_path / "videos", pipeline=PipelineConfig(store=tmp_path / "store")))
+    again = VideoFiles(tmp_path / "videos", tmp_path / "uploads", tmp_path / "state")
     assert again.get(video.id) == video
 
 
 def test_ids_are_stable_and_unknown_ones_return_none(files, tmp_path):
-    again = VideoFiles(ServerConfig(folder=tmp_path / "videos", pipeline=PipelineConfig(store=tmp_path / "store")))
+    again = VideoFiles(tmp_path / "videos", tmp_path / "uploads", tmp_path / "state")
     assert [video.id for video in again.list_videos()] == [video.id for video in files.list_videos()]
     assert files.get("0" * 16) is None
     video = files.list_videos()[0]
@@ -53,26 +51,15 @@ def test_ids_are_stable_and_unknown_ones_return_none(files, tmp_path):
 def test_uploads_directory_must_be_empty_or_marked(tmp_path):
     place = tmp_path / "mine"
     place.mkdir()
-    VideoFiles(ServerConfig(pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place))
+    VideoFiles(None, place, tmp_path, own_uploads=False)
     (place / "video.mp4").write_bytes(b"x")
-    assert [
-        video.name
-        for video in VideoFiles(
-            ServerConfig(pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place)
-        ).list_videos()
-    ] == ["video.mp4"]
+    again = VideoFiles(None, place, tmp_path, own_uploads=False)
+    assert [video.name for video in again.list_videos()] == ["video.mp4"]
     (place / UPLOADS_MARKER).unlink()
     with pytest.raises(OptionError, match="contains other files"):
-        VideoFiles(ServerConfig(pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place))
+        VideoFiles(None, place, tmp_path, own_uploads=False)
     with pytest.raises(OptionError, match="can't be stored"):
-        VideoFiles(ServerConfig(pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place / "video.mp4" / "in"))
-
-
-def test_uploads_directory_among_the_videos_is_refused(tmp_path):
-    for place in (tmp_path, tmp_path / "up"):
-        with pytest.raises(OptionError, match="among the videos"):
-            ServerConfig(folder=tmp_path, pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place)
-    ServerConfig(folder=tmp_path, pipeline=PipelineConfig(store=tmp_path / ".store"))
+        VideoFiles(None, place / "video.mp4" / "in", tmp_path, own_uploads=False)
 
 
 def test_file_replaced_by_a_link_is_not_served(files, tmp_path):
@@ -89,7 +76,6 @@ def test_damaged_list_of_added_files_is_read_as_empty(files):
 
 
 def test_uploads_of_one_name_are_numbered(files):
-
     names = []
     for k in range(3):
         partial = files.partial_path(str(k))
@@ -99,9 +85,8 @@ def test_uploads_of_one_name_are_numbered(files):
 
 
 def test_partial_uploads_are_deleted_at_the_start(files, tmp_path):
-
     files.partial_path("left").write_bytes(b"x")
-    VideoFiles(ServerConfig(pipeline=PipelineConfig(store=tmp_path / "store")))
+    VideoFiles(None, files.uploads, tmp_path)
     assert not files.partial_path("left").exists()
 
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from framesift.errors import InputError
-from framesift.server.jobs import JobQueue, QueueFull
+from framesift.library.jobs import JobQueue, QueueFull
 from helpers.running_server import until
 
 
@@ -14,8 +14,8 @@ from helpers.running_server import until
 def start(tmp_path):
     queues = []
 
-    def make(*stages, begin=True, folder=""):
-        queue = JobQueue(tmp_path / "jobs.json", stages, lambda: None, folder)
+    def make(work, begin=True, folder=""):
+        queue = JobQueue(work, path=tmp_path / "jobs.json", folder_id=folder)
         if begin:
             queue.start()
         queues.append(queue)
@@ -46,39 +46,7 @@ def test_jobs_run_in_order(start):
     assert seen == ["a", "b", "c"]
 
 
-def test_next_job_is_decoded_while_another_ones_text_is_read(start):
-    seen = []
-
-    def read_text(job, report):
-        seen.append(job.name)
-        endless(job, report)
-
-    queue = start(lambda job, report: seen.append(f"{job.name} frames"), read_text, begin=False)
-    queue.add("a", "a")
-    queue.add("b", "b")
-    queue.start()
-    until(lambda: seen == ["a frames", "a", "b frames"] or seen == ["a frames", "b frames", "a"])
-    until(lambda: states(queue) == {"a": "running", "b": "waiting"})
-
-
-def test_short_video_does_not_wait_for_a_long_one(start):
-    release = threading.Event()
-
-    def work(job, report):
-        while job.name == "long" and not release.wait(0.005):
-            report("indexing", 1, 100)
-
-    queue = start(work)
-    queue.add("long", "long", duration_s=360_000)
-    until(lambda: states(queue) == {"long": "running"})
-    queue.add("medium", "medium", duration_s=300_000)
-    queue.add("short", "short", duration_s=60)
-    until(lambda: states(queue) == {"long": "running", "medium": "waiting", "short": "done"})
-    release.set()
-    until(lambda: set(states(queue).values()) == {"done"})
-
-
-def test_job_moved_first_pauses_the_running_one_which_then_continues(start):
+def test_job_moved_first_is_the_next_one(start):
     runs, release = [], threading.Event()
 
     def work(job, report):
@@ -90,50 +58,11 @@ def test_job_moved_first_pauses_the_running_one_which_then_continues(start):
     for name in "abc":
         queue.add(name, name)
     until(lambda: states(queue)["a"] == "running")
-    queue.move_first(queue.find("c").id)
-    until(lambda: states(queue) == {"a": "waiting", "b": "waiting", "c": "running"})
-    assert {job.name: queue.places()[job.id].position for job in queue.jobs()} == {"a": 1, "b": 2, "c": 0}
+    assert queue.move_first(queue.find("c").id).position == 1
+    assert {job.name: job.position for job in queue.jobs()} == {"a": 0, "c": 1, "b": 2}
     release.set()
     until(lambda: set(states(queue).values()) == {"done"})
-    assert runs == ["a", "c", "b"]  # a was not started twice
-
-
-def test_paused_job_can_be_cancelled(start):
-    queue = start(endless)
-    first = queue.add("a", "a")
-    until(lambda: states(queue)["a"] == "running")
-    queue.move_first(queue.add("b", "b").id)
-    until(lambda: states(queue) == {"a": "waiting", "b": "running"})
-    queue.cancel(first.id)
-    until(lambda: states(queue) == {"a": "cancelled", "b": "running"})
-
-
-def test_too_many_paused_jobs_start_again_later(start, monkeypatch):
-    monkeypatch.setattr("framesift.server.jobs.MAX_PAUSED", 1)
-    queue = start(endless)
-    for name in "abc":
-        queue.move_first(queue.add(name, name).id)
-        until(lambda name=name: states(queue)[name] == "running")
-    until(lambda: len(queue._threads) == 2)
-    assert states(queue) == {"a": "waiting", "b": "waiting", "c": "running"}
-
-
-def test_waiting_time_comes_from_the_speed_of_the_running_job(start):
-    shown = threading.Event()
-
-    def work(job, report):
-        for done in range(10):
-            report("indexing", done, 10)
-        shown.set()
-        endless(job, lambda *_: report("indexing", 9, 10))
-
-    queue = start(work)
-    queue.add("a", "a", duration_s=100)
-    queue.add("b", "b", duration_s=100)
-    assert shown.wait(60)
-    found = queue.places()
-    places = {job.name: found[job.id] for job in queue.jobs()}
-    assert places["a"].left_s > 0 and places["b"].starts_in_s == pytest.approx(places["a"].left_s, abs=1)
+    assert runs == ["a", "c", "b"]
 
 
 def test_video_is_queued_once(start):
@@ -243,7 +172,7 @@ def test_damaged_queue_file_is_read_as_empty(start, tmp_path):
 
 
 def test_full_queue_refuses_jobs(start, monkeypatch):
-    monkeypatch.setattr("framesift.server.jobs.MAX_OPEN_JOBS", 2)
+    monkeypatch.setattr("framesift.library.jobs.MAX_OPEN_JOBS", 2)
     queue = start(endless, begin=False)
     queue.add("a", "a")
     queue.add("b", "b")
@@ -270,7 +199,7 @@ def test_cancellation_survives_a_restart(start, tmp_path):
 
 
 def test_step_longer_than_the_shutdown_is_not_counted_as_a_crash(start, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.server.jobs.STOP_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("framesift.library.jobs.STOP_TIMEOUT_S", 0.05)
     begun, release = threading.Event(), threading.Event()
     queue = start(lambda job, report: begun.set() or release.wait(60))
     queue.add("a", "a")

@@ -8,9 +8,9 @@ from framesift._utils.text import clock, counted
 from framesift.encoders.base import Encoder
 from framesift.indexing.index import PART_SIZE
 from framesift.indexing.partial import overview, partial_index
+from framesift.library.files import LibraryVideo
 from framesift.pipeline.pipeline import PreparedVideo
 from framesift.progress import Progress
-from framesift.server.files import LibraryVideo
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import VideoIndex
 from framesift.video.frames import probe

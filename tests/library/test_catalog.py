@@ -1,6 +1,5 @@
 """Facts about videos, and the cache of indexes and texts."""
 
-import json
 import os
 import threading
 from dataclasses import replace
@@ -8,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 import framesift as fs
+from framesift.errors import NotStored
+from framesift.library.catalog import Catalog, RecentCache
+from framesift.library.files import SharedFolders
 from framesift.pipeline.config import PipelineConfig
 from framesift.progress import ignore_progress
-from framesift.server.catalog import Catalog, RecentCache
-from framesift.server.config import ServerConfig
-from framesift.server.files import VideoFiles
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from helpers.running_server import make_video
@@ -21,38 +20,31 @@ from helpers.running_server import make_video
 @pytest.fixture
 def catalog(tmp_path):
     make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
-    config = ServerConfig(
-        folder=tmp_path / "videos", pipeline=PipelineConfig(store=tmp_path / "store", encoder="offline")
-    )
-    return Catalog(config, VideoFiles(config), lambda: None)
+    return Catalog(PipelineConfig(store=tmp_path / "store", encoder="offline"), tmp_path / "state")
 
 
-def test_file_is_probed_once_per_version(catalog, monkeypatch):
-    video = catalog.files.list_videos()[0]
-    assert catalog.facts(video) is None  # a listing does not wait
-    facts = catalog.facts(video, wait=True)
-    monkeypatch.setattr("framesift.server.catalog.probe", lambda _: pytest.fail("probed again"))
-    assert catalog.facts(video, wait=True) == facts and facts.duration_s == 4
-    again = Catalog(catalog.config, catalog.files, lambda: None)
-    assert again.facts(video) == facts  # cached on disk
+@pytest.fixture
+def video(tmp_path):
+    return SharedFolders((tmp_path / "videos",)).find("video.mp4")
 
 
-def test_facts_of_earlier_versions_are_deleted(catalog):
-    video = catalog.files.list_videos()[0]
+def test_file_is_probed_once_per_version(catalog, video, tmp_path, monkeypatch):
+    assert catalog.known_facts(video) is None  # a listing does not wait
+    facts = catalog.facts(video)
+    monkeypatch.setattr("framesift.library.catalog.probe", lambda _: pytest.fail("probed again"))
+    assert catalog.facts(video) == facts and facts.duration_s == 4
+    again = Catalog(catalog.config, tmp_path / "state")
+    assert again.known_facts(video) == facts  # cached on disk
+
+
+def test_facts_of_earlier_versions_are_deleted(catalog, video):
     for second in range(5):
         os.utime(video.path, (second, second))
-        assert catalog.facts(video, wait=True).duration_s == 4
+        assert catalog.facts(video).duration_s == 4
     assert len(catalog._facts) == 1 and len(list(catalog._folder.iterdir())) == 1
 
 
-def test_summary_of_version_1_has_no_warnings(catalog):
-    video = catalog.files.list_videos()[0]
-    catalog._folder.mkdir(parents=True)
-    (catalog._folder / f"{video.stamp}.words.json").write_text(json.dumps({"events": 0, "sources": [], "notes": ["a"]}))
-    assert catalog.summary(video).notes == ["a"] and catalog.summary(video).warnings == []
-
-
-def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, monkeypatch):
+def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, video, monkeypatch):
     from framesift.pipeline import pipeline
 
     build = pipeline.build_index
@@ -61,19 +53,17 @@ def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, mon
         return replace(build(path, *arguments, **options), warnings=(f"{path} has a gap",))
 
     monkeypatch.setattr(pipeline, "build_index", build_with_warning)
-    video = catalog.files.list_videos()[0]
     catalog.prepare(video, ignore_progress)
     assert catalog.summary(video).warnings == ["video.mp4 has a gap"]
 
 
-def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, monkeypatch):
-    store = catalog.config.pipeline.store
-    video = catalog.files.list_videos()[0]
-    catalog.facts(video, wait=True)
+def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, video, monkeypatch):
+    store = catalog.config.store
+    catalog.facts(video)
     fs.index(video.path, "offline", store=store)
 
-    def slow_search(_path, *, progress):
-        progress("speech recognition", 0.0, 4.0)
+    def slow_search(_path, *, stored_only):
+        raise NotStored("the speech is not stored")
 
     with monkeypatch.context() as patch:
         patch.setattr(catalog.pipeline, "find_events", slow_search)

@@ -1,39 +1,35 @@
-"""What the server knows about each video: facts from its container, whether it is ready, its index and its text.
+"""What is known of each video: facts from its container, whether it is ready, its index and its text.
 
-A video is ready when `Pipeline.prepare` has run for it: its index is in the store and its text has been searched for.
+A video is ready when `Catalog.prepare` has run for it: its index is in the store and its text has been searched for.
 """
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record
 from framesift._utils.text import readable
 from framesift.batch.workers import store_subtitles
 from framesift.encoders.registry import get_encoder
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, NotStored
+from framesift.library.files import LibraryVideo, public_message, write_json
+from framesift.library.unfinished import UnfinishedVideos, describe_progress
+from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
-from framesift.server.config import ServerConfig
-from framesift.server.files import LibraryVideo, VideoFiles, write_json
-from framesift.server.jobs import IndexJob
-from framesift.server.recent_cache import RecentCache
-from framesift.server.unfinished import UnfinishedVideos, describe_progress
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from framesift.text.finding import FoundEvents
 from framesift.text.subtitles import find_sidecars
 from framesift.video.frames import probe
 
+Value = TypeVar("Value")
 CACHED_VIDEOS = 4  # indexes in memory: an hour at one frame a second and 1152 dimensions is 16 MiB
-# Stages reported by the pipeline.
-ENCODING_TEXT = "encoding text"
-TEXT_STAGES = ("speech recognition", "screen text", ENCODING_TEXT)
 
 log = logging.getLogger(__name__)
 
@@ -67,59 +63,107 @@ class PreparedSummary:
     warnings: list[str] = field(default_factory=list)
 
 
-class _SubtitlesChanged(Exception):
-    """Subtitle files were added or changed during a search."""
+class RecentCache(Generic[Value]):
+    """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
 
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[str, Value] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making = [threading.Lock() for _ in range(16)]
 
-class NotReady(FramesiftError):
-    """The video is not indexed yet."""
+    def get(self, key: str, make: Callable[[], Value]) -> Value:
+        value = self._find(key)
+        if value is not None:
+            return value
+        with self._making[hash(key) % len(self._making)]:
+            value = self._find(key)  # another thread may have made it meanwhile
+            if value is None:
+                value = make()
+                with self._lock:
+                    self._values[key] = value
+                    while len(self._values) > self._size:
+                        self._values.popitem(last=False)
+            return value
+
+    def _find(self, key: str) -> Value | None:
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
 
 
 class Catalog:
     """Facts are read once per version of a file and cached on disk; a few indexes and texts are cached in memory."""
 
-    def __init__(self, config: ServerConfig, files: VideoFiles, changed: Callable[[], None]) -> None:
-        self.config, self.files, self._changed = config, files, changed
-        self.pipeline = Pipeline(config.pipeline)
-        self.store = Store(config.pipeline.store)
-        self._folder = config.state / "facts"
+    def __init__(self, config: PipelineConfig, state: Path, changed: Callable[[], None] = lambda: None) -> None:
+        self.config, self._changed = config, changed
+        self.pipeline = Pipeline(config)
+        self.store = Store(config.store)
+        self._folder = state / "facts"
         self._facts: dict[str, VideoFacts] = {}
         self.unfinished = UnfinishedVideos(self.store)
         self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
         self._early: RecentCache[tuple[PreparedVideo, str]] = RecentCache(CACHED_VIDEOS)
-        self._early_texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
+        self._texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
         self._searched: dict[str, str] = {}  # versions of the store, by video, whose text can't be had without work
         self._stopping = False
 
-    def start(self) -> None:
-        threading.Thread(target=self._probe_new_files, name="framesift-probe", daemon=True).start()
+    def start(self, list_videos: Callable[[], Iterable[LibraryVideo]]) -> None:
+        """Probe in the background what a listing finds new, and load the encoder."""
+        threading.Thread(target=self._probe_new_files, args=(list_videos,), name="framesift-probe", daemon=True).start()
         threading.Thread(target=self._warm_up, name="framesift-warm-up", daemon=True).start()
 
     def stop(self) -> None:
         self._stopping = True
         self._probe_requested.set()
 
-    def facts(self, video: LibraryVideo, *, wait: bool = False) -> VideoFacts | None:
-        """The video's facts. Without `wait`, None until the file has been probed in the background."""
+    def facts(self, video: LibraryVideo) -> VideoFacts:
+        """The video's facts; the file is probed if it is new, or had a problem, which may have been fixed."""
+        facts = self.known_facts(video)
+        if facts is None or facts.problem:
+            try:
+                facts = self._probe(video, video.stamp)
+            except OSError:
+                facts = _gone(video)
+        return facts
+
+    def known_facts(self, video: LibraryVideo) -> VideoFacts | None:
+        """The video's facts; None until the file has been probed in the background."""
         try:
             stamp = video.stamp
         except OSError:
-            return VideoFacts(problem=f"{video.name!r} no longer exists")
+            return _gone(video)
         facts = self._facts.get(stamp) or self._read_facts(stamp)
-        if wait and (facts is None or facts.problem):  # the problem may have been fixed
-            facts = self._probe(video, stamp)
         if facts is None:
             self._probe_requested.set()
         return facts
 
     def index_warnings(self, video: LibraryVideo) -> list[str] | None:
-        """The warnings stored with the video's index, whichever process made it; None if there is no index."""
-        facts = self.facts(video)
+        """The warnings stored with the video's index, whichever process made it; None if there is no index.
+
+        None also for a video without known facts.
+        """
+        facts = self.known_facts(video)
         if facts is None or facts.problem:
             return None
         stored = self.store.index_warnings(replace(self.pipeline.index_key, video=facts.fingerprint))
         return None if stored is None else [public_message(warning, video) for warning in stored]
+
+    def is_indexed(self, video: LibraryVideo) -> bool:
+        """Whether the store has the video's index; the file is probed if it is new."""
+        if self.known_facts(video) is None:
+            self.facts(video)
+        return self.index_warnings(video) is not None
+
+    def indexed(self, videos: Iterable[LibraryVideo]) -> dict[str, LibraryVideo]:
+        """Those of the videos that are indexed, by fingerprint; of equal files the first."""
+        found: dict[str, LibraryVideo] = {}
+        for video in videos:
+            if self.is_indexed(video):
+                found.setdefault(self.facts(video).fingerprint, video)
+        return found
 
     def summary(self, video: LibraryVideo) -> PreparedSummary | None:
         """What the last preparation of the video found; None before the first.
@@ -137,129 +181,97 @@ class Catalog:
     def is_ready(self, video: LibraryVideo) -> bool:
         return self.index_warnings(video) is not None and self.summary(video) is not None
 
-    def index_frames(self, job: IndexJob, progress: Progress) -> None:
-        """First stage of a job: index the frames, after generating the video if it is the sample video."""
-        if job.kind == "sample":
-            from framesift.demo.video import sample_video
-
-            self.files.uploads.mkdir(parents=True, exist_ok=True)
-            sample_video(self.files.uploads, name=job.name, progress=progress)
-            self.files.list_videos()
-        video = self._video_of(job)
-        self.facts(video, wait=True)
+    def index(self, video: LibraryVideo, progress: Progress) -> None:
+        """Index a video and find its text; questions can be answered from its first keyframes on."""
 
         def report(stage: str, done: float, total: float, /) -> None:
             self.unfinished.note_progress(video, int(done))
             progress(stage, done, total)
 
-        try:
-            if self.config.pipeline.language is not None:
-                with suppress(NotReady):  # text in other languages only is an error before the long work
-                    self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
-            if self.index_warnings(video) is None:
-                encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.pipeline.device)
-                self.unfinished.make_overview(video, encoder, progress)
-            self.unfinished.note_indexed(video, len(self.pipeline.index(video.path, progress=report)))
-        except FramesiftError as error:
-            raise FramesiftError(public_message(error, video)) from error
-
-    def find_text(self, job: IndexJob, progress: Progress) -> None:
-        """Second stage of a job: find the video's text and encode it."""
-        video = self._video_of(job)
+        if not self.is_indexed(video):
+            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.device)
+            self.unfinished.make_overview(video, encoder, progress)
+        self.unfinished.note_indexed(video, len(self.pipeline.index(video.path, progress=report)))
         self.prepare(video, progress)
         self.unfinished.forget(video)
 
-    def _video_of(self, job: IndexJob) -> LibraryVideo:
-        video = self.files.get(job.video)
-        if video is None:
-            raise FramesiftError(f"{job.name!r} no longer exists")
-        return video
-
     def prepare(self, video: LibraryVideo, progress: Progress) -> None:
-        """Index the video, find its text and encode it, and again when subtitles arrive meanwhile."""
-        try:
-            while True:
-                before = self._subtitle_versions(video)
-
-                def checked(stage: str, done: float, total: float, /, before: list[str] = before) -> None:
-                    progress(stage, done, total)
-                    if stage in TEXT_STAGES and self._subtitle_versions(video) != before:
-                        raise _SubtitlesChanged
-
-                with suppress(_SubtitlesChanged):
-                    prepared = self.pipeline.prepare(video.path, progress=checked)
-                    if self._subtitle_versions(video) == before:
-                        break
-        except FramesiftError as error:
-            raise FramesiftError(public_message(error, video)) from error
+        """Index a video, find its text and encode it."""
+        version = video.version
+        prepared = self.pipeline.prepare(video.path, source=video.url or None, progress=progress)
         self._write_summary(video, prepared.text, prepared.warnings)
+        self._prepared.get(version, lambda: prepared)
 
     def prepared(self, video: LibraryVideo) -> PreparedVideo:
-        """The index and text of a ready video, from memory or from the store; else NotReady.
+        """The index and text of a ready video, from memory or from the store; else NotStored.
 
         A subtitle file that was added later is used from the next question on.
         """
 
         def load() -> PreparedVideo:
-            if not self.is_ready(video):
-                raise NotReady(f"{video.name!r} is not indexed yet; index it first")
-            prepared = self.pipeline.prepare(video.path, progress=_refuse_slow_stages)
+            try:
+                prepared = self.pipeline.prepare(video.path, source=video.url or None, stored_only=True)
+            except NotStored:
+                raise NotStored(f"{video.name!r} is not indexed yet; index it first") from None
             self._write_summary(video, prepared.text, prepared.warnings)
             return prepared
 
-        return self._prepared.get("|".join([video.stamp, *self._subtitle_versions(video)]), load)
+        return self._prepared.get(video.version, load)
+
+    def find_text(self, video: LibraryVideo, progress: Progress) -> None:
+        """Find a video's text, which may take long."""
+        version = video.version
+        text = self.pipeline.find_events(video.path, progress=progress)
+        self._texts.get(version, lambda: text)
+
+    def text(self, video: LibraryVideo) -> FoundEvents:
+        """The video's text, from memory, its subtitles or the store; else NotStored."""
+        return self._texts.get(video.version, lambda: self.pipeline.find_events(video.path, stored_only=True))
 
     def prepared_so_far(self, video: LibraryVideo) -> tuple[PreparedVideo, str]:
         """The video as far as it is indexed, and a sentence that says how far; empty for a ready one."""
         if self.is_ready(video):
             return self.prepared(video), ""
-        versions = [video.stamp, *self._subtitle_versions(video)]
-        is_indexed = self.index_warnings(video) is not None
+        is_indexed = self.is_indexed(video)
         count = -1 if is_indexed else self.unfinished.count(video)
 
         def load() -> tuple[PreparedVideo, str]:
             complete_s = 0.0
             if is_indexed:
-                index = self.pipeline.index(video.path, progress=_refuse_slow_stages)
+                index = self.pipeline.index(video.path, stored_only=True)
             else:
-                key = replace(self.pipeline.index_key, video=(self.facts(video, wait=True) or VideoFacts()).fingerprint)
+                key = replace(self.pipeline.index_key, video=self.facts(video).fingerprint)
                 known, complete_s = self.unfinished.index(video, key)
                 if known is None:
-                    raise NotReady(f"no frame of {video.name!r} is indexed yet; ask again in a moment")
+                    raise NotStored(f"no frame of {video.name!r} is indexed yet; ask again in a moment")
                 index = known
-            text = self._early_texts.get("|".join(versions), lambda: self._text_so_far(video, index.info.duration_s))
+            try:
+                text = self.text(video)
+            except FramesiftError:  # what takes only reading; none where it is recognised later
+                text = FoundEvents((), (), (), index.info.duration_s)
             prepared = PreparedVideo(video.path, index, text, self.pipeline.encode_events(index, text.events))
             return prepared, describe_progress(prepared, is_indexed=is_indexed, complete_s=complete_s)
 
-        return self._early.get("|".join([*versions, str(count)]), load)
-
-    def _text_so_far(self, video: LibraryVideo, duration_s: float) -> FoundEvents:
-        """The text that takes only reading; none where it is recognised later."""
-        try:
-            return self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
-        except FramesiftError:
-            return FoundEvents((), (), (), duration_s)
+        return self._early.get(f"{video.version}|{count}", load)
 
     def subtitle_files(self, video: LibraryVideo) -> list[Path]:
         """The subtitle files beside a video; the first one is used."""
-        return find_sidecars(video.path, language=self.config.pipeline.language)
-
-    def _subtitle_versions(self, video: LibraryVideo) -> list[str]:
-        """The subtitle files with their modification times."""
-        rows = []
-        for path in self.subtitle_files(video):
-            with suppress(FileNotFoundError):  # deleted since it was listed
-                rows.append(f"{path}:{path.stat().st_mtime_ns}")
-        return rows
+        return find_sidecars(video.path, language=self.config.language)
 
     def _write_summary(self, video: LibraryVideo, text: FoundEvents, warnings: Sequence[str]) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
         notes = [public_message(note, video) for note in text.notes]
         shown = [public_message(warning, video) for warning in warnings]
-        write_json(self._summary_path(video), asdict(PreparedSummary(len(text.events), sources, notes, shown)))
-        facts = self.facts(video, wait=True)
-        if facts is not None and facts.fingerprint:
-            store_subtitles(self.store, facts.fingerprint, text, str(video.path))
+        self._write(self._summary_path(video), PreparedSummary(len(text.events), sources, notes, shown))
+        facts = self.facts(video)
+        if facts.fingerprint:
+            store_subtitles(self.store, facts.fingerprint, text, video.url or str(video.path))
+
+    def _write(self, path: Path, record: Any) -> None:
+        try:
+            write_json(path, asdict(record))
+        except OSError as error:
+            log.warning("%s can't be written (%s)", path, error)
 
     def _summary_path(self, video: LibraryVideo) -> Path:
         return self._folder / f"{video.stamp}.words.json"
@@ -290,10 +302,7 @@ class Catalog:
         self._drop_earlier(video, stamp)
         self._facts[stamp] = facts
         if not facts.problem:  # a problem is not cached: permissions may change while the file does not
-            try:
-                write_json(self._folder / f"{stamp}.json", asdict(facts))
-            except OSError as error:
-                log.warning("facts of %s can't be cached (%s)", video.name, error)
+            self._write(self._folder / f"{stamp}.json", facts)
         return facts
 
     def _drop_earlier(self, video: LibraryVideo, stamp: str) -> None:
@@ -307,18 +316,18 @@ class Catalog:
     def _warm_up(self) -> None:
         """Load the encoder before the first video or question needs it."""
         try:
-            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.pipeline.device)
+            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.device)
             encoder.encode_texts(["a question"])
         except (FramesiftError, OSError) as error:
             log.info("the encoder was not loaded ahead of the first question: %s", error)
 
-    def _probe_new_files(self) -> None:
+    def _probe_new_files(self, list_videos: Callable[[], Iterable[LibraryVideo]]) -> None:
         """Probe the files that a listing had no facts for, one after the other."""
         while not self._stopping:
             self._probe_requested.wait()
             self._probe_requested.clear()
             try:
-                for video in self.files.list_videos():
+                for video in list_videos():
                     if self._stopping:
                         return
                     self._probe_if_new(video)
@@ -344,7 +353,7 @@ class Catalog:
 
     def _store_version(self, video: LibraryVideo) -> str:
         """Changes whenever the file does, or an entry of the store for it is added."""
-        facts = self.facts(video) or VideoFacts()
+        facts = self.known_facts(video) or VideoFacts()
         return f"{video.stamp}-{(self.store.root / facts.fingerprint).stat().st_mtime_ns}"
 
     def _summarise_if_indexed(self, video: LibraryVideo) -> None:
@@ -353,7 +362,7 @@ class Catalog:
             return
         self._searched[video.id] = self._store_version(video)
         try:
-            text = self.pipeline.find_events(video.path, progress=_refuse_slow_stages)
+            text = self.pipeline.find_events(video.path, stored_only=True)
             self._write_summary(video, text, (*(self.index_warnings(video) or ()), *text.warnings))
         except (FramesiftError, OSError) as error:
             log.info("%s was indexed by another process and its text is not stored (%s)", video.name, error)
@@ -361,14 +370,5 @@ class Catalog:
             self._changed()
 
 
-def public_message(error: object, video: LibraryVideo) -> str:
-    """A message with file names as the page shows them, never with their location on disk."""
-    path = str(video.path)
-    message = str(error).replace(repr(path), repr(video.name)).replace(path, video.name)
-    return readable(message.replace(f"{video.path.parent}/", ""))
-
-
-def _refuse_slow_stages(stage: str, _done: float, _total: float, /) -> None:
-    """Progress callback inside a request: slow work belongs in the queue; encoding some new subtitles does not."""
-    if stage != ENCODING_TEXT:
-        raise NotReady("part of this video's index is no longer in the store; index it again")
+def _gone(video: LibraryVideo) -> VideoFacts:
+    return VideoFacts(problem=f"{video.name!r} no longer exists")
