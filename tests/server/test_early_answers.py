@@ -19,7 +19,7 @@ class Gates:
         build, prepare = catalog.pipeline.index, catalog.prepare
 
         def index(path, *, progress=None, **given):
-            while not self.frames.wait(0.01):
+            while not given.get("stored_only") and not self.frames.wait(0.01):
                 progress("indexing", 1, 100)
             return build(path, progress=progress, **given)
 

@@ -18,6 +18,6 @@ def test_indexed_video_can_be_asked_about(tmp_path, monkeypatch):
         video = server.index("boat.mp4")
         reply = server.post(f"/api/videos/{video}/select", json={"question": "Where is the boat?", "budget": 2})
         assert reply.status_code == 200 and len(reply.json()["slots"]) == 2
-        state = server.services.catalog.config.state
+        state = server.services.config.state
         assert not state.is_relative_to(store)
     assert sorted(store.rglob("*")) == before
