@@ -102,7 +102,7 @@ def test_private_address_is_refused_also_behind_a_redirect(tmp_path, address, mo
         checked.append(host)
         return ["127.0.0.1"] if len(checked) == 1 else allowed_addresses(host, *rules)
 
-    monkeypatch.setattr("framesift.mcp.downloads.allowed_addresses", first_is_public)
+    monkeypatch.setattr("framesift._utils.addresses.allowed_addresses", first_is_public)
     with pytest.raises(RefusedAddress):
         guarded.fetch(f"{address}/to/{address}/clip.mp4", ignore_progress)
     assert len(checked) == 2

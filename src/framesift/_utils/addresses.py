@@ -3,6 +3,8 @@
 import ipaddress
 import socket
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from framesift.errors import InputError
@@ -28,6 +30,46 @@ def allowed_addresses(host: str, port: int, is_allowed: IpRule, refusal: str) ->
     if not all(map(is_allowed, addresses)):
         raise RefusedAddress(f"{host[:200]} is {refusal}")
     return addresses
+
+
+def http_library() -> Any:
+    """The HTTP library that the package openai uses: httpx, or httpx2."""
+    import openai
+
+    base: Any = openai.DefaultHttpxClient.__base__
+    return import_module(base.__module__.partition(".")[0])
+
+
+class CheckedTransport:
+    """A transport of httpx that connects only to allowed addresses: those that were checked, also after a redirect.
+
+    Else RefusedAddress, which says that the host is `refusal`.
+    """
+
+    def __init__(self, is_allowed: IpRule, refusal: str) -> None:
+        library = http_library()
+        self._inner, self._is_allowed, self._refusal = library.HTTPTransport(), is_allowed, refusal
+        self._connect_errors = library.ConnectError, library.ConnectTimeout
+
+    def handle_request(self, request: Any) -> Any:
+        url, host = request.url, request.url.raw_host.decode("ascii")
+        port = url.port or (443 if url.scheme == "https" else 80)
+        *others, last = allowed_addresses(host, port, self._is_allowed, self._refusal)
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        try:
+            for address in others:
+                with suppress(*self._connect_errors):
+                    return self._send(request, address)
+            return self._send(request, last)
+        finally:
+            request.url = url
+
+    def _send(self, request: Any, address: str) -> Any:
+        request.url = request.url.copy_with(host=address)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 def is_public(address: str) -> bool:

@@ -5,17 +5,15 @@ if it is not public, and the connection is made to the very address that was che
 """
 
 import hashlib
-import http.client
 import json
 import shutil
-import socket
-import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path, PurePosixPath
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from framesift._utils.addresses import allowed_addresses, is_public
+from framesift._utils.addresses import CheckedTransport, http_library, is_public
 from framesift._utils.credentials import public_url, scrub
 from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
@@ -51,7 +49,7 @@ class Downloads:
         """Refuse a URL that this server does not fetch."""
         if self.config.urls == "none":
             raise InputError("this server fetches no URLs (--urls none); give a video of list_videos")
-        _split(url)
+        _check(url)
 
     def find(self, url: str) -> Path | None:
         """The copy of a URL, if it was downloaded before."""
@@ -88,24 +86,48 @@ class Downloads:
         return copy
 
     def _fetch_file(self, url: str, place: Path, progress: Progress) -> Path:
-        limit = self.config.download_bytes
-        with closing(_Response(url, allow_private=self.config.allow_private)) as response:
-            size = response.size
-            if size is not None and size > limit:
-                raise InputError(_too_large(url, limit))
-            if shutil.disk_usage(place).free < (size or 0) + DISK_RESERVE_BYTES:
-                raise FramesiftError("the disk is too full for this video; free some space and call the tool again")
-            path = place / safe_name(unquote(PurePosixPath(urlsplit(response.url).path).name) or "video.mp4")
-            done = 0
-            with path.open("wb") as file:
-                while chunk := response.read(CHUNK_BYTES):
-                    done += len(chunk)
-                    if done > limit:
-                        raise InputError(_too_large(url, limit))
-                    file.write(chunk)
-                    progress("download", done, max(size or done, done))
-            if size is not None and done < size:
-                raise InputError(f"{public_url(url)} ended after {done} of {size} bytes; call the tool again")
+        library = http_library()
+        transport = CheckedTransport((lambda _: True) if self.config.allow_private else is_public, PRIVATE)
+        headers = {
+            "User-Agent": f"framesift/{__version__}",
+            "Accept": "video/*, */*;q=0.5",
+            "Accept-Encoding": "identity",
+        }
+        options = {"follow_redirects": True, "trust_env": False, "timeout": TIMEOUT_S, "headers": headers}
+        try:
+            with (
+                closing(library.Client(transport=transport, max_redirects=MAX_REDIRECTS, **options)) as client,
+                client.stream("GET", url) as response,
+            ):
+                return self._save(response, place, progress)
+        except library.TooManyRedirects:
+            raise InputError(
+                f"{public_url(url)}: more than {MAX_REDIRECTS} redirects; give the video's own URL"
+            ) from None
+        except (library.HTTPError, library.InvalidURL) as error:
+            raise InputError(f"{public_url(url)} can't be read ({scrub(str(error)) or 'no answer'})") from None
+
+    def _save(self, response: Any, place: Path, progress: Progress) -> Path:
+        """Write the video of a response, within the limits."""
+        url, limit = str(response.url), self.config.download_bytes
+        if response.status_code != 200:
+            raise InputError(f"{public_url(url)} returned status {response.status_code}; expected a video")
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in ("text/html", "application/xhtml+xml"):
+            raise InputError(f"{public_url(url)} is a web page; expected the address of a video file")
+        length = response.headers.get("content-length", "")
+        size = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
+        if shutil.disk_usage(place).free < min(size, limit) + DISK_RESERVE_BYTES:
+            raise FramesiftError("the disk is too full for this video; free some space and call the tool again")
+        path = place / safe_name(unquote(PurePosixPath(urlsplit(url).path).name) or "video.mp4")
+        with path.open("wb") as file:
+            for chunk in response.iter_raw(CHUNK_BYTES):
+                done = file.tell() + len(chunk)
+                if max(size, done) > limit:
+                    too_large = f"larger than {limit / 1e6:.0f} MB, this server's limit (--max-download)"
+                    raise InputError(f"{public_url(url)} is {too_large}")
+                file.write(chunk)
+                progress("download", done, max(size, done))
         return path
 
     def _place(self, url: str) -> Path:
@@ -121,59 +143,7 @@ class Downloads:
                 total -= sizes[place]
 
 
-class _Response:
-    """The response to a GET request, after redirects; every address on the way is checked."""
-
-    def __init__(self, url: str, *, allow_private: bool) -> None:
-        for _ in range(MAX_REDIRECTS + 1):
-            self.url = url
-            self._connection = _connect(_split(url), allow_private=allow_private)
-            try:
-                self._response = self._request(_split(url))
-                status = self._response.status
-                location = self._response.getheader("location")
-                if status not in (301, 302, 303, 307, 308) or not location:
-                    self._check(status)
-                    return
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
-                raise InputError(f"{public_url(url)} can't be read ({scrub(str(error)) or 'no answer'})") from None
-            except InputError:
-                self.close()
-                raise
-            self.close()
-            url = urljoin(url, location)
-        raise InputError(f"{public_url(url)}: more than {MAX_REDIRECTS} redirects; give the video's own URL")
-
-    @property
-    def size(self) -> int | None:
-        length = self._response.getheader("content-length") or ""
-        return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None
-
-    def read(self, count: int) -> bytes:
-        try:
-            return self._response.read(count)
-        except (OSError, http.client.HTTPException) as error:
-            raise InputError(f"{public_url(self.url)}: the download stopped ({scrub(str(error))})") from None
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def _request(self, parts: SplitResult) -> http.client.HTTPResponse:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        headers = {"User-Agent": f"framesift/{__version__}", "Accept": "video/*, */*;q=0.5"}
-        self._connection.request("GET", target, headers=headers)
-        return self._connection.getresponse()
-
-    def _check(self, status: int) -> None:
-        if status != 200:
-            raise InputError(f"{public_url(self.url)} returned status {status}; expected a video")
-        kind = (self._response.getheader("content-type") or "").partition(";")[0].strip().lower()
-        if kind in ("text/html", "application/xhtml+xml"):
-            raise InputError(f"{public_url(self.url)} is a web page; expected the address of a video file")
-
-
-def _split(url: str) -> SplitResult:
+def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -185,41 +155,9 @@ def _split(url: str) -> SplitResult:
         raise InputError("the URL holds a user name or password; expected one without")
     if any(c <= " " or c == "\x7f" for c in url) or not url.isascii():
         raise InputError(f"{url[:200]!r} holds characters that a URL can't; percent-encode them")
-    return parts
-
-
-def _connect(parts: SplitResult, *, allow_private: bool) -> http.client.HTTPConnection:
-    """A connection to an address of the host that was checked, not to what the name resolves to a second time."""
-    host = parts.hostname or ""
-    is_tls = parts.scheme == "https"
-    port = parts.port or (443 if is_tls else 80)
-    addresses = allowed_addresses(host, port, (lambda _: True) if allow_private else is_public, PRIVATE)
-    connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
-    connection.default_port = 443 if is_tls else 80  # left out of the Host header
-    try:
-        sock = _open_socket(addresses, port)
-        if is_tls:
-            sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
-    except OSError as error:
-        raise InputError(f"{host} can't be reached ({error.strerror or error})") from None
-    connection.sock = sock
-    return connection
-
-
-def _open_socket(addresses: list[str], port: int) -> socket.socket:
-    for address in addresses[:-1]:
-        try:
-            return socket.create_connection((address, port), timeout=TIMEOUT_S)
-        except OSError:
-            continue
-    return socket.create_connection((addresses[-1], port), timeout=TIMEOUT_S)
 
 
 def _copy_in(place: Path) -> Path | None:
     """The video of a directory: its largest file, as subtitles may lie beside it."""
     files = [file for file in place.iterdir() if file.is_file() and file.name != ORIGIN]
     return max(files, key=lambda file: (file.stat().st_size, file.name), default=None)
-
-
-def _too_large(url: str, limit: int) -> str:
-    return f"{public_url(url)} is larger than {limit / 1e6:.0f} MB, this server's limit (--max-download)"

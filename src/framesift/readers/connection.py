@@ -3,16 +3,15 @@
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from threading import Lock
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from framesift._utils.addresses import IpRule, allowed_addresses
+from framesift._utils.addresses import CheckedTransport, IpRule
 from framesift._utils.credentials import Address, CredentialFilter, register_secrets
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
@@ -124,8 +123,7 @@ class ServerConnection:
 
         client: Any = openai.DefaultHttpxClient
         if self.is_allowed is not None:
-            library = import_module(client.__base__.__module__.partition(".")[0])  # httpx, or httpx2
-            options["transport"] = _CheckedTransport(library, self.is_allowed)
+            options["transport"] = CheckedTransport(self.is_allowed, "not an address that may be called")
         return client(**options)
 
     def resolve_model(self, model: str, *, retries: int | None = None) -> str:
@@ -224,34 +222,6 @@ def find_program(client: Any, owner: str) -> ServerProgram:
         return ServerProgram(owner, str(reply["version"]))
     except Exception:  # of a proxy that lacks or changes this page, which is optional
         return ServerProgram(owner)
-
-
-class _CheckedTransport:
-    """A transport of httpx that connects only to allowed addresses: those that were checked, also after a redirect."""
-
-    def __init__(self, library: Any, is_allowed: IpRule) -> None:
-        self._inner, self._is_allowed = library.HTTPTransport(), is_allowed
-        self._connect_errors = library.ConnectError, library.ConnectTimeout
-
-    def handle_request(self, request: Any) -> Any:
-        url, host = request.url, request.url.raw_host.decode("ascii")
-        port = url.port or (443 if url.scheme == "https" else 80)
-        *others, last = allowed_addresses(host, port, self._is_allowed, "not an address that may be called")
-        request.extensions = {**request.extensions, "sni_hostname": host}
-        try:
-            for address in others:
-                with suppress(*self._connect_errors):
-                    return self._send(request, address)
-            return self._send(request, last)
-        finally:
-            request.url = url
-
-    def _send(self, request: Any, address: str) -> Any:
-        request.url = request.url.copy_with(host=address)
-        return self._inner.handle_request(request)
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 def _error_message(error: Any) -> str:
