@@ -142,7 +142,7 @@ def kill(process: subprocess.Popen[str], number: int, after_s: float) -> bool:
 def killed(command: Command, number: int, seed: int) -> None:
     """Kill the command at a random moment, sometimes twice, then run it to its end and compare.
 
-    `library --check` and `library --prune` are run after the kill and at the end.
+    `library` and `library --prune` are run after the kill and at the end.
     """
     rng = rng_of("kill", number, seed)
     work = command.folder / "work"
@@ -157,10 +157,10 @@ def killed(command: Command, number: int, seed: int) -> None:
 
 
 def maintain(work: Path) -> None:
-    """Let `library --check` and `library --prune` go over the store: there is nothing to report and to remove."""
+    """Let `library` and `library --prune` go over the store: nothing is damaged and nothing is removed."""
     before = {path for path in work.rglob("*") if path.is_file()}
-    if failed := library(work, "--check")["failed"]:
-        raise Fault("poisoned", f"library --check: {failed}")
+    if failed := [row for row in library(work)["indexes"] if row["problem"] not in ("", "unfinished")]:
+        raise Fault("poisoned", f"library: {failed}")
     if removed := library(work, "--prune")["removed"]:
         raise Fault("lost", f"library --prune removed {removed}")
     if missing := sorted(path for path in before if not path.is_file()):
@@ -175,13 +175,13 @@ def remove_unfinished(work: Path) -> None:
     library(work, "--prune")
 
 
-def library(work: Path, flag: str) -> Any:
+def library(work: Path, *flags: str) -> Any:
     """Run `framesift library` on the store, in this process; what it prints."""
     from framesift.cli import main
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        main(["library", flag, "--json", "--store", str(work / "store")])
+        main(["library", *flags, "--json", "--store", str(work / "store")])
     return json.loads(printed.getvalue())
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from framesift.errors import OptionError
 from framesift.indexing import index as indexing
-from framesift.indexing.estimate import describe_estimate
-from framesift.indexing.index import index
+from framesift.indexing.index import describe_estimate, index
 from framesift.pipeline.pipeline import PipelineConfig
 from helpers.clips import two_colours, write_frames
 
@@ -86,7 +85,7 @@ def test_an_estimate_names_what_takes_less_and_short_work_has_none():
 
 
 def test_a_long_run_sends_its_estimate_once(clip, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.indexing.estimate.LONG_S", 0.0)
+    monkeypatch.setattr("framesift.indexing.index.LONG_S", 0.0)
 
     class Notes(list):
         def __call__(self, stage, done, total):

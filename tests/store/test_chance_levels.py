@@ -6,7 +6,6 @@ import numpy as np
 
 from framesift.store import manifests
 from framesift.store.chance import levels_name, load_levels, save_levels
-from framesift.store.checking import find_faults
 from framesift.store.maintenance import prune
 from framesift.store.store import Store
 
@@ -23,7 +22,6 @@ def saved(tmp_path, levels=(0.1, 0.2, -math.inf)):
 def test_levels_are_read_back_also_without_words(tmp_path):
     store, name = saved(tmp_path)
     assert load_levels(store, "content", name) == (0.1, 0.2, -math.inf)
-    assert find_faults(store) == (1, [])
 
 
 def test_name_changes_with_the_vectors_and_with_the_text(tmp_path):
@@ -34,12 +32,6 @@ def test_name_changes_with_the_vectors_and_with_the_text(tmp_path):
 def test_levels_of_a_video_without_an_index_are_not_stored(tmp_path):
     save_levels(Store(tmp_path), "content", "chance-1", (0.1, 0.2, 0.3), "")
     assert not (tmp_path / "content").exists()
-
-
-def test_levels_in_the_wrong_order_are_a_fault(tmp_path):
-    store, _ = saved(tmp_path, (0.3, 0.2, 0.1))
-    (fault,) = find_faults(store)[1]
-    assert "expected the lower one first" in fault.reason
 
 
 def test_levels_by_other_rules_are_pruned(tmp_path, monkeypatch):

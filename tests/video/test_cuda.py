@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.cli.doctor import examine
 from framesift.errors import OptionError
 from framesift.indexing import index as indexing
-from framesift.store.maintenance import examine
 from framesift.video import cuda, parallel
 from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video
@@ -157,7 +157,7 @@ def test_an_unknown_place_of_decoding_is_an_error(clip, tmp_path):
 
 def test_doctor_says_whether_the_gpu_decodes(tmp_path, monkeypatch):
     for reason in ("", "PyTorch finds no NVIDIA GPU"):
-        monkeypatch.setattr("framesift.store.maintenance.why_not_cuda", lambda reason=reason: reason)
+        monkeypatch.setattr("framesift.video.cuda.why_not_cuda", lambda reason=reason: reason)
         report = examine(tmp_path)
         assert report["decode"] == {"problem": "", "cuda": not reason, "why_not": reason}
         line = next(line for line in report["lines"] if line.startswith("decoder:"))

@@ -1,33 +1,24 @@
-"""The commands for stored data and installation: index, events, library, selectors, pull, doctor."""
+"""The commands for what is stored or installed: events, library, selectors, pull."""
 
 import argparse
 import json
 import re
 import sys
-import time
 from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from framesift._utils.credentials import public_url
 from framesift._utils.text import clock, counted, duration_text, printable, suggestion
-from framesift.cli.output import ProgressBar, error_code, print_json, print_video_warnings, print_warnings
-from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.errors import FramesiftError, OptionError, UnknownName
-from framesift.progress import WatchedProgress
+from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
+from framesift.cli.settings import TEXT_SETTINGS, AddCommand, add_settings, config_from
+from framesift.errors import OptionError, UnknownName
 
 if TYPE_CHECKING:
-    from framesift.pipeline.pipeline import Pipeline
-    from framesift.store.store import Store
+    pass
 
 
 def add_commands(add: AddCommand) -> None:
-    index = add("index", _index, "decode and encode videos once, so that every later command is quick")
-    index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
-    add_settings(index, *INDEX_SETTINGS)
-    index.set_defaults(stored=False)
-
     events = add("events", _events, "show the timestamped text of a video, and where it came from")
     events.add_argument("video", metavar="VIDEO")
     add_settings(events, *TEXT_SETTINGS, "store")
@@ -36,12 +27,6 @@ def add_commands(add: AddCommand) -> None:
     library.add_argument(
         "--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video"
     )
-    library.add_argument(
-        "--check",
-        action="store_true",
-        help="verify every entry, against its video where that exists; exit code 1 if any fails",
-    )
-    library.add_argument("--yes", action="store_true", help="with --check: remove what fails, without asking")
     library.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: unused for so long, as in 30d")
     library.add_argument(
         "--max-size", type=parse_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB"
@@ -52,12 +37,6 @@ def add_commands(add: AddCommand) -> None:
     pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
     models = "siglip, siglip-base, siglip2 or clip, a local reader such as qwen3-vl-8b, or a hub name like owner/model"
     pull.add_argument("model", metavar="MODEL", help=models)
-    doctor = add(
-        "doctor",
-        _doctor,
-        "check that videos can be decoded; show what is installed or missing, and which encoder is used",
-    )
-    add_settings(doctor, "store")
 
 
 def _age(text: str) -> float:
@@ -76,62 +55,6 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
     if match is None or match[2].lower() not in by_unit:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number with a unit; expected for example {examples}")
     return float(match[1]) * by_unit[match[2].lower()]
-
-
-def _index(args: argparse.Namespace) -> int:
-    from framesift.encoders.registry import choose_encoder, identify
-    from framesift.pipeline.pipeline import Pipeline
-    from framesift.video.files import find_videos
-
-    paths = find_videos(args.videos)
-    pipeline = Pipeline(config_from(args))
-    encoder = str(pipeline.config.encoder)
-    identify(encoder)  # an encoder that can't be used is one sentence, not one per video
-    rows, code = [], 0
-    for path in paths:
-        row, code = _index_one(args, path, pipeline)
-        rows.append(row)
-        if not args.json:
-            _print_index_row(rows[-1], name_warnings=len(paths) > 1)
-    failed = sum(1 for row in rows if row["error"])
-    if encoder == "auto" and failed < len(rows) and not args.json:
-        print(f"note: encoder {choose_encoder()[1]}", file=sys.stderr)
-    if args.json:
-        print_json(rows)
-    elif len(rows) > 1:
-        print(f"{len(rows) - failed} of {len(rows)} videos indexed" + (f", {failed} failed" if failed else ""))
-    return code if len(rows) == 1 else min(failed, 1)
-
-
-def _index_one(args: argparse.Namespace, path: Path, pipeline: "Pipeline") -> tuple[dict[str, Any], int]:
-    """Index a video; the row with the result or the error, which does not stop the others, and the exit code."""
-    started, code = time.perf_counter(), 0
-    row: dict[str, Any] = {"path": str(path), "error": None, "warnings": []}
-    with ProgressBar(path.name, show=not args.json) as bar:
-        progress = WatchedProgress(bar)
-        try:
-            index = pipeline.index(path, progress=progress)
-            row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
-            row |= {"cached": not progress.was_called, "warnings": list(index.warnings)}
-            args.stored = True
-        except FramesiftError as error:
-            row["error"], code = str(error), error_code(error)
-        finally:
-            args.stored = args.stored or bar.has_part
-    return row | {"seconds": round(time.perf_counter() - started, 3)}, code
-
-
-def _print_index_row(row: dict[str, Any], *, name_warnings: bool) -> None:
-    if row["error"]:
-        print(f"framesift: {printable(row['error'])}", file=sys.stderr)
-        return
-    how = "already in the store" if row["cached"] else f"made in {row['seconds']:.1f} s"
-    candidates = f"{counted(row['candidates'], 'candidate')} from {duration_text(row['duration_s'])} of video"
-    print(f"{printable(row['path'])}: {candidates}, encoder {row['encoder']}, {how}")
-    if name_warnings:
-        print_video_warnings((row["path"], warning) for warning in row["warnings"])
-    else:
-        print_warnings(row["warnings"])
 
 
 def _events(args: argparse.Namespace) -> int:
@@ -178,12 +101,6 @@ def _library(args: argparse.Namespace) -> int:
     store = Store(config_from(args).store)
     if (args.older_than or args.max_size) and not args.prune:
         raise OptionError("--older-than and --max-size go with --prune")
-    if args.yes and not args.check:
-        raise OptionError("--yes goes with --check")
-    if args.check:
-        if args.prune:
-            raise OptionError("both --check and --prune were given; expected one or the other")
-        return _check_library(store, remove_unasked=args.yes, as_json=args.json)
     removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []
     entries = list(store.entries())
     rows = [describe(entry) for entry in entries]
@@ -216,37 +133,6 @@ def _library(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_library(store: "Store", *, remove_unasked: bool, as_json: bool) -> int:
-    """Print the entries that fail, and remove them if the user agrees; 1 if there are any."""
-    from framesift.store.checking import find_faults
-
-    with ProgressBar(show=not as_json, unit=" entries") as bar:
-        checked, faults = find_faults(store, bar)
-    if not as_json:
-        for fault in faults:
-            name = fault.entry.video_path or fault.entry.folder
-            print(f"{printable(str(name))}: {printable(fault.reason)} ({printable(str(fault.entry.folder))})")
-        print(f"{counted(checked, 'entry', 'entries')} checked in {store.root}, {len(faults)} failed")
-    is_removing = bool(faults) and (remove_unasked or (not as_json and _confirm_removal(len(faults))))
-    if is_removing:
-        for fault in faults:
-            store.remove(fault.entry)
-    if as_json:
-        failed = [fault.to_dict() | {"removed": is_removing} for fault in faults]
-        print_json({"store": str(store.root), "checked": checked, "failed": failed})
-    elif faults:
-        print("removed; they are computed again when they are needed" if is_removing else "nothing was removed")
-    return 1 if faults else 0
-
-
-def _confirm_removal(count: int) -> bool:
-    if not sys.stdin or not sys.stdin.isatty():
-        print("remove them with --yes", file=sys.stderr)
-        return False
-    print(f"remove {counted(count, 'entry', 'entries')}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def _pull(args: argparse.Namespace) -> int:
     from framesift._utils.credentials import LOCAL
     from framesift.encoders import siglip
@@ -265,31 +151,6 @@ def _pull(args: argparse.Namespace) -> int:
     else:
         print(f"{args.model} is in {folder}")
     return 0
-
-
-def _doctor(args: argparse.Namespace) -> int:
-    from framesift.encoders import registry as encoders
-    from framesift.readers import plugins as readers
-    from framesift.selection import registry as selectors
-    from framesift.store.maintenance import examine
-
-    report = examine(config_from(args).store)
-    report["plugins"] = [
-        {"kind": plugin.kind, "name": plugin.name, "package": plugin.package, "problem": plugin.problem}
-        for registry in (selectors, encoders, readers)
-        for plugin in registry.plugins()
-    ]
-    if report["plugins"]:
-        report["lines"] += ["", "of other packages:"]
-        report["lines"] += [
-            f"  {row['kind']:<8} {row['name']:<16} " + (row["problem"] or f"ready, from {row['package']}")
-            for row in report["plugins"]
-        ]
-    if args.json:
-        print_json(report)
-    else:
-        print("\n".join(report["lines"]))
-    return 1 if report["decode"]["problem"] else 0
 
 
 def _selectors(args: argparse.Namespace) -> int:

@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, bench, corpus, library, mcp, select, serve
+    from framesift.cli import ask, bench, corpus, demo, doctor, index, library, mcp, select, serve
     from framesift.cli.completion import add_completion
 
     parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
@@ -111,13 +111,8 @@ def build_parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run or _help_of(command))
         return command
 
-    select.add_commands(add)
-    ask.add_commands(add)
-    library.add_commands(add)
-    bench.add_commands(add)
-    serve.add_commands(add)
-    mcp.add_commands(add)
-    corpus.add_commands(add)
+    for group in (demo, select, ask, index, library, doctor, bench, serve, mcp, corpus):
+        group.add_commands(add)
     return parser
 
 

@@ -1,10 +1,8 @@
-"""The commands that select frames: select, compare, demo."""
+"""The commands that select frames: select and compare."""
 
 import argparse
 import itertools
-import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import dump_json
-from framesift._utils.output_folder import add_file, output_folder
+from framesift._utils.output_folder import output_folder
 from framesift._utils.text import clock, counted, printable
 from framesift.cli.output import ProgressBar, print_json, print_warnings
 from framesift.cli.settings import (
@@ -32,7 +30,6 @@ from framesift.cli.settings import (
 )
 from framesift.cli.tokens import add_token_options, fit_config
 from framesift.errors import FramesiftError, OptionError
-from framesift.selection.selector import DEFAULT_METHOD
 from framesift.text.questions import QuestionRow, parse_question, read_questions
 from framesift.types import Question, Selection
 from framesift.types.question import option_letter
@@ -41,19 +38,10 @@ if TYPE_CHECKING:
     from framesift.pipeline.pipeline import Pipeline, PreparedVideo
     from framesift.rendering.exhibit import Exhibit
 
-DEMO_FOLDER = "framesift-demo"
 NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions; other formats are one per exhibit
 
 
 def add_commands(add: AddCommand) -> None:
-    demo = add("demo", _demo, "make a sample video, select frames for a question, and show the report")
-    demo.add_argument(
-        "--method", default=DEFAULT_METHOD, help=f"a name of `framesift selectors` (default: {DEFAULT_METHOD})"
-    )
-    demo.add_argument("--budget", type=int, default=16, help="how many frames (default: 16)")
-    demo.add_argument("--out", metavar="DIR", default=DEMO_FOLDER, help=f"folder to write (default: {DEMO_FOLDER})")
-    demo.add_argument("--force", action="store_true", help="replace an exhibit of another video that is there")
-
     select = add("select", _select, "pick the frames of a video that answer a question, and say why")
     add_question(select)
     add_exhibit_options(select)
@@ -345,32 +333,6 @@ def _compare(args: argparse.Namespace) -> int:
     if not args.json:
         print(f"\nReport: {places['report']}{_how_to_keep(args)}")
     return 0
-
-
-def _demo(args: argparse.Namespace) -> int:
-    """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
-    from framesift.demo.video import FILE_NAME, QUESTION, sample_video
-    from framesift.rendering.export import check_free, known_files
-    from framesift.selection.registry import check_budget, get_selector
-    from framesift.store.store import default_store
-
-    check_budget(args.budget)
-    get_selector(args.method)
-    check_free(args.out, force=args.force or os.path.isfile(Path(args.out, FILE_NAME)))
-    if not args.json:
-        print("The sample video is made once and stored; so is its index.", file=sys.stderr)
-    with ProgressBar(show=not args.json) as bar:
-        video = sample_video(default_store() / ".demo", progress=bar)
-    command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
-    command += [part for option in QUESTION.options for part in ("--option", option)]
-    command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
-    if not args.json:
-        print(f"$ framesift {shlex.join(command)}\n")
-    code: int = args.run_command([*command, "--json"] if args.json else command)
-    if code == 0:  # the folder then holds the video with its subtitles, ready for further commands
-        subtitles = video.with_suffix(".srt")
-        add_file(args.out, subtitles.name, subtitles.read_text(encoding="utf-8"), known=known_files)
-    return code
 
 
 def _parts(exhibit: "Exhibit") -> Iterator[tuple[float, float, list[float]]]:

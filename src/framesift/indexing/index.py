@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from numbers import Real
@@ -20,7 +20,6 @@ from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import check_device, get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
-from framesift.indexing.estimate import describe_estimate
 from framesift.progress import Progress, as_progress, send_note
 from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
 from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
@@ -46,6 +45,9 @@ UnchangedFrames = Literal["reuse", "encode"]
 UNCHANGED_FRAMES: tuple[UnchangedFrames, ...] = get_args(UnchangedFrames)
 # A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
 MINUTE_S = 60.0
+LONG_S = 120.0  # shorter work needs no note on how long it takes
+# The time of an image on a CPU relative to that with `siglip`, measured on two cores (docs/performance.md).
+RELATIVE_COSTS: Mapping[str, float] = {"siglip": 1.0, "siglip2": 1.0, "siglip-base": 0.21, "offline": 0.003}
 
 log = logging.getLogger(__name__)
 
@@ -374,3 +376,24 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
         # When abandoned, it may be collected in the thread itself.
         if thread.ident not in (None, threading.get_ident()):
             ended.wait()
+
+
+def describe_estimate(seconds: float, *, encoding: float, encoder: str, fps: float) -> str | None:
+    """The note for work that takes this long from now on; None if it is short.
+
+    encoding: the share of it that other settings reduce; decoding takes as long for fewer candidates.
+    """
+    if seconds < LONG_S:
+        return None
+    cost = RELATIVE_COSTS.get(encoder, 0.0)
+    cheaper = [(f"--encoder {name}", other / cost) for name, other in RELATIVE_COSTS.items() if other < cost]
+    shares = [*cheaper, (f"--fps {fps / 2:g}", 0.5)]
+    others = ", ".join(f"{flag} about {_rounded((1 - encoding * (1 - share)) * seconds)}" for flag, share in shares)
+    return f"indexing takes about {_rounded(seconds)} on this machine; {others}"
+
+
+def _rounded(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 1.5:
+        return "1 minute"
+    return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
