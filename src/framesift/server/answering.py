@@ -28,7 +28,7 @@ from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, check_options, get_selector, method_for_demand, selectors
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
-from framesift.server.models import AskRequest, ExportFormat, QuestionRequest, ViewRequest
+from framesift.server.models import AskRequest, ExportQuery, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
 from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection, Slot, VideoIndex
@@ -102,6 +102,13 @@ class Answering:
         selection = replace(selection, warnings=tuple([*warnings, partial] if partial else warnings))
         return TimedExhibit(pipeline.exhibit(prepared, selection), seconds, partial)
 
+    def _select_all(self, video: LibraryVideo, request: ViewRequest, abandoned: threading.Event) -> list[TimedExhibit]:
+        """The exhibits of all methods of a request."""
+        return [
+            self.select(video, request, method, request.text_mode, methods=request.methods, abandoned=abandoned)
+            for method in dict.fromkeys(request.methods)
+        ]
+
     def _pipeline(self, request: QuestionRequest, method: str, text_mode: TextMode, methods: Sequence[str]) -> Pipeline:
         """The server's pipeline with the settings of one request. methods: all those of the request."""
         check_method(get_selector(method))
@@ -121,10 +128,7 @@ class Answering:
 
     def view(self, video: LibraryVideo, request: ViewRequest, abandoned: threading.Event) -> dict[str, Any]:
         """The data the page draws, one lane per method; the frames are being decoded when this returns."""
-        timed = [
-            self.select(video, request, method, request.text_mode, methods=request.methods, abandoned=abandoned)
-            for method in dict.fromkeys(request.methods)
-        ]
+        timed = self._select_all(video, request, abandoned)
         exhibits = [selected.exhibit for selected in timed]
         facts = self.catalog.facts(video)
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
@@ -182,10 +186,7 @@ class Answering:
     def export(
         self,
         video: LibraryVideo,
-        request: QuestionRequest,
-        methods: Sequence[str],
-        text_mode: TextMode,
-        form: ExportFormat,
+        request: ExportQuery,
         folder: Path,
         abandoned: threading.Event,
         answers: Sequence[tuple[str, Answer]] = (),
@@ -194,16 +195,13 @@ class Answering:
 
         answers: those kept with the question, each with the method whose frames it is about.
         """
-        names = list(dict.fromkeys(methods))
-        exhibits = [
-            self.select(video, request, name, text_mode, methods=names, abandoned=abandoned).exhibit for name in names
-        ]
+        exhibits = [selected.exhibit for selected in self._select_all(video, request, abandoned)]
         with self._slot(abandoned):
-            if form == "json":
+            if request.format == "json":
                 records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
                 content = records if len(exhibits) > 1 else exhibits[0].to_dict()
                 return write_text(folder / "selection.json", dump_json(content))
-            as_zip = form == "zip"
+            as_zip = request.format == "zip"
             target = folder / f"{export_name(video)}-evidence"
 
             def report(*_: object) -> None:

@@ -15,13 +15,12 @@ from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, NotStored, ReaderError
 from framesift.library.jobs import QueueFull
 from framesift.selection.registry import selectors
-from framesift.server import error_pages
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
 from framesift.server.models import error_responses
-from framesift.server.routes import history, jobs, library, pages, questions, search, transcript
-from framesift.server.security import SecurityMiddleware, expects_html
+from framesift.server.routes import history, jobs, library, pages, questions, search
+from framesift.server.security import ERROR_POLICY, SecurityMiddleware, expects_html, render_error_page
 from framesift.server.services import Services
 
 DESCRIPTION = (
@@ -76,7 +75,7 @@ def create_app(config: ServerConfig) -> FastAPI:
         return schema
 
     app.openapi = describe_with_security  # type: ignore[method-assign]  # FastAPI's own way to extend it
-    for module in (library, jobs, questions, history, search, transcript):
+    for module in (library, jobs, questions, history, search):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
     app.mount("/assets", pages.ASSETS)
@@ -107,7 +106,7 @@ async def _handle_validation_error(request: Request, error: Exception) -> Respon
     for row in error.errors()[:3]:
         field = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))
         if row["type"] == "json_invalid":
-            parts.append("the body can't be read as JSON")
+            parts.append(f"{'settings' if field == 'settings' else 'the body'} can't be read as JSON")
         elif field.startswith("settings."):  # pydantic reports one error per type of the union
             parts = [f"{'.'.join(field.split('.')[:3])} can't be read; expected a number, a text, true or false"]
         elif row["type"] == "string_pattern_mismatch":
@@ -122,8 +121,8 @@ async def _handle_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (registered for no other)
     message = DEFAULT_MESSAGES.get(error.detail, error.detail)
     if error.status_code == 404 and expects_html(request.url.path, request.headers.get("accept", "")):
-        page = error_pages.render_error_page(404, message)
-        return HTMLResponse(page, 404, headers={"content-security-policy": error_pages.POLICY})
+        page = render_error_page(404, message)
+        return HTMLResponse(page, 404, headers={"content-security-policy": ERROR_POLICY})
     return JSONResponse({"detail": message}, error.status_code, headers=dict(error.headers or {}))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints
 
 from framesift.library.jobs import JobKind, JobState
 from framesift.readers.prompts import TextMode
@@ -359,6 +359,24 @@ class ReadersRecord(BaseModel):
 
 
 ExportFormat = Literal["zip", "json", "report"]
+
+
+class ExportQuery(ViewRequest):
+    """The query of an export: a view's fields, in the singular where they may be repeated, and the form."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    format: ExportFormat = "zip"
+    options: Annotated[list[BoundedText], Field(max_length=26, alias="option")] = []
+    methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS, alias="method")] = [
+        DEFAULT_METHOD
+    ]
+    settings: Json[dict[BoundedName, dict[BoundedName, SettingValue]]] = Field(
+        default={}, description="The `settings` of a request's body, as JSON."
+    )
+    kept: str | None = Field(
+        default=None, pattern=r"^[0-9a-f]{16}$", description="A kept question, whose answers are exported too."
+    )
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes, urlencode, urlsplit
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from framesift.server import error_pages
+from framesift.rendering.templates import csp_hash, read_asset, render_template
 from framesift.server.config import MAX_BODY_BYTES, ServerConfig
 from framesift.text.subtitles.reading import MAX_BYTES
 
@@ -33,6 +33,14 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
+
+ERROR_TITLES = {401: "Token required", 403: "Access denied", 404: "Page not found"}
+ERROR_STYLE = read_asset("server/templates/error.css")
+# The style is inline and allowed by its hash, because the server's own files are not served without the token.
+ERROR_POLICY = (
+    f"default-src 'none'; style-src {csp_hash(ERROR_STYLE)}; img-src data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
 
 
 class RequestRefused(HTTPException):
@@ -206,10 +214,21 @@ def expects_html(path: str, accept: str) -> bool:
     return "text/html" in accept and not path.startswith("/api/")
 
 
+def render_error_page(status: int, sentence: str) -> str:
+    """The self-contained page shown in a browser for a refused request or an unknown address."""
+    return render_template(
+        "server/templates/error.html",
+        style=ERROR_STYLE,
+        status=status,
+        title=ERROR_TITLES.get(status, "The request failed"),
+        sentence=f"{sentence}. Check the address, or start from the library." if status == 404 else sentence,
+    )
+
+
 async def _refuse(scope: Scope, headers: dict[str, str], refusal: RequestRefused, send: Send) -> None:
     if expects_html(scope["path"], headers.get("accept", "")):
-        body = error_pages.render_error_page(refusal.status_code, refusal.detail)
-        policy = error_pages.POLICY.encode()
+        body = render_error_page(refusal.status_code, refusal.detail)
+        policy = ERROR_POLICY.encode()
         fields = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", policy)]
     else:
         body = json.dumps({"detail": refusal.detail}, ensure_ascii=False)

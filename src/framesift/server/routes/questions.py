@@ -8,29 +8,21 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse
-from pydantic import ValidationError
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from framesift._utils.version import __version__
-from framesift.errors import InputError
 from framesift.library.files import LibraryVideo
-from framesift.readers.prompts import TEXT_MODES, TextMode
+from framesift.readers.prompts import TEXT_MODES
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import ROLE_SENTENCES
-from framesift.selection.selector import DEFAULT_METHOD
 from framesift.server.answering import TimedExhibit, export_name, frame_url, list_methods
 from framesift.server.models import (
-    MAX_BUDGET,
-    MAX_METHODS,
     AnswerRecord,
     AskRequest,
-    BoundedName,
-    BoundedText,
     Choices,
-    ExportFormat,
+    ExportQuery,
     MethodRecord,
-    QuestionRequest,
     SelectionRecord,
     TracedSelectRequest,
     ViewRecord,
@@ -117,44 +109,24 @@ async def export_exhibit(
     http: Request,
     services: ServicesDep,
     video: VideoDep,
-    question: Annotated[BoundedText, Query(min_length=1)],
-    format: Annotated[ExportFormat, Query()] = "zip",
-    option: Annotated[list[BoundedText], Query(max_length=26)] = [],  # noqa: B006 (never mutated)
-    budget: Annotated[int, Query(ge=1, le=MAX_BUDGET)] = 32,
-    method: Annotated[list[BoundedName], Query(min_length=1, max_length=MAX_METHODS)] = [DEFAULT_METHOD],  # noqa: B006
-    text_mode: Annotated[TextMode, Query()] = "aligned",
-    visual_demand: Annotated[float | None, Query(ge=0, le=1)] = None,
-    from_s: Annotated[float | None, Query(ge=0)] = None,
-    to_s: Annotated[float | None, Query(ge=0)] = None,
-    settings: Annotated[str, Query(max_length=4000, description="The `settings` of a request's body, as JSON.")] = "{}",
-    partial: Annotated[bool, Query(description="Export what is indexed so far of a video being indexed.")] = False,
-    kept: Annotated[
-        str | None, Query(pattern=r"^[0-9a-f]{16}$", description="A kept question, whose answers are exported too.")
-    ] = None,
+    query: Annotated[ExportQuery, Query()],
 ) -> FileResponse:
     """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
-    try:
-        fields = {"question": question, "options": option, "budget": budget, "visual_demand": visual_demand}
-        fields |= {"from_s": from_s, "to_s": to_s, "partial": partial}
-        parsed = QuestionRequest.model_validate_json(f'{{"question": "?", "settings": {settings}}}').settings
-        request = QuestionRequest.model_validate(fields | {"settings": parsed})
-    except ValidationError as error:
-        raise InputError(f"settings can't be read: {error.errors()[0]['msg']}") from None
-    answers = services.history.question(video, kept).answers_by(method) if kept else []
+    answers = services.history.question(video, query.kept).answers_by(query.methods) if query.kept else []
     folder = services.answering.new_export_folder()
 
     def write(abandoned: threading.Event) -> Path:
         try:
-            return services.answering.export(video, request, method, text_mode, format, folder, abandoned, answers)
+            return services.answering.export(video, query, folder, abandoned, answers)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
     file = await run_in_thread(http, video, write)
-    name = file.name if format == "zip" else f"{export_name(video)}-{file.name}"
+    name = file.name if query.format == "zip" else f"{export_name(video)}-{file.name}"
     return FileResponse(
         file,
-        media_type=MEDIA_TYPES[format],
+        media_type=MEDIA_TYPES[query.format],
         headers={"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"},
         background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
     )
