@@ -16,7 +16,6 @@ from typing import Any
 import hypothesis
 import pytest
 
-from framesift._utils import credentials
 from framesift._utils.cores import usable_cores
 from helpers.batch_videos import install_encoder
 from helpers.examples import IS_THOROUGH, UNCHECKED, examples
@@ -94,12 +93,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_unconfigure() -> None:
     if HOME is not None:
         shutil.rmtree(HOME, ignore_errors=True)
-
-
-@pytest.fixture(autouse=True)
-def forget_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registers the keys and passwords of a test for that test only."""
-    monkeypatch.setattr(credentials, "_registered", set())
 
 
 @pytest.fixture(autouse=True)

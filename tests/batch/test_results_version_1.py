@@ -42,7 +42,7 @@ def corpus_row(**values):
         "budget": 4,
         "options": {},
         "text_mode": "aligned",
-        "reader": "http://me:secret@host:8000/v1?key=hidden#qwen",
+        "reader": "http://host:8000/v1#qwen",
         "prompt": "",
         "encoder": "offline",
         "events": "subtitles",
@@ -67,21 +67,6 @@ def test_settings_of_version_2_change_the_key_where_they_are_not_the_default():
     changed = [{"event_encoder": "minilm"}, {"visual_demand": "0.5"}, {"namer": "http://host/v1"}]
     changed += [{"blank_frames": "skip"}, {"unchanged_frames": "reuse"}]
     assert len({row(**values).key for values in [{}, *changed]}) == 6
-
-
-def test_credentials_of_a_corpus_row_are_removed_when_it_is_read(tmp_path):
-    write_version_1(tmp_path, corpus_row(error="http://me:secret@host:8000/v1 refused"))
-    (read,) = read_results(tmp_path).rows
-    assert read.reader == "http://host:8000#qwen"
-    assert "secret" not in repr(read) and "hidden" not in repr(read)
-
-
-def test_error_with_other_credentials_does_not_replace_an_answer(tmp_path):
-    failed = corpus_row(reader="http://host:8000/v1?key=wrong#qwen", error="refused", choice=None, finished_s=2.0)
-    write_version_1(tmp_path, corpus_row(finished_s=1.0), failed)
-    results = read_results(tmp_path)
-    assert [one.error for one in results.rows] == [""]
-    assert results.rows[0].key in results.done
 
 
 def test_fields_that_corpus_filled_differently_are_converted(tmp_path):

@@ -158,12 +158,3 @@ def test_bad_input_is_one_sentence(bench, capsys, words, expected):
 def test_bad_options_are_one_sentence(ran, capsys, words):
     assert ran(*words) == 2
     assert "\n" not in capsys.readouterr().err.strip()
-
-
-def test_password_in_an_address_is_not_stored(monkeypatch):
-    from argparse import Namespace
-
-    from framesift.cli.bench import command_line
-
-    args = Namespace(argv=["bench", "x.jsonl", "--readers", "http://me:secret@host/v1"])
-    assert "secret" not in command_line(args)

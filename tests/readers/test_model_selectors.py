@@ -5,7 +5,6 @@ import json
 import pytest
 
 import framesift as fs
-from framesift.batch.results import own_options
 from framesift.cli import main
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
@@ -126,13 +125,6 @@ def test_sessions_of_a_reply_become_cards(server, video, tmp_path):
     assert {picture.size for picture in exhibit.pictures()} == {(96, 64)}
 
 
-def test_credentials_of_a_model_are_in_no_output(server, video, tmp_path, capsys):
-    host = server.url.removeprefix("http://")
-    made, prepared = pipeline(video, tmp_path, "videoagent", f"http://me:hunter2secret@{host}")
-    text = made.select(prepared, QUESTION).to_json() + repr(made.config)
-    assert "hunter2secret" not in text and server.credentials[-1][0].startswith("Basic ")
-
-
 def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path))
     video = make_clip(tmp_path / "clip.mp4", seconds=6)
@@ -143,11 +135,6 @@ def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_pat
     assert "more than calls = 3; allow more (--set calls=" in capsys.readouterr().err
     assert main([*common, "--method", "memorycard", "--set", f"model={server.url}", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["method"] == "memorycard"
-
-
-def test_result_rows_have_addresses_without_credentials():
-    given = {"model": "http://me:hunter2secret@host:8000/v1", "captioner": "http://host/v1?key=hunter2secret"}
-    assert own_options("videotree", given, 0) == {"model": "http://host:8000/v1", "captioner": "http://host/v1"}
 
 
 def test_library_counts_replies_by_model(server, video, tmp_path, capsys):

@@ -3,7 +3,6 @@
 import pytest
 
 import framesift as fs
-from framesift._utils import credentials
 from framesift.errors import ReaderError
 from framesift.readers.base import stream_answer
 from framesift.readers.openai import OpenAIReader
@@ -51,12 +50,6 @@ def test_any_cut_of_a_reply_shows_the_same():
     for reply, shown in replies.items():
         for size in range(1, 8):
             assert "".join(readable_pieces(in_pieces(reply, size))) == shown
-
-
-def test_secret_cut_in_two_is_hidden(monkeypatch):
-    monkeypatch.setattr(credentials, "_registered", {"hunter22"})
-    for size in range(1, 10):
-        assert "".join(readable_pieces(in_pieces("it is hunter22, hunt on", size))) == "it is …, hunt on"
 
 
 def test_server_without_streams_is_asked_again(server, exhibit):

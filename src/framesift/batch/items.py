@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.credentials import public_url
+from framesift._utils.credentials import public_url, reject_login
 from framesift._utils.records import FilePath, read_field
-from framesift.batch.listing import PATH_COLUMNS, column_of, resolve, subtitles_of
+from framesift.batch.listing import PATH_COLUMNS, column_of, is_url, resolve, subtitles_of
 from framesift.errors import InputError
 from framesift.text.finding import AUTO
 from framesift.text.questions import QuestionRow, read_questions
@@ -38,9 +38,14 @@ class RunItem:
     facts: Mapping[str, Any] = field(default_factory=dict)
     window: Window | None = None
 
+    def __post_init__(self) -> None:
+        for name in (self.video, self.subtitles):
+            if is_url(name):
+                reject_login(name)
+
     @property
     def video_id(self) -> str:
-        """The name of the video in rows; of a URL, without credentials."""
+        """The name of the video in rows; of a URL, without its signature."""
         return public_url(str(self.facts.get("video_id", self.video)))
 
     def to_dict(self) -> dict[str, Any]:

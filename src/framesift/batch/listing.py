@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from framesift._utils.credentials import reject_login
 from framesift._utils.json import load_json
 from framesift._utils.optional import require
 from framesift._utils.records import FilePath, listed, read_field, shown
@@ -25,6 +26,11 @@ class VideoEntry:
 
     path: str
     subtitles: str = ""
+
+    def __post_init__(self) -> None:
+        for name in (self.path, self.subtitles):
+            if is_url(name):
+                reject_login(name)
 
 
 def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[VideoEntry]:

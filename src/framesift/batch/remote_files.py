@@ -1,6 +1,7 @@
 """Remote videos and subtitles: copied to this machine while they are in use."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from framesift._utils.credentials import scrub
+from framesift._utils.credentials import public_url
 from framesift._utils.optional import require
 from framesift.batch.listing import is_url
 from framesift.errors import FramesiftError, InputError, MissingExtra
@@ -35,24 +36,25 @@ def local_copy(url: str, progress: Progress, folder: str | None = None) -> Itera
     require("fsspec", "corpus")
     from fsspec.core import url_to_fs
 
+    shown = public_url(url)
     try:
         remote, path = url_to_fs(url)
         size = int(remote.info(path).get("size") or 0)
     except FileNotFoundError:
-        raise InputError(f"{url} does not exist; expected a video") from None
+        raise InputError(f"{shown} does not exist; expected a video") from None
     except ImportError as error:  # with the name of the storage backend's package
         remedy = ": pip install 'framesift[corpus]'" if url.startswith("http") else ""
         raise MissingExtra(
-            f"{url} can't be read, because a package is missing: {_first_line(error)}{remedy}"
+            f"{shown} can't be read, because a package is missing: {_first_line(error)}{remedy}"
         ) from error
     # Every storage backend raises errors of its own package.
     except Exception as error:
-        raise InputError(f"{url} can't be reached ({_first_line(error)})") from error
+        raise InputError(f"{shown} can't be reached ({_first_line(error)})") from error
     directory = folder or tempfile.gettempdir()
     free = shutil.disk_usage(directory).free
     if free < size + SPARE_BYTES:
         raise FramesiftError(
-            f"{url} is {size / 1e6:.0f} MB and {directory} has {free / 1e6:.0f} MB free; free some space or set TMPDIR"
+            f"{shown} is {size / 1e6:.0f} MB, {directory} has {free / 1e6:.0f} MB free; free some space or set TMPDIR"
         )
     handle, name = tempfile.mkstemp(suffix=PurePosixPath(urlsplit(url).path).suffix, prefix="framesift-", dir=directory)
     try:
@@ -66,7 +68,7 @@ def local_copy(url: str, progress: Progress, folder: str | None = None) -> Itera
                         progress("download", done, max(size, done))
             except Exception as error:
                 raise FramesiftError(
-                    f"{url}: the download stopped after {done / 1e6:.0f} MB ({_first_line(error)})"
+                    f"{shown}: the download stopped after {done / 1e6:.0f} MB ({_first_line(error)})"
                 ) from error
         yield Path(name)
     finally:
@@ -74,4 +76,5 @@ def local_copy(url: str, progress: Progress, folder: str | None = None) -> Itera
 
 
 def _first_line(error: Exception) -> str:
-    return scrub((str(error).splitlines() or [type(error).__name__])[0])[:200]
+    """Without the query of any URL, which may be signed."""
+    return re.sub(r"\?\S+", "", (str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -4,19 +4,17 @@ import argparse
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, NoReturn
 
-from framesift._utils.credentials import CredentialFormatter, scrub, scrub_arguments
+from framesift._utils.credentials import public_url, reject_login
 from framesift._utils.text import near_names, printable, suggestion
 from framesift._utils.version import __version__
 from framesift.cli.bench import expand_shorthand
 from framesift.cli.output import check_output, error_code, prepare_streams
 from framesift.cli.settings import RunCommand
 from framesift.cli.signals import raise_on_signals
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, InputError
 
 PATHS = {"VIDEO", "LIST|DIR|GLOB", "FOLDER", "FILE", "DIR"}  # what an argument is called that is one
 
@@ -30,13 +28,13 @@ def run_command(argv: Sequence[str]) -> int:
     args.argv, args.run_command = words, run_command
     # For commands that store each result as soon as it is known, and continue from there: whether there are some.
     args.stored = getattr(args, "stored", None)
-    _configure_logging()
+    logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     try:
         if not getattr(args, "handles_signals", False):
             raise_on_signals()
         code: int = args.run(args)
     except FramesiftError as error:
-        print(f"framesift: {printable(scrub(str(error)))}", file=sys.stderr)
+        print(f"framesift: {printable(str(error))}", file=sys.stderr)
         code = error_code(error)
     except KeyboardInterrupt:
         kept = {True: "; what was done so far is kept", False: "; nothing was stored yet", None: ""}
@@ -46,7 +44,7 @@ def run_command(argv: Sequence[str]) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, without the credentials of a mistyped command. words: the command."""
+    """A parser whose errors are one line. words: the command."""
 
     words: Sequence[str] = ()
 
@@ -54,6 +52,11 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse as argparse does, and reject what is left here already: the command's own parser has its flags."""
+        for word in self.words:
+            try:
+                reject_login(word)
+            except InputError as error:
+                self.exit(2, f"framesift: {error}\n")
         parsed, left = super().parse_known_args(args, namespace)
         if left:
             flag = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
@@ -67,10 +70,9 @@ class Parser(argparse.ArgumentParser):
         dashed = next((word for word in self.words if word.startswith("-") and os.path.exists(word)), None)
         if dashed is not None:
             message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
-        for word, public in zip(self.words, scrub_arguments(self.words), strict=True):
-            if word != public:
-                message = message.replace(word, public)
-        text = printable(scrub(message.removeprefix("argument ")))
+        for word in self.words:
+            message = message.replace(word, public_url(word))
+        text = printable(message.removeprefix("argument "))
         self.exit(2, f"framesift: {text} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -124,15 +126,3 @@ def _help_of(command: argparse.ArgumentParser) -> RunCommand:
         return 2
 
     return run
-
-
-def _configure_logging() -> None:
-    """Log warnings on the error output, and print an unexpected error, both without credentials."""
-    logging.basicConfig(level=logging.WARNING, force=True)
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(CredentialFormatter("framesift: %(message)s"))
-    sys.excepthook = _print_exception
-
-
-def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    print(scrub("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from framesift._utils.credentials import scrub
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value
 from framesift.errors import FramesiftError, InputError
@@ -214,7 +213,7 @@ class JobQueue:
         except JobStopped:
             return {"state": "cancelled"}
         except FramesiftError as error:
-            return {"state": "failed", "error": scrub(str(error))}
+            return {"state": "failed", "error": str(error)}
         except Exception as error:  # one video must not stop the queue
             log.exception("%s could not be indexed", job.name)
             reason = f"indexing failed unexpectedly ({type(error).__name__}); see the server's log"

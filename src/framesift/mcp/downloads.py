@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from framesift._utils.addresses import CheckedTransport, http_library, is_public
-from framesift._utils.credentials import public_url, scrub
+from framesift._utils.credentials import public_url
 from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.version import __version__
@@ -105,7 +105,7 @@ class Downloads:
                 f"{public_url(url)}: more than {MAX_REDIRECTS} redirects; give the video's own URL"
             ) from None
         except (library.HTTPError, library.InvalidURL) as error:
-            raise InputError(f"{public_url(url)} can't be read ({scrub(str(error)) or 'no answer'})") from None
+            raise InputError(f"{public_url(url)} can't be read ({str(error) or 'no answer'})") from None
 
     def _save(self, response: Any, place: Path, progress: Progress) -> Path:
         """Write the video of a response, within the limits."""
@@ -148,11 +148,11 @@ def _check(url: str) -> None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InputError(f"{url[:200]!r} is not a valid URL; expected http://… or https://…") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise InputError(f"{public_url(url)[:200]!r} is not an http or https URL; expected the address of a video file")
+        raise InputError("the URL is not valid; expected http://… or https://…") from None
     if parts.username is not None or parts.password is not None:
         raise InputError("the URL holds a user name or password; expected one without")
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise InputError(f"{public_url(url)[:200]!r} is not an http or https URL; expected the address of a video file")
     if any(c <= " " or c == "\x7f" for c in url) or not url.isascii():
         raise InputError(f"{url[:200]!r} holds characters that a URL can't; percent-encode them")
 

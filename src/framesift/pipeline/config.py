@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from framesift._utils.credentials import scrub, scrub_arguments
+from framesift._utils.credentials import check_reader_address
 from framesift._utils.json import load_json
 from framesift._utils.records import MAX_DEPTH, read_value, shown
 from framesift._utils.text import suggestion
@@ -173,12 +173,6 @@ class PipelineConfig:
         None, "questions in flight at a time (default: what the reader takes)", type=int, metavar="N"
     )
 
-    def __repr__(self) -> str:
-        """The settings without credentials, as it may end in a log."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        values["reader_options"] = scrub_arguments(self.reader_options)
-        return scrub(f"PipelineConfig({', '.join(f'{name}={value!r}' for name, value in values.items())})")
-
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         for name, kind in _KINDS.items():
@@ -202,6 +196,9 @@ class PipelineConfig:
         check_budget(self.budget)
         selector = get_selector(self.method)
         check_options(selector.name, self.options, selector.options)
+        for address in (self.reader, self.namer):
+            if isinstance(address, str):
+                check_reader_address(address)
         check_demand(self.method, self.visual_demand)
         check_exhibit_options(self.overlay, self.size, self.scales)
         check_text_mode(self.text_mode)

@@ -5,6 +5,7 @@ the reader's options and returns an object with `answer(exhibit, question, text_
 """
 
 import inspect
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
@@ -14,7 +15,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
-from framesift._utils.credentials import LOCAL, SIMILARITY, public_address, scrub
+from framesift._utils.credentials import LOCAL, SIMILARITY, check_reader_address
 from framesift._utils.plugins import reason
 from framesift._utils.text import suggestion
 from framesift.errors import FramesiftError, InputError, OptionError, ReaderError, UnknownName
@@ -29,6 +30,7 @@ OnError = Literal["raise", "keep"]
 InputT = TypeVar("InputT")
 OutputT = TypeVar("OutputT")
 
+_SECRET_OPTION = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
 _cache: dict[tuple[str, str], "Reader"] = {}
 _cache_lock = Lock()
 
@@ -118,7 +120,7 @@ def ask_many(
         except FramesiftError as error:
             if on_error == "raise":
                 raise
-            return Answer("", parsed=False, text_mode=text_mode, note=scrub(str(error)))
+            return Answer("", parsed=False, text_mode=text_mode, note=str(error))
 
     return map_in_order(answer_one, pairs, width)
 
@@ -247,6 +249,7 @@ def _question_or_default(exhibit: "Exhibit", question: Question | str | None) ->
 
 def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
     """The callable that creates the reader of this name, and its positional arguments."""
+    check_reader_address(reader)
     if reader.startswith(("http://", "https://")):
         from framesift.readers.openai import OpenAIReader
 
@@ -263,11 +266,15 @@ def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
     if reader in others:
         return plugins.factory_of(others[reader]), ()
     known = ["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *others]
-    name = public_address(reader)
-    raise UnknownName(f"there is no reader {name!r}; {suggestion(name, known)}")
+    raise UnknownName(f"there is no reader {reader!r}; {suggestion(reader, known)}")
 
 
 def _check_options(reader: str, factory: Callable[..., Reader], options: dict[str, object], *, positional: int) -> None:
+    secret = next((name for name in options if _SECRET_OPTION.search(name)), None)
+    if secret:
+        raise OptionError(
+            f"{secret} is given as an option of {reader}, and options are stored; use an environment variable instead"
+        )
     parameters = list(inspect.signature(factory).parameters.values())[positional:]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
@@ -275,4 +282,4 @@ def _check_options(reader: str, factory: Callable[..., Reader], options: dict[st
     if unknown:
         listed = ", ".join(f"{p.name} = {p.default!r}" for p in parameters) or "none"
         expected = suggestion(unknown[0], [p.name for p in parameters], f"its options are {listed}")
-        raise OptionError(f"{public_address(reader)} has no option {unknown[0]!r}; {expected}")
+        raise OptionError(f"{reader} has no option {unknown[0]!r}; {expected}")

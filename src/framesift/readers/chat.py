@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 
-from framesift._utils.credentials import parse_address, public_address
+from framesift._utils.credentials import parse_address
 from framesift.errors import InputError
 from framesift.readers.openai import OpenAIReader
 from framesift.store.store import Store
@@ -32,7 +32,7 @@ class ChatModel:
         self._on_reply = on_reply
         parts = parse_address(address)
         if parts is None or parts.url == parts.server:
-            raise InputError(f"model is {public_address(address)!r}; expected an address like http://host:8000/v1")
+            raise InputError(f"model is {address!r}; expected an address like http://host:8000/v1")
         self._reader = OpenAIReader(address, max_tokens=MAX_TOKENS)
         self._store = Store(store)
 

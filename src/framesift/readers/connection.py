@@ -12,19 +12,18 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from framesift._utils.addresses import CheckedTransport, IpRule
-from framesift._utils.credentials import Address, CredentialFilter, register_secrets
+from framesift._utils.credentials import Address
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
 from framesift.readers.message_parts import IdField
 from framesift.readers.stopping import is_stoppable, watch_request
 
 CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
-CLIENT_LOGGERS = ("httpx", "httpx2", "openai._base_client")  # they log the URL of every request
+SHORTEST_KEY = 6  # characters; a placeholder such as "none" may be an ordinary word of a message
 MESSAGE_CHARACTERS = 4000  # of a server's error that are searched for its reason
 VLLM, SGLANG = "vllm", "sglang"  # the owners in their lists of models
 OLDEST_VIDEO = Version("0.20.0")  # of vLLM: before, a video of JPEG frames had no times
 
-_FILTER = CredentialFilter()
 log = logging.getLogger(__name__)
 
 
@@ -55,7 +54,7 @@ class ServerProgram:
 
 
 class RefusedRequest(Exception):
-    """A server's error status and message, without credentials and images."""
+    """A server's error status and message, without the key and images."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -82,9 +81,7 @@ class ServerConnection:
 
     @property
     def key(self) -> str:
-        key = os.environ.get(self.key_variable, "")
-        register_secrets(key)
-        return key
+        return os.environ.get(self.key_variable, "")
 
     @property
     def client(self) -> Any:
@@ -103,15 +100,10 @@ class ServerConnection:
         if not self.log_requests and not os.environ.get("OPENAI_LOG"):
             library = logging.getLogger("openai")
             library.setLevel(max(library.level, logging.INFO))
-        for name in CLIENT_LOGGERS:
-            logging.getLogger(name).addFilter(_FILTER)
-        login = self.address.login
         return openai.OpenAI(
             base_url=self.address.url,
             # The package requires a key, and self-hosted servers often have none.
             api_key=self.key or "none",
-            # Not in the URL, which the libraries log and put into their errors.
-            default_headers={"Authorization": f"Basic {login}"} if login else None,
             default_query=dict(self.address.query),
             timeout=self.timeout_s,
             max_retries=self.retries,
@@ -149,7 +141,7 @@ class ServerConnection:
     def explained(self, request: failures.RequestInfo) -> Iterator[None]:
         """Raise a ReaderError in place of the library's errors, and a RefusedRequest for an error status.
 
-        The errors are not chained: their messages hold the address with its query.
+        The errors are not chained: they hold the request, with the key and the images.
         """
         import openai
 
@@ -186,8 +178,9 @@ class ServerConnection:
             stream.close()
 
     def redact(self, message: str) -> str:
-        """A server's error without credentials and images; the rest of a very long one is dropped."""
-        return self.address.redact(failures.remove_images(message)[:MESSAGE_CHARACTERS], self.key)
+        """A server's error without the key and images; the rest of a very long one is dropped."""
+        text = failures.remove_images(message)[:MESSAGE_CHARACTERS]
+        return text.replace(self.key, "…") if len(self.key) >= SHORTEST_KEY else text
 
     def request_info(self, model: str, images: int = 0) -> failures.RequestInfo:
         has_key = bool(os.environ.get(self.key_variable))

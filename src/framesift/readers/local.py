@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from packaging.version import Version
 
-from framesift._utils.credentials import LOCAL, public_address
+from framesift._utils.credentials import LOCAL
 from framesift._utils.optional import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.encoders.base import pick_device
@@ -245,8 +245,8 @@ def find_folder(source: str) -> Path:
         return Path(source)
     wanted = CHECKPOINTS.get(source, source)
     if not _HUB_NAME.fullmatch(wanted):
-        name, expected = public_address(source), f"expected one of {', '.join(CHECKPOINTS)}, a directory or a hub name"
-        raise UnknownName(f"there is no local reader {name!r}; {suggestion(name, CHECKPOINTS, expected)}")
+        expected = f"expected one of {', '.join(CHECKPOINTS)}, a directory or a hub name"
+        raise UnknownName(f"there is no local reader {source!r}; {suggestion(source, CHECKPOINTS, expected)}")
     cached = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
     folder = Path(cached).parent if isinstance(cached, str) else None
     if folder is None or not has_weights(folder):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from framesift._utils.addresses import IpRule
-from framesift._utils.credentials import hide_secrets, parse_address, public_address
+from framesift._utils.credentials import KEY_VARIABLE, parse_address
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
 from framesift.readers.answers import answer_from_reply
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from framesift.rendering.exhibit import Exhibit
 
-KEY_VARIABLE = "FRAMESIFT_API_KEY"
 OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
@@ -51,7 +50,6 @@ log = logging.getLogger(__name__)
 class OpenAIReader:
     """Asks a model on the server at `address`, "http://host:8000/v1" or "http://host:8000/v1#model".
 
-    A user and password in the address are sent as basic authentication, its query with every request.
     model: may also follow "#"; not needed if the server has only one. key_variable: the environment variable with the
     key; by default FRAMESIFT_API_KEY, and only for api.openai.com also OPENAI_API_KEY. quality, longest_side: of the
     JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
@@ -86,9 +84,7 @@ class OpenAIReader:
     def __post_init__(self) -> None:
         parts = parse_address(self.address)
         if parts is None or parts.url == parts.server:
-            raise InputError(
-                f"the reader is {public_address(self.address)!r}; expected an address like http://host:8000/v1"
-            )
+            raise InputError(f"the reader is {self.address!r}; expected an address like http://host:8000/v1")
         if not 1 <= self.quality <= 95:
             raise OptionError(f"quality is {self.quality!r}; expected a JPEG quality from 1 to 95")
         if self.longest_side is not None and self.longest_side < 28:
@@ -107,14 +103,13 @@ class OpenAIReader:
                 "key_variable is not the name of an environment variable; expected a name such as "
                 f"{KEY_VARIABLE}, and the key as the value of that variable"
             )
-        parts.register()
         self._connection = ServerConnection(
             parts, self.key_variable, self.timeout_s, self.retries, self.log_replies, self.is_allowed
         )
 
     @property
     def name(self) -> str:
-        return hide_secrets(f"{self._server}#{self.model}")
+        return f"{self._server}#{self.model}"
 
     def __repr__(self) -> str:
         return f"OpenAIReader({self.name!r})"
@@ -183,7 +178,8 @@ class OpenAIReader:
                 images.append(part)
                 text = ""
         reply, _ = self._send(Prompt(tuple(images), tuple(captions), text, ""), self.max_tokens or FREE_TOKENS)
-        return hide_secrets(reply.choices[0].message.content or "")
+        content: str = reply.choices[0].message.content or ""
+        return content
 
     def _compose(self, exhibit: "Exhibit", question: Question, text_mode: str) -> "_Asked":
         self._resolve_model()
@@ -216,13 +212,12 @@ class OpenAIReader:
         return _Video(options, prompt.text if is_marked else prompt.text_after_video)
 
     def _to_answer(self, asked: "_Asked", reply: str, finish: str | None) -> Answer:
-        text = hide_secrets(reply)
         if self.log_replies:
             log.info("%s: prompt: %s", self.name, asked.prompt.text)
-            log.info("%s: reply: %s", self.name, text)
+            log.info("%s: reply: %s", self.name, reply)
         answer = answer_from_reply(
             asked.question,
-            text,
+            reply,
             times_s=tuple(asked.exhibit.selection.times_s),
             frames=tuple(asked.exhibit.numbers),
             reader=self.name,

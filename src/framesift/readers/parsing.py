@@ -8,7 +8,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from framesift._utils.credentials import hide_secrets_in_pieces
 from framesift.types import Question
 from framesift.types.question import option_letter
 
@@ -148,8 +147,8 @@ def _plain(text: str) -> str:
 
 
 def readable_pieces(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield a reply in pieces without reasoning at its start, control characters and registered secrets."""
-    for piece in hide_secrets_in_pieces(_without_reasoning(pieces)):
+    """Yield a reply in pieces without reasoning at its start and control characters."""
+    for piece in _without_reasoning(pieces):
         text = remove_control(piece)
         if text:
             yield text

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.credentials import LOCAL, public_address
+from framesift._utils.credentials import LOCAL
 from framesift._utils.optional import is_installed
 from framesift._utils.text import clock, counted
 from framesift.encoders.weights import read_config
@@ -177,9 +177,7 @@ def token_counter(
         name, longest_side = _model_on_server(reader, options)
         limits = FrameLimits(MODEL_PIXELS)
     else:
-        raise OptionError(
-            f"the reader is {public_address(reader)!r}, which takes no tokens; expected local:MODEL or a URL"
-        )
+        raise OptionError(f"the reader is {reader!r}, which takes no tokens; expected local:MODEL or a URL")
     duration_s = max(info.duration_s for info in videos)
     several = max((Path(info.path).name for info in videos), key=len) if len(videos) > 1 else ""
     config = read_config(folder / "config.json") if folder else {}

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
+from framesift._utils.credentials import check_reader_address
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
 from framesift.errors import BudgetError, OptionError
@@ -22,12 +23,15 @@ def check_budget(budget: int) -> int:
 
 
 def check_options(method: str, given: Mapping[str, object], known: Mapping[str, object]) -> None:
-    """Reject option names a selector does not have. known: its options with their defaults."""
+    """Reject option names a selector does not have, and addresses with credentials. known: names with defaults."""
     unknown = sorted(set(given) - set(known))
     if unknown:
         listing = ", ".join(f"{name} = {default!r}" for name, default in known.items())
         expected = f"its options are {listing}" if listing else "it has none"
         raise OptionError(f"{method} has no option {shown(unknown[0])}; {suggestion(unknown[0], known, expected)}")
+    for value in given.values():
+        if isinstance(value, str) and "://" in value:
+            check_reader_address(value)
 
 
 def check_number(name: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:

@@ -6,7 +6,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from framesift._utils.credentials import scrub
 from framesift.errors import FramesiftError
 from framesift.library.files import LibraryVideo, public_message
 from framesift.readers.stopping import StopEvent
@@ -100,7 +99,7 @@ class AnswerTasks:
             task.cancelled.set()
         except Exception as error:  # whatever a reader raises is the answer's error
             is_known = isinstance(error, FramesiftError)
-            reason = scrub(str(error)) if is_known else f"the reader failed ({type(error).__name__})"
+            reason = str(error) if is_known else f"the reader failed ({type(error).__name__})"
             self._set(task, state="failed", error=public_message(reason, video))
         finally:
             self._finish(task)

@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from framesift._utils.credentials import scrub
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, NotStored, ReaderError
 from framesift.library.jobs import QueueFull
@@ -89,7 +88,7 @@ def create_app(config: ServerConfig) -> FastAPI:
 
 async def _handle_framesift_error(_: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
-    return JSONResponse({"detail": _capitalised(scrub(str(error)))}, status)
+    return JSONResponse({"detail": _capitalised(str(error))}, status)
 
 
 async def _handle_validation_error(request: Request, error: Exception) -> Response:

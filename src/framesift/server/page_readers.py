@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from framesift._utils.addresses import allowed_addresses, is_public, is_routable
-from framesift._utils.credentials import SIMILARITY, parse_address, public_address, register_secrets
+from framesift._utils.credentials import SIMILARITY, check_reader_address, parse_address
 from framesift._utils.json import dump_json, load_json
 from framesift._utils.records import read_value
 from framesift.errors import InputError, OptionError, UnknownName
@@ -38,13 +38,13 @@ class PageReaders:
 
     def __init__(self, path: Path, configured: Sequence[str], *, only_public: bool) -> None:
         self._path, self._is_allowed = path, is_public if only_public else is_routable
-        self._configured = {public_address(reader): reader for reader in [*configured, SIMILARITY]}
+        self._configured = list(dict.fromkeys([*configured, SIMILARITY]))
         self._lock = threading.Lock()
-        self._added = {public_address(reader.address): reader for reader in self._read()}
+        self._added = {reader.address: reader for reader in self._read()}
 
     @property
     def names(self) -> list[str]:
-        """All readers, without the credentials of their addresses; similarity, the weakest, last."""
+        """All readers; similarity, the weakest, last."""
         own = [name for name in self._configured if name != SIMILARITY]
         return [*own, *(name for name in self._added if name not in own), SIMILARITY]
 
@@ -54,17 +54,17 @@ class PageReaders:
 
     def resolve(self, reader: str) -> tuple[str, dict[str, Any]]:
         """The address of a reader of this server and the options to open it with."""
-        name = public_address(reader)
-        if name in self._configured:
-            return self._configured[name], {}
-        if name in self._added:
-            return self._added[name].address, self._options(self._added[name])
-        raise UnknownName(f"no reader {name!r} on this server; expected one of {', '.join(self.names)}")
+        if reader in self._configured:
+            return reader, {}
+        if reader in self._added:
+            return reader, self._options(self._added[reader])
+        check_reader_address(reader)
+        raise UnknownName(f"no reader {reader!r} on this server; expected one of {', '.join(self.names)}")
 
     def add(self, reader: AddedReader) -> str:
         """Keep a reader, after its test; its public name."""
         self.test(reader)
-        name = public_address(reader.address)
+        name = reader.address
         with self._lock:
             if len(self._added) >= MAX_ADDED and name not in self._added:
                 raise OptionError(f"{MAX_ADDED} readers were added already; remove one first")
@@ -85,9 +85,7 @@ class PageReaders:
         """Raise what an answer would meet for sure: a bad address, no server, a rejected key, no model."""
         address = parse_address(reader.address)
         if address is None:
-            raise InputError(
-                f"the reader is {public_address(reader.address)!r}; expected an address like http://host:8000/v1"
-            )
+            raise InputError(f"the reader is {reader.address!r}; expected an address like http://host:8000/v1")
         options = self._options(reader)
         if "is_allowed" in options:
             parts = urlsplit(address.url)
@@ -114,13 +112,12 @@ class PageReaders:
 
     def _options(self, reader: AddedReader) -> dict[str, Any]:
         """The options to open a reader with: which addresses it may call, and where it takes its key from."""
-        servers = [address.server for own in self._configured.values() if (address := parse_address(own))]
+        servers = [address.server for own in self._configured if (address := parse_address(own))]
         address = parse_address(reader.address)
         is_configured = address is not None and address.server in servers
         options: dict[str, Any] = {} if is_configured else {"is_allowed": self._is_allowed}
         if reader.key or (options and self._is_allowed is is_public):  # the key of this process is not for them
-            register_secrets(reader.key)
-            name = "FRAMESIFT_PAGE_KEY_" + public_address(reader.address).encode().hex().upper()[-40:]
+            name = "FRAMESIFT_PAGE_KEY_" + reader.address.encode().hex().upper()[-40:]
             os.environ[name] = reader.key
             options["key_variable"] = name  # readers take keys from variables of this process
         return options
