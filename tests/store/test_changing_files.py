@@ -156,25 +156,3 @@ def test_timeline_of_an_earlier_file_at_the_same_path_is_not_used(originals, tmp
     before = read_timeline(clip)
     overwrite_keeping_times(clip, originals[1])
     assert read_timeline(clip) is not before
-
-
-@pytest.mark.parametrize(("name", "keyed"), [("clip.sup", "clip.sup"), ("clip.idx", "clip.sub")])
-def test_pictures_of_a_subtitle_file_that_changes_are_read_again(with_sound, tmp_path, monkeypatch, name, keyed):
-    clip = Path(shutil.copy(with_sound[0], tmp_path / "clip.mkv"))
-    pictures = tmp_path / name
-    (tmp_path / keyed).write_bytes(b"pictures")
-    pictures.write_bytes(b"first")
-
-    def read(path, **options):
-        event = fs.Event(1.0, 2.0, path.read_text())
-        if event.text == "first":
-            path.write_bytes(b"second")
-        return [event], ()
-
-    monkeypatch.setattr(ocr, "available", lambda: (True, ""))
-    monkeypatch.setattr("framesift.text.finding.picture_languages", lambda path: ())
-    monkeypatch.setattr("framesift.text.finding.read_picture_file", read)
-    found = search_events(clip, subtitles=pictures, store=tmp_path / "store")
-    assert [event.text for event in found.events] == ["second"]
-    (entry,) = Store(tmp_path / "store").entries()
-    assert entry.folder.parent.name == fingerprint(tmp_path / keyed)

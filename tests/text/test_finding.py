@@ -10,7 +10,6 @@ from framesift.text import finding as library_events
 from framesift.text.finding import search_events
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
-from helpers.picture_subtitles import make_picture_clip, pgs_packet, text_picture, vobsub_packet, write_vobsub
 
 SRT = "1\n00:00:0{start},000 --> 00:00:0{end},500\n{text}\n\n"
 
@@ -217,65 +216,3 @@ def test_speech_replaces_subtitles_in_other_languages_only_with_an_engine_that_s
         "there are no subtitles in 'ja', only video.en.srt (en)",
     )
     assert found.warnings == expected
-
-
-@pytest.fixture
-def picture_video(tmp_path):
-    packets = [(1000, pgs_packet(text_picture("Hello"))), (2000, pgs_packet(None))]
-    return make_picture_clip(tmp_path / "video.mkv", "hdmv_pgs_subtitle", packets)
-
-
-def test_picture_subtitles_are_recognised_once_and_keep_their_warnings(picture_video, tmp_path, monkeypatch):
-    calls = []
-
-    def read_pictures(path, index, **_):
-        calls.append(index)
-        return [fs.Event(1.0, 2.0, "Hello", "track")], ("one of them was empty",)
-
-    monkeypatch.setattr(library_events, "read_pictures", read_pictures)
-    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (True, ""))
-    for _ in range(2):
-        found = search_events(picture_video, store=tmp_path / "store")
-        assert [event.text for event in found.events] == ["Hello"]
-        assert found.warnings == (
-            "the subtitles are pictures; their text was recognised by OCR (the embedded track 1 PGS (eng))",
-            "one of them was empty",
-        )
-    assert calls == [1]
-
-
-def test_picture_subtitles_without_ocr_are_named(picture_video, tmp_path, monkeypatch):
-    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (False, ""))
-    (warning,) = search_events(picture_video, store=tmp_path / "store").warnings
-    assert "track 1 PGS (eng) contains pictures, which need text recognition: pip install" in warning
-
-
-def test_picture_file_beside_the_video_is_used_if_there_is_no_text(video, tmp_path, monkeypatch):
-    packets = [(1000, vobsub_packet(text_picture("Hello"), 500))]
-    write_vobsub(tmp_path / "video.idx", packets, language="fr")
-    spoken = [fs.Event(1.0, 1.5, "Hello", "subtitles")]
-    monkeypatch.setattr(library_events, "read_picture_file", lambda *_, **__: (spoken, ()))
-    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (True, ""))
-    assert list(search_events(video, store=tmp_path / "store").events) == spoken
-    with pytest.raises(fs.InputError, match=r"only video\.idx \(fr\)"):
-        search_events(video, language="ja", store=tmp_path / "store")
-    put(tmp_path, video_en_srt="text")
-    assert [event.text for event in search_events(video, store=tmp_path / "store").events] == ["text"]
-
-
-def test_pictures_are_read_again_if_only_their_times_change(video, tmp_path, monkeypatch):
-    monkeypatch.setattr(library_events.screen_text_reader, "available", lambda: (True, ""))
-    times = []
-
-    def read(path, **_):
-        times.append(next(line for line in path.read_text().splitlines() if line.startswith("timestamp")))
-        return [fs.Event(1.0, 1.5, "Hello", "subtitles")], ()
-
-    monkeypatch.setattr(library_events, "read_picture_file", read)
-    index = write_vobsub(tmp_path / "video.idx", [(1000, vobsub_packet(text_picture("Hello"), 500))])
-    for _ in range(2):
-        search_events(video, store=tmp_path / "store")
-    assert len(times) == 1
-    index.write_text(index.read_text().replace("00:00:01:000", "00:00:09:000"))
-    search_events(video, store=tmp_path / "store")
-    assert [line[11:23] for line in times] == ["00:00:01:000", "00:00:09:000"]

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -54,18 +54,12 @@ class FileChanged(FramesiftError):
 class WatchedFile:
     """A file that must not change while something is computed from it: the result is stored by its fingerprint.
 
-    also: other files that must not change meanwhile.
+    identity: the version of the file that is watched.
     """
 
-    def __init__(self, path: str, also: Sequence[str | os.PathLike[str]] = ()) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self._watched = (path, *also)
-        self._identities = list(map(FileIdentity.of, self._watched))
-
-    @property
-    def identity(self) -> FileIdentity | None:
-        """The version of the file that is watched."""
-        return self._identities[0]
+        self.identity = FileIdentity.of(path)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -73,8 +67,8 @@ class WatchedFile:
 
     @property
     def has_changed(self) -> bool:
-        """Whether a file was replaced or written to since it has been watched."""
-        return list(map(FileIdentity.of, self._watched)) != self._identities
+        """Whether the file was replaced or written to since it has been watched."""
+        return FileIdentity.of(self.path) != self.identity
 
     def check(self) -> None:
         """Raise FileChanged if the file has changed."""
@@ -89,15 +83,15 @@ class WatchedFile:
 
 
 @contextmanager
-def watch(path: str | os.PathLike[str], also: Sequence[str | os.PathLike[str]] = ()) -> Iterator[WatchedFile]:
-    """Watch files inside the block; an error that is raised after one of them has changed becomes FileChanged."""
+def watch(path: str | os.PathLike[str]) -> Iterator[WatchedFile]:
+    """Watch a file inside the block; an error that is raised after it has changed becomes FileChanged."""
     name = check_file(path)
     try:
         opened = Path(name).open("rb")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise _unreadable(name, error) from None
     with opened:  # while it is open, its inode number is not given to another file
-        file = WatchedFile(name, also)
+        file = WatchedFile(name)
         try:
             yield file
         except Exception:
@@ -108,19 +102,18 @@ def watch(path: str | os.PathLike[str], also: Sequence[str | os.PathLike[str]] =
 def read_watched(
     path: str | os.PathLike[str],
     compute: Callable[[WatchedFile], Computed],
-    also: Sequence[str | os.PathLike[str]] = (),
 ) -> Computed:
     """Compute something from a file; once more if the file changes meanwhile, and InputError if it does so again.
 
-    compute: calls `check_content` before it stores anything. also: other files that it reads.
+    compute: calls `check_content` before it stores anything.
     """
     try:
-        with watch(path, also) as file:
+        with watch(path) as file:
             return compute(file)
     except FileChanged as change:
         log.warning("%s; what was computed from it is discarded and computed again", change)
     try:
-        with watch(path, also) as file:
+        with watch(path) as file:
             return compute(file)
     except FileChanged:
         raise InputError(

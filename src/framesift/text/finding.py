@@ -2,20 +2,19 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress, as_progress
-from framesift.store.fingerprint import WatchedFile, fingerprint, read_watched
+from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import Store
 from framesift.store.timelines import use_stored_timeline
 from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
 from framesift.text.merge import merge_events
-from framesift.text.picture_subtitles import can_recognise, picture_languages, read_picture_file, read_pictures
 from framesift.text.subtitles import read_report, search_sidecars
 from framesift.text.subtitles.languages import language_code, may_be_in
 from framesift.text.subtitles.sidecars import PICTURE_ENDINGS, SidecarSearch
@@ -71,8 +70,8 @@ def find_events(
 ) -> list[Event]:
     """Find the timestamped text of a video.
 
-    The first of these with any text is used: the named file, a subtitle file beside the video, an embedded track (of
-    text, or of pictures if OCR is installed), speech. What is recognised is stored. Text on the screen is added with
+    The first of these with any text is used: the named file, a subtitle file beside the video, an embedded track,
+    speech. What is recognised is stored. Text on the screen is added with
     `screen_text`. With `language`, text in other languages is not used: if there is only such text, InputError.
     """
     return list(
@@ -230,58 +229,16 @@ class _EventSearch:
 
     def _read_file(self, path: Path) -> _Reading:
         if path.suffix.lower() in PICTURE_ENDINGS:
-            return self._read_picture_file(path)
+            raise InputError(f"{path} contains pictures, which can't be read; expected subtitles of text, such as .srt")
         events, report = read_report(path, language=self.language)
         source = EventSource("subtitles", str(path), len(events), dict(report.repairs))
         return _Reading(events, source, report.warnings, report.languages)
 
     def _read_track(self, track: EmbeddedTrack) -> _Reading:
-        if track.is_text:
-            events = read_track(self.info.path, index=track.index)
-            return _Reading(events, EventSource("track", f"the embedded {track.name}", len(events), {}))
-        if not track.is_picture or not can_recognise(track.language):
-            why = (
-                "contains pictures of a script that OCR can't recognise"
-                if track.is_picture
-                else "is of an unknown kind"
-            )
-            raise InputError(f"the embedded {track.name} {why}; pass a file with --subtitles")
-        return self._recognise_pictures(
-            f"the embedded {track.name}",
-            lambda: self._cached(
-                f"track-{track.index}", lambda: read_pictures(self.info.path, track.index, progress=self.progress)
-            ),
-        )
-
-    def _read_picture_file(self, path: Path) -> _Reading:
-        stated = picture_languages(path)
-        if self.requested and stated and self.requested not in stated:
-            return _Reading([], EventSource("subtitles", str(path), 0, {}), languages=stated)
-        # The pictures of an .idx file are in the .sub file, and their times in the .idx file.
-        pictures = next((file for file in (path.with_suffix(".sub"), path.with_suffix(".SUB")) if file.is_file()), path)
-
-        def read(file: WatchedFile) -> tuple[list[Event], tuple[str, ...]]:
-            times = "" if pictures == path else f"{fingerprint(path)}-"
-            return self._cached(
-                f"pictures-{path.suffix[1:]}-{times}{self.requested or 'any'}",
-                lambda: read_picture_file(path, language=self.requested, progress=self.progress),
-                file,
-            )
-
-        reading = self._recognise_pictures(str(path), lambda: read_watched(pictures, read, also=[path]))
-        return replace(reading, languages=stated)
-
-    def _recognise_pictures(self, name: str, read: Callable[[], tuple[list[Event], tuple[str, ...]]]) -> _Reading:
-        """The events of picture subtitles; MissingExtra without OCR."""
-        if not screen_text_reader.available()[0]:
-            raise MissingExtra(f"{name} contains pictures, which need text recognition: {screen_text_reader.INSTALL}")
-        events, warnings = read()
-        if not events:
-            raise InputError(f"no text was recognised in the pictures of {name}")
-        kind = "track" if events[0].source == "track" else "subtitles"
-        source = EventSource(kind, f"{name}, recognised by OCR", len(events), {})
-        warning = f"the subtitles are pictures; their text was recognised by OCR ({Path(name).name})"
-        return _Reading(events, source, (warning, *warnings))
+        if not track.is_text:
+            raise InputError(f"the embedded {track.name} is not text and can't be read; pass a file with --subtitles")
+        events = read_track(self.info.path, index=track.index)
+        return _Reading(events, EventSource("track", f"the embedded {track.name}", len(events), {}))
 
     def _check_language(self, candidate: _Candidate, reading: _Reading) -> bool:
         """Whether text that does not have its language in its name is in the requested one, as far as can be told."""
@@ -378,10 +335,10 @@ class _EventSearch:
         return os.path.relpath(path, Path(self.info.path).parent)
 
     def _cached(
-        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]], file: WatchedFile | None = None
+        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]]
     ) -> tuple[list[Event], tuple[str, ...]]:
-        """The events and warnings of `compute`, which reads the file (the video), from the store if they are there."""
-        file = file or self.video
+        """The events and warnings of `compute`, which reads the video, from the store if they are there."""
+        file = self.video
 
         def compute_and_save() -> tuple[list[Event], tuple[str, ...]]:
             events, warnings = compute()

@@ -16,7 +16,6 @@ from av.stream import Disposition
 from av.subtitles.stream import SubtitleStream
 
 from framesift.errors import InputError
-from framesift.text.picture_subtitles import FORMATS as PICTURE_FORMATS
 from framesift.text.subtitles.base import Cue, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
 from framesift.text.subtitles.languages import language_code
@@ -40,6 +39,8 @@ _CLEANERS: dict[str, Callable[[str], tuple[str, ...]]] = {
 }
 
 
+# The names of formats of pictures, which can't be read, by FFmpeg's decoders.
+_PICTURES = {"pgssub": "PGS", "dvdsub": "VobSub", "dvbsub": "DVB"}
 # Tracks with these words in their title hold a part of the dialogue, or something else than it.
 _PARTIAL = ("forced", "commentary")
 
@@ -53,11 +54,10 @@ class EmbeddedTrack:
     language: str = ""
     is_partial: bool = False
     is_text: bool = True
-    is_picture: bool = False  # neither: a kind that can't be read here
 
 
 def list_tracks(video_path: str | os.PathLike[str], *, language: str | None = None) -> list[EmbeddedTrack]:
-    """List the subtitle tracks of a video, best first, as `read_track` prefers them; text before pictures."""
+    """List the subtitle tracks of a video, best first, as `read_track` prefers them."""
     with open_container(video_path) as container:
         streams = sorted(container.streams.subtitles, key=lambda stream: _rank(stream, language_code(language)))
         return [
@@ -67,7 +67,6 @@ def list_tracks(video_path: str | os.PathLike[str], *, language: str | None = No
                 language_code(tag(stream, "language")),
                 is_partial=_is_partial(stream),
                 is_text=_codec(stream) in _CLEANERS,
-                is_picture=_codec(stream) in PICTURE_FORMATS,
             )
             for stream in streams
         ]
@@ -159,4 +158,4 @@ def _codec(stream: SubtitleStream) -> str:
 
 def _describe(stream: SubtitleStream) -> str:
     language = f" ({tag(stream, 'language')})" if language_code(tag(stream, "language")) else ""
-    return f"track {stream.index} {PICTURE_FORMATS.get(_codec(stream), _codec(stream))}{language}"
+    return f"track {stream.index} {_PICTURES.get(_codec(stream), _codec(stream))}{language}"

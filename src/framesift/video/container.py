@@ -88,22 +88,17 @@ def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.containe
     """Open an untrusted file: it can't refer to other files, and any failure is an InputError."""
     name = check_file(path)
     try:
-        return open_file(name, FORMATS, hwaccel)
+        # Of these formats, none can refer to other files; the prefix keeps a colon from being parsed as a protocol.
+        container: av.container.InputContainer = av.open(
+            f"file:{Path(name).absolute()}",
+            "r",
+            container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
+            hwaccel=hwaccel,
+            **_METADATA,
+        )
+        return container
     except (av.error.FFmpegError, ValueError, OSError) as error:
         raise InputError(_open_error(name, error)) from None
-
-
-def open_file(name: str, formats: str, hwaccel: HWAccel | None = None) -> av.container.InputContainer:
-    """Open a file of one of these formats, which can't refer to other files."""
-    container: av.container.InputContainer = av.open(
-        # The prefix keeps a colon in the name from being parsed as a protocol.
-        f"file:{Path(name).absolute()}",
-        "r",
-        container_options={"protocol_whitelist": "file", "format_whitelist": formats},
-        hwaccel=hwaccel,
-        **_METADATA,
-    )
-    return container
 
 
 def tag(stream: Stream, key: str) -> str:

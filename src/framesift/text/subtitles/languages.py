@@ -44,17 +44,12 @@ def is_language(name: str) -> bool:
     return name.strip().lower().replace("_", "-").partition("-")[0] in _CODES.keys() | _UNDETERMINED - {""}
 
 
-def scripts(language: str) -> tuple[str, ...]:
-    """Return the scripts of a language, a two-letter code: the Latin one if it is not known."""
-    return _SCRIPTS.get(language, ("LATIN",))
-
-
 def may_be_in(language: str, texts: Iterable[str]) -> bool:
     """Return whether texts of unknown language are in the script of `language`, a two-letter code."""
     letters = Counter(unicodedata.name(c, "").partition(" ")[0] for c in _letters(texts))
     if language == "zh" and letters["HIRAGANA"] + letters["KATAKANA"] > _MIN_SCRIPT_SHARE * letters.total():
         return False
-    return sum(letters[script] for script in scripts(language)) >= _MIN_SCRIPT_SHARE * letters.total()
+    return sum(letters[script] for script in _SCRIPTS.get(language, ("LATIN",))) >= _MIN_SCRIPT_SHARE * letters.total()
 
 
 def _letters(texts: Iterable[str]) -> str:

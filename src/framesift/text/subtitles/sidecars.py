@@ -13,7 +13,7 @@ from framesift.text.subtitles.languages import is_language, language_code
 from framesift.text.subtitles.reading import read_events
 from framesift.video.files import VIDEO_SUFFIXES
 
-# Picture subtitles: PGS, and VobSub, whose pictures are in a .sub file of the same name.
+# Subtitles that are pictures, PGS and VobSub: listed, so that a warning names them, but not read.
 PICTURE_ENDINGS = (".sup", ".idx")
 SIDECAR_FOLDERS = ("subs", "sub", "subtitles", "captions")
 
@@ -76,7 +76,7 @@ def find_sidecars(video_path: str | os.PathLike[str], *, language: str | None = 
 
 
 def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> SidecarSearch:
-    """Find the subtitle files of a video as `find_sidecars` does, and picture subtitles, with what their names say.
+    """Find the subtitle files of a video as `find_sidecars` does, and pictures, with what their names say.
 
     A file that is named only after a language belongs to the video if that is the only one in the folder, or if the
     file is in a folder with the video's name: Subs/film/2_English.srt. Files with an ending that other files share
