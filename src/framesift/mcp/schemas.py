@@ -5,26 +5,25 @@ A tool's docstring has a description, then "Args:" with one line per argument, a
 
 import inspect
 import re
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
-from framesift._utils.records import Seconds, read_value
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, create_model
+
+from framesift._utils import records
 from framesift.errors import InputError, OptionError
 
 ToolFormat = Literal["mcp", "openai", "anthropic"]
 TOOL_FORMATS: tuple[ToolFormat, ...] = get_args(ToolFormat)
-_ARGUMENT = re.compile(r"\s*(\w+): (.+)")
-_JSON_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number"}
+_ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n     .+)*)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """The least and the greatest value of a number, or the most items of a list."""
+def _read_seconds(value: object, info: ValidationInfo) -> object:
+    return records.read_value(records.Seconds, value, info.field_name or "time")
 
-    least: float | None = None
-    most: float | None = None
+
+MOMENT = BeforeValidator(_read_seconds)  # seconds, also as text such as 2:05
 
 
 @dataclass(frozen=True)
@@ -43,100 +42,59 @@ class ToolDefinition:
         return {**described, "input_schema" if form == "anthropic" else "inputSchema": self.parameters}
 
 
-def define(
+def arguments_model(
     function: Callable[..., Any], *, annotations: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> ToolDefinition:
-    """The definition of a tool. annotations, defaults: by argument, in place of the function's own."""
-    description, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nArgs:\n")
-    described = _read_descriptions(rest)
+) -> type[BaseModel]:
+    """The arguments of a tool as a model. annotations, defaults: by argument, in place of the function's own."""
     hints = {**get_type_hints(function, include_extras=True), **annotations}
-    properties, required = {}, []
+    described = dict(_ARGUMENT.findall(inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns:")[0]))
+    fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        if name == "self":
-            continue
-        properties[name] = {**_schema(hints[name]), "description": described[name]}
-        default = defaults.get(name, parameter.default)
-        if default is parameter.empty:
-            required.append(name)
-        elif default is not None:
-            properties[name]["default"] = default
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
-        schema["required"] = required
+        if name != "self":
+            default = defaults.get(name, ... if parameter.default is parameter.empty else parameter.default)
+            # None is only a default: an argument is left out, or has a value.
+            hint = next((kind for kind in get_args(hints[name]) if type(None) in get_args(hints[name])), hints[name])
+            description = " ".join(described[name].split())
+            fields[name] = (hint, Field(default, description=description))
+    return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def define(function: Callable[..., Any], model: type[BaseModel]) -> ToolDefinition:
+    """The definition of a tool with these arguments."""
+    schema = {name: entry for name, entry in model.model_json_schema().items() if name != "title"}
+    for entry in schema["properties"].values():
+        del entry["title"]
+        if entry.get("default", "") is None:
+            del entry["default"]
+    description = inspect.cleandoc(function.__doc__ or "").partition("\n\nArgs:\n")[0]
     return ToolDefinition(function.__name__, " ".join(description.split()), schema)
 
 
-def read_arguments(
-    function: Callable[..., Any], arguments: Mapping[str, Any], *, annotations: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The arguments of a call, checked against the function's annotations; times may also be text such as 2:05.
-
-    annotations: by argument, in place of the function's own.
-    """
-    hints = {**get_type_hints(function, include_extras=True), **annotations}
-    known = [name for name in inspect.signature(function).parameters if name != "self"]
-    unknown = [name for name in arguments if name not in known]
-    if unknown:
-        expected = ", ".join(known) or "none"
-        raise OptionError(f"{function.__name__} has no argument {str(unknown[0])[:60]!r}; expected {expected}")
-    values = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name == "self" or (arguments.get(name) is None and parameter.default is not parameter.empty):
-            continue
-        if name not in arguments:
-            raise OptionError(f"{function.__name__} needs the argument {name}")
-        values[name] = _read(hints[name], arguments[name], name)
-    return values
+def read_arguments(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, checked; with defaults."""
+    try:
+        return dict(model.model_validate({name: value for name, value in arguments.items() if value is not None}))
+    except ValidationError as errors:
+        error = errors.errors(include_url=False)[0]
+        tool, name = model.__name__, str(error["loc"][0])[:60]
+        if error["type"] == "missing":
+            raise OptionError(f"{tool} needs the argument {name}") from None
+        if error["type"] == "extra_forbidden":
+            known = ", ".join(model.model_fields) or "none"
+            raise OptionError(f"{tool} has no argument {name!r}; expected {known}") from None
+        if error["type"] == "value_error":
+            raise InputError(str(error["ctx"]["error"])) from None
+        expected = _describe(model.model_json_schema()["properties"][name])
+        raise InputError(f"{name} is {arguments[name]!r:.60}; expected {expected}") from None
 
 
-def _read(hint: Any, value: Any, name: str) -> Any:
-    kind, bounds = _kind(hint)
-    if kind is int and isinstance(value, float) and value.is_integer():
-        value = int(value)  # JavaScript has one type of number
-    if get_origin(kind) is list:
-        values = list(read_value(tuple[Seconds, ...], value, name))
-        if bounds.most is not None and not 1 <= len(values) <= bounds.most:
-            raise InputError(f"{name} has {len(values)} values; expected 1 to {bounds.most:g}")
-        return values
-    read = read_value(Seconds if kind is float else kind, value, name)
-    least, most = bounds.least, bounds.most
-    if (least is not None and read < least) or (most is not None and read > most):
-        expected = f"{least:g} to {most:g}" if least is not None and most is not None else f"at least {least:g}"
-        raise InputError(f"{name} is {read}; expected {expected}")
-    return read
-
-
-def _schema(hint: Any) -> dict[str, Any]:
-    kind, bounds = _kind(hint)
-    if get_origin(kind) is list:
-        return {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": bounds.most}
-    if get_origin(kind) is Literal:
-        return {"type": "string", "enum": list(get_args(kind))}
-    schema: dict[str, Any] = {"type": _JSON_TYPES[kind]}
-    schema |= {"minimum": bounds.least} if bounds.least is not None else {}
-    return schema | ({"maximum": bounds.most} if bounds.most is not None else {})
-
-
-def _kind(hint: Any) -> tuple[Any, Bounds]:
-    """The type of an argument without `| None`, and its bounds."""
-    bounds = Bounds()
-    if get_origin(hint) is Annotated:
-        hint, bounds = get_args(hint)[:2]
-    if get_origin(hint) in (Union, types.UnionType):
-        hint = next(kind for kind in get_args(hint) if kind is not type(None))
-        return _kind(hint) if bounds == Bounds() else (hint, bounds)
-    return hint, bounds
-
-
-def _read_descriptions(text: str) -> dict[str, str]:
-    """The lines under "Args:" by argument; a deeper line continues the one before."""
-    described: dict[str, str] = {}
-    name = ""
-    for line in text.partition("\n\n")[0].splitlines():
-        is_new = line.startswith("    ") and not line.startswith("     ")
-        if is_new and (match := _ARGUMENT.fullmatch(line)):
-            name = match[1]
-            described[name] = match[2]
-        elif name:
-            described[name] += f" {line.strip()}"
-    return described
+def _describe(schema: Mapping[str, Any]) -> str:
+    """What the schema of an argument allows."""
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if schema["type"] == "array":
+        return f"{schema['minItems']} to {schema['maxItems']} values"
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if most is not None:
+        return f"{least} to {most}"
+    return "a text" if least is None else f"at least {least:g}"

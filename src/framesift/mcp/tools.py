@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from PIL import Image
+from pydantic import BaseModel, Field
 
 from framesift._utils.text import counted, suggestion
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import LibraryVideo, public_message
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
-from framesift.mcp.schemas import Bounds, ToolDefinition, define, read_arguments
+from framesift.mcp.schemas import MOMENT, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession, Call, StillRunning, WatchedSelection
 from framesift.pipeline.pipeline import PreparedVideo
 from framesift.rendering.reasons import explain
@@ -30,9 +31,9 @@ MAX_CUES = 500
 MAX_HITS = 50
 TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library", "video_info")
 
-Side = Annotated[int, Bounds(*SIDES)]
-Start = Annotated[float, Bounds(least=0)]
-Budget = Annotated[int, Bounds(1, MAX_BUDGET)]  # a server may have another maximum
+Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1])]
+Start = Annotated[float, Field(ge=0), MOMENT]
+Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]  # a server may have another maximum
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class VideoTools:
     session: AgentSession
     call: Call = field(default_factory=Call)
 
-    def list_videos(self, contains: str = "", limit: Annotated[int, Bounds(1, MAX_LISTED)] = 50) -> Reply:
+    def list_videos(self, contains: str = "", limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 50) -> Reply:
         """List the videos that can be watched: name, length, and whether they are indexed.
 
         Use the names as the argument `video` of the other tools.
@@ -110,7 +111,7 @@ class VideoTools:
         contains: str = "",
         from_s: Start | None = None,
         to_s: Start | None = None,
-        limit: Annotated[int, Bounds(1, MAX_CUES)] = 100,
+        limit: Annotated[int, Field(ge=1, le=MAX_CUES)] = 100,
     ) -> Reply:
         """Read what is said in a video: subtitles, or recognised speech, one line per cue with its time.
 
@@ -128,7 +129,10 @@ class VideoTools:
         return self._about(found, lambda: self._transcript(found, contains, from_s, to_s, limit))
 
     def look(
-        self, video: str, times_s: Annotated[list[float], Bounds(most=MAX_LOOKS)], max_side: Side = LOOK_SIDE
+        self,
+        video: str,
+        times_s: Annotated[list[Annotated[float, MOMENT]], Field(min_length=1, max_length=MAX_LOOKS)],
+        max_side: Side = LOOK_SIDE,
     ) -> Reply:
         """Get the exact frames on screen at given times, larger than in `watch`, to read text or see details.
 
@@ -147,7 +151,7 @@ class VideoTools:
         self,
         text: str,
         by: Literal["both", "frames", "words"] = "both",
-        limit: Annotated[int, Bounds(1, MAX_HITS)] = 10,
+        limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,
     ) -> Reply:
         """Find which of the indexed videos, at which seconds, match a text best.
 
@@ -304,34 +308,26 @@ class VideoTools:
 
 def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
     """The tools' definitions, with the limits of a server's configuration."""
-    config = config or AgentConfig()
-    annotations = _annotations(config)
-    return [
-        define(getattr(VideoTools, name), annotations=annotations, defaults=_defaults(name, config))
-        for name in TOOL_NAMES
-    ]
+    return [define(getattr(VideoTools, name), _arguments(name, config or AgentConfig())) for name in TOOL_NAMES]
 
 
 def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], call: Call) -> Reply:
     """Call a tool by its name; work that takes longer than the call may wait becomes a reply that says so."""
     if name not in TOOL_NAMES:
         raise OptionError(f"there is no tool {name[:60]!r}; {suggestion(name[:60], TOOL_NAMES)}")
-    method = getattr(VideoTools(session, call), name)
-    given = read_arguments(getattr(VideoTools, name), arguments, annotations=_annotations(session.config))
+    given = read_arguments(_arguments(name, session.config), arguments)
     try:
-        reply: Reply = method(**{**_defaults(name, session.config), **given})
+        reply: Reply = getattr(VideoTools(session, call), name)(**given)
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
     return reply
 
 
-def _annotations(config: AgentConfig) -> dict[str, Any]:
-    """The types of arguments that depend on the server's configuration."""
-    return {"budget": Annotated[int, Bounds(1, config.max_budget)]}
-
-
-def _defaults(tool: str, config: AgentConfig) -> dict[str, Any]:
-    return {"budget": config.default_budget, "max_side": config.max_side} if tool == "watch" else {}
+def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:
+    """The arguments of a tool; some depend on the server's configuration."""
+    defaults = {"budget": config.default_budget, "max_side": config.max_side} if tool == "watch" else {}
+    annotations = {"budget": Annotated[int, Field(ge=1, le=config.max_budget)]}
+    return arguments_model(getattr(VideoTools, tool), annotations=annotations, defaults=defaults)
 
 
 def _describe_job(running: StillRunning, tool: str) -> str:

@@ -372,7 +372,7 @@ class ExportQuery(ViewRequest):
         DEFAULT_METHOD
     ]
     settings: Json[dict[BoundedName, dict[BoundedName, SettingValue]]] = Field(
-        default={}, description="The `settings` of a request's body, as JSON."
+        default="{}", validate_default=True, description="The `settings` of a request's body, as JSON."
     )
     kept: str | None = Field(
         default=None, pattern=r"^[0-9a-f]{16}$", description="A kept question, whose answers are exported too."
