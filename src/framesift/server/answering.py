@@ -14,7 +14,7 @@ from typing import Any, cast
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
-from framesift.library.catalog import Catalog
+from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.pipeline import Pipeline
 from framesift.readers.base import stream_answer
@@ -61,7 +61,7 @@ class Answering:
 
     def __init__(self, catalog: Catalog, images: FrameImages, readers: PageReaders, exports: Path) -> None:
         self.catalog, self.images, self.readers = catalog, images, readers
-        self._queries: dict[tuple[str, str], Array] = {}
+        self._queries: RecentCache[Array] = RecentCache(CACHED_QUERIES)
         self._running = threading.BoundedSemaphore(MAX_CONCURRENT)
         self._admitted = threading.BoundedSemaphore(MAX_CONCURRENT + MAX_WAITING)
         self._reader_requests = threading.BoundedSemaphore(MAX_READER_REQUESTS)
@@ -216,14 +216,8 @@ class Answering:
 
     def _encode_question(self, index: VideoIndex, question: Question) -> Array:
         """(1, D) the question's text vector, cached: a changed setting asks the same question again."""
-        key = index.encoder, question.query_text
-        vector = self._queries.get(key)
-        if vector is None:
-            vector = self.catalog.pipeline.encode_questions(index, [question])
-            self._queries[key] = vector
-            while len(self._queries) > CACHED_QUERIES:
-                self._queries.pop(next(iter(self._queries)), None)
-        return vector
+        key = f"{index.encoder}|{question.query_text}"
+        return self._queries.get(key, lambda: self.catalog.pipeline.encode_questions(index, [question]))
 
     @contextmanager
     def _slot(self, abandoned: threading.Event | None = None) -> Iterator[None]:

@@ -26,7 +26,7 @@ from framesift.errors import FramesiftError, InputError
 from framesift.library.catalog import VideoFacts
 from framesift.library.files import LibraryVideo, public_message
 from framesift.server.frame_images import ServerBusy
-from framesift.server.models import AddVideoRequest, LibraryRecord, TextRecord, VideoRecord, error_responses
+from framesift.server.models import AddVideoRequest, LibraryRecord, VideoRecord, error_responses
 from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for, when_closed
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
@@ -80,26 +80,22 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
     job = services.queue.find(video.id)
     stored_warnings = services.catalog.index_warnings(video)
     summary = services.catalog.summary(video)
-    return VideoRecord(
-        id=video.id,
-        version=known.version,
-        name=video.name,
-        uploaded=video.uploaded,
-        known=facts is not None,
-        problem=known.problem,
-        duration_s=known.duration_s,
-        width=known.width,
-        height=known.height,
-        fps=known.fps,
-        codec=known.codec,
-        has_audio=known.has_audio,
-        indexed=stored_warnings is not None,
-        ready=stored_warnings is not None and summary is not None,
-        words=None if summary is None else TextRecord.model_validate(asdict(summary)),
-        warnings=stored_warnings or [] if summary is None else summary.warnings,
-        beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
-        job=None if job is None else describe_job(services, job),
-        examples=list(EXAMPLES) if video.uploaded and video.name == SHOWN_NAME else [],
+    return VideoRecord.model_validate(
+        asdict(known)
+        | {
+            "id": video.id,
+            "version": known.version,
+            "name": video.name,
+            "uploaded": video.uploaded,
+            "known": facts is not None,
+            "indexed": stored_warnings is not None,
+            "ready": stored_warnings is not None and summary is not None,
+            "words": None if summary is None else asdict(summary),
+            "warnings": stored_warnings or [] if summary is None else summary.warnings,
+            "beside": [path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
+            "job": None if job is None else describe_job(services, job),
+            "examples": EXAMPLES if video.uploaded and video.name == SHOWN_NAME else [],
+        }
     )
 
 
