@@ -10,12 +10,8 @@ from framesift.errors import InputError, OutputError
 from helpers.full_disk import contents, fail_at_each_write, kill_at_each_write
 
 
-def nothing(_):
-    return ()
-
-
-def write(folder, *names, text="new", known=nothing, keep=False):
-    with output_folder(folder, known=known, keep=keep) as new:
+def write(folder, *names, text="new", keep=False):
+    with output_folder(folder, keep=keep) as new:
         for name in names:
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text)
@@ -85,8 +81,8 @@ def test_listed_names_count_only_inside_the_folder(tmp_path):
 def test_unreadable_list_counts_as_none(tmp_path, content):
     write(tmp_path / "x", "known.txt", "other.txt", text="old")
     (tmp_path / "x" / LIST).write_bytes(content.encode("latin-1"))
-    write(tmp_path / "x", "new.txt", known=lambda _: ["known*"])
-    assert names(tmp_path / "x") == {"new.txt", "other.txt"}
+    write(tmp_path / "x", "new.txt")
+    assert names(tmp_path / "x") == {"known.txt", "new.txt", "other.txt"}
 
 
 def test_list_that_is_a_link_is_not_followed(tmp_path):
@@ -108,8 +104,8 @@ def test_same_content_is_no_conflict_and_stays_the_users(tmp_path):
 
 def test_added_file_belongs_to_the_output(tmp_path):
     write(tmp_path / "x", "a.txt")
-    add_file(tmp_path / "x", "b.txt", "1", known=nothing)
-    add_file(tmp_path / "x", "b.txt", "2", known=nothing)
+    add_file(tmp_path / "x", "b.txt", "1")
+    add_file(tmp_path / "x", "b.txt", "2")
     assert names(tmp_path / "x") == {"a.txt", "b.txt"}
     write(tmp_path / "x", "c.txt")
     assert names(tmp_path / "x") == {"c.txt"}

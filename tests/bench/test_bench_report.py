@@ -119,14 +119,6 @@ def test_second_report_replaces_the_first_and_nothing_else(tmp_path):
     assert left == {*second.files, folder / "tables" / "mine.csv", folder / LIST}
 
 
-def test_report_of_an_earlier_version_is_replaced(tmp_path):
-    made = write_report(results(answers(n=4)), tmp_path / "report", with_plots=False)
-    (tmp_path / "report" / LIST).unlink()
-    made.files[1].write_text("old")
-    write_report(results(answers(n=4)), tmp_path / "report", with_plots=False)
-    assert made.files[1].read_text() != "old"
-
-
 def test_report_does_not_replace_the_files_of_others(tmp_path):
     (tmp_path / "report.md").write_text("# My report\n")
     with pytest.raises(InputError, match="report.md was not written by framesift"):

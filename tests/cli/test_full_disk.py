@@ -42,7 +42,7 @@ def check_full_disk(folder, capsys, *words, sizes=(0, 700, 3000)):
         assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", ["select --with-video", "select --zip --format openai", "compare", "compare --zip"])
+@pytest.mark.parametrize("command", ["select --with-video", "select --format openai", "compare"])
 def test_exhibits(clip, tmp_path, capsys, command):
     name, *more = command.split()
     words = [name, str(clip), "-q", "Cold?", "--budget", "2", "--encoder", "offline", *more]

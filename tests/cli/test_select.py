@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import zipfile
 
 import pytest
 
@@ -62,7 +61,7 @@ def test_terminal_is_not_steered_by_subtitles(select, capsys):
     assert "\x1b" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("more", [(), ("--json",), ("--zip",)])
+@pytest.mark.parametrize("more", [(), ("--json",)])
 def test_file_name_that_is_not_utf8_is_accepted(prepared, place, more, capsys):
     video = place / os.fsdecode(b"caf\xe9.mp4")
     shutil.copy(prepared / "clip.mp4", video)
@@ -92,7 +91,7 @@ def test_folder_of_the_user_with_the_default_name_stays(select, place, capsys):
     assert [path.name for path in (place / "clip-evidence").iterdir()] == ["letter.txt"]
 
 
-@pytest.mark.parametrize("command", ["select", "select --zip", "compare", "ask --reader similarity"])
+@pytest.mark.parametrize("command", ["select", "compare", "ask --reader similarity"])
 def test_folder_that_cannot_be_written_is_an_error_before_the_work(prepared, place, monkeypatch, capsys, command):
     name, *flags = command.split()
     make_read_only(monkeypatch, place)
@@ -180,10 +179,9 @@ def test_force_with_many_questions_keeps_the_files_of_others(select, place):
     assert (place / "all" / "002-who" / "report.html").exists()  # an exhibit of its own, not of this run
 
 
-def test_zip_and_formats(select, place):
-    assert select("-q", "Cold?", "--out", "x", "--zip", "--format", "openai") == 0
-    with zipfile.ZipFile(place / "x.zip") as archive:
-        assert "x/openai.json" in archive.namelist()
+def test_formats_are_written_beside_the_report(select, place):
+    assert select("-q", "Cold?", "--out", "x", "--format", "openai") == 0
+    assert (place / "x" / "openai.json").is_file()
 
 
 def test_compare_writes_one_report_and_a_line_per_method(prepared, place, capsys):

@@ -269,7 +269,6 @@ def _commands(folder: Path) -> list[list[str]]:
     ask = [str(clip), "-q", "Cold?", "--budget", "2", *stored]
     commands = [
         ["select", *ask, *out],
-        ["select", *ask, *out, "--zip"],
         ["compare", *ask, *out],
         ["ask", *ask, "--reader", "similarity", *out],
         ["index", str(clip), "--encoder", ENCODER, "--store", str(folder / "new-store")],

@@ -114,12 +114,13 @@ def test_force_replaces_an_exhibit(shown, tmp_path):
     assert not (folder / "frames.jsonl").exists() and (folder / "report.html").exists()
 
 
-def test_force_does_not_replace_a_directory_of_other_files(shown, tmp_path):
+@pytest.mark.parametrize("name", ["letter.txt", "report.html"])
+def test_force_does_not_replace_a_directory_of_other_files(shown, tmp_path, name):
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "letter.txt").write_text("dear")
+    (tmp_path / "home" / name).write_text("dear")
     with pytest.raises(InputError, match="other things"):
         shown.save(tmp_path / "home", force=True)
-    assert (tmp_path / "home" / "letter.txt").read_text() == "dear"
+    assert (tmp_path / "home" / name).read_text() == "dear"
 
 
 def test_force_keeps_the_files_of_others(shown, video, tmp_path):
@@ -133,63 +134,19 @@ def test_force_keeps_the_files_of_others(shown, video, tmp_path):
     assert contents(folder) == contents(fewer.save(tmp_path / "y")) | others | {"more": None}
 
 
-def test_force_replaces_an_exhibit_without_a_list(shown, tmp_path):
-    folder = shown.save(tmp_path / "x", formats=["jsonl"], with_video=True)
-    (folder / LIST).unlink()
-    for name in ("frames/0009_00-00-59.000_cover.jpg", "answer.json", "selection-notes.json", "frames/0009.jpg"):
-        (folder / name).write_text("")
-    shown.save(folder, force=True)
-    new = contents(shown.save(tmp_path / "y"))
-    assert contents(folder).keys() - new.keys() == {"selection-notes.json", "frames/0009.jpg", "clip.mp4"}
-    assert new.items() <= contents(folder).items()
-
-
-def test_force_with_the_video_takes_the_one_that_is_there(shown, tmp_path):
-    folder = shown.save(tmp_path / "x", with_video=True)
-    (folder / LIST).unlink()
-    before = contents(folder)
-    shown.save(folder, force=True, with_video=True)
-    assert contents(folder).keys() == {*before, LIST}
-    shown.save(folder, force=True)
-    assert (folder / "clip.mp4").exists()
-
-
-def test_zip_of_other_files_is_not_replaced(shown, tmp_path):
-    path = shown.save(tmp_path / "x", as_zip=True)
-    shown.save(path, force=True, as_zip=True)
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("x/note.txt", "dear")
-    for content in (path.read_bytes(), b"", b"PK", b"no zip"):
-        path.write_bytes(content)
-        with pytest.raises(InputError, match="other things"):
-            shown.save(path, force=True, as_zip=True)
-        assert path.read_bytes() == content
-
-
-def test_zip_without_a_list_is_replaced(shown, tmp_path):
-    path = shown.save(tmp_path / "x", as_zip=True, formats=["openai"])
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(tmp_path / "old.zip", "w") as old:
-        for name in archive.namelist():
-            if not name.endswith(LIST):
-                old.writestr(name, archive.read(name))
-    shown.save(tmp_path / "old", force=True, as_zip=True)
-
-
 def test_full_disk_is_one_sentence_and_changes_nothing(video, tmp_path):
     small = fs.exhibit(video, make_selection(video, budget=2, method="uniform"), 32)
     other = fs.exhibit(video, make_selection(video, budget=3), 32)
     small.save(tmp_path / "used", formats=["jsonl"])
     (tmp_path / "used" / "note.txt").write_text("dear")
-    small.save(tmp_path / "used", as_zip=True)
     (tmp_path / "empty").mkdir()
     before = contents(tmp_path)
     for name in ("deep/new", "empty", "used"):
-        for as_zip in (False, True):
-            for error in fail_at_each_write(lambda n=name, z=as_zip: other.save(tmp_path / n, force=True, as_zip=z)):
-                assert isinstance(error, OutputError) and "No space left" in str(error) and "\n" not in str(error)
-                assert ".tmp" not in str(error)
-                assert contents(tmp_path) == before
-            before = contents(tmp_path)
+        for error in fail_at_each_write(lambda n=name: other.save(tmp_path / n, force=True)):
+            assert isinstance(error, OutputError) and "No space left" in str(error) and "\n" not in str(error)
+            assert ".tmp" not in str(error)
+            assert contents(tmp_path) == before
+        before = contents(tmp_path)
     assert (tmp_path / "used" / "note.txt").read_text() == "dear"
 
 
@@ -217,8 +174,8 @@ def test_failure_keeps_the_previous_exhibit(shown, tmp_path, monkeypatch):
 
 
 def test_zip_contains_one_directory(shown, tmp_path):
-    path = shown.save(tmp_path / "evidence", as_zip=True)
-    assert path == tmp_path / "evidence.zip" and [p.name for p in tmp_path.iterdir()] == ["evidence.zip"]
+    path = export.zip_directory(shown.save(tmp_path / "evidence"))
+    assert path == tmp_path / "evidence.zip"
     with zipfile.ZipFile(path) as archive:
         assert {name.split("/")[0] for name in archive.namelist()} == {"evidence"}
         assert "evidence/report.html" in archive.namelist()
@@ -256,7 +213,6 @@ def test_comparison_has_one_report_and_every_selection(video, tmp_path):
 
 
 def test_name_that_no_file_can_have_is_one_sentence(shown, tmp_path):
-    for as_zip in (False, True):
-        with pytest.raises(InputError, match="can't be written"):
-            shown.save(tmp_path / ("x" * 300), as_zip=as_zip)
+    with pytest.raises(InputError, match="can't be written"):
+        shown.save(tmp_path / ("x" * 300))
     assert list(tmp_path.iterdir()) == []

@@ -6,12 +6,11 @@ if it is a regular file inside the folder that is reached without symbolic links
 
 import contextlib
 import filecmp
-import glob
 import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from framesift.errors import InputError
 LIST = ".framesift-files.json"
 SCHEMA = "framesift.files/1"
 LARGEST_LIST = 1 << 24  # bytes
-KnownNames = Callable[[Set[str]], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,11 @@ class OutputList:
 
 
 @contextlib.contextmanager
-def output_folder(path: str | os.PathLike[str], *, known: KnownNames, keep: bool = False) -> Iterator[Path]:
+def output_folder(path: str | os.PathLike[str], *, keep: bool = False) -> Iterator[Path]:
     """A temporary folder whose files are in `path` when the block succeeds; it is removed when the block fails.
 
-    known: the patterns of files of earlier versions, which wrote no list, given the names of the new files. keep: add
-    to the files of the earlier run. A new file with the name of one that was not written by this package raises
-    InputError, a full disk OutputError; the folder is then as before.
+    keep: add to the files of the earlier run. A new file with the name of one that was not written by this package
+    raises InputError, a full disk OutputError; the folder is then as before.
     """
     target = Path(os.path.realpath(path))
     is_new = not os.path.isdir(target)
@@ -60,7 +57,7 @@ def output_folder(path: str | os.PathLike[str], *, known: KnownNames, keep: bool
             write_list(new)
             new.rename(target)
         else:
-            _merge(new, stage / "old", target, known, keep=keep)
+            _merge(new, stage / "old", target, keep=keep)
 
 
 @contextlib.contextmanager
@@ -81,9 +78,9 @@ def staging_folder(path: str | os.PathLike[str], parent: Path) -> Iterator[Path]
             shutil.rmtree(stage, ignore_errors=True)
 
 
-def add_file(folder: str | os.PathLike[str], name: str, text: str, *, known: KnownNames) -> Path:
+def add_file(folder: str | os.PathLike[str], name: str, text: str) -> Path:
     """Write a text file to a folder of output, beside the others."""
-    with output_folder(folder, known=known, keep=True) as new:
+    with output_folder(folder, keep=True) as new:
         (new / name).write_text(text, encoding="utf-8")
     return Path(folder) / name
 
@@ -97,8 +94,8 @@ def is_unused(folder: Path) -> bool:
 
 
 def has_output(folder: Path, name: str) -> bool:
-    """Whether this file was written to the folder, or is listed there by a process that was killed before."""
-    return (folder / name).is_file() or name in (_listed(folder) or ())
+    """Whether the folder lists this file, also if a process was killed before it was written."""
+    return name in _listed(folder)
 
 
 def write_list(folder: Path, names: Iterable[str] | None = None) -> None:
@@ -108,32 +105,20 @@ def write_list(folder: Path, names: Iterable[str] | None = None) -> None:
     (folder / LIST).write_text(text, encoding="ascii")
 
 
-def read_list(content: bytes) -> set[str] | None:
-    """The names in the content of a list; None if it is not one."""
-    try:
-        return set(read_record(OutputList, load_json(content, LIST, "a list of files"), LIST).files)
-    except InputError:
-        return None
-
-
 def files_in(folder: Path) -> set[str]:
     """The relative names of the files of a folder and its subfolders."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def _own_files(folder: Path, known: Iterable[str]) -> set[str]:
-    """The files that an earlier run wrote: those listed, or, without a list, those with a known name."""
-    names = _listed(folder)
-    if names is None:
-        names = {path.relative_to(folder).as_posix() for pattern in known for path in folder.glob(pattern)}
-    return {name for name in names if _is_plain_file(folder, name)} - {LIST}
-
-
-def _listed(folder: Path) -> set[str] | None:
+def _listed(folder: Path) -> set[str]:
+    """The names that the folder lists; none without a list that can be read."""
     path = folder / LIST
     if not _is_plain_file(folder, LIST) or path.stat().st_size > LARGEST_LIST:
-        return None
-    return read_list(path.read_bytes())
+        return set()
+    try:
+        return set(read_record(OutputList, load_json(path.read_bytes(), LIST, "a list of files"), LIST).files)
+    except InputError:
+        return set()
 
 
 def _is_plain_file(folder: Path, name: str) -> bool:
@@ -146,11 +131,11 @@ def _is_plain_file(folder: Path, name: str) -> bool:
         return False
 
 
-def _merge(new: Path, old: Path, target: Path, known: KnownNames, *, keep: bool) -> None:
+def _merge(new: Path, old: Path, target: Path, *, keep: bool) -> None:
     """Move the new files into the target, after a link to each file they replace; on any failure undo it."""
     names = files_in(new)
-    own = _own_files(target, known(names))
-    # The user's own, or of an earlier version: nothing to replace.
+    own = {name for name in _listed(target) if _is_plain_file(target, name)} - {LIST}
+    # The user's own: nothing to replace.
     same = {n for n in names - own if _is_plain_file(target, n) and filecmp.cmp(new / n, target / n, shallow=False)}
     _check_free_names(target, names - own - same)
     listed = (own if keep else set()) | (names - same)
@@ -197,8 +182,3 @@ def _check_free_names(target: Path, names: Iterable[str]) -> None:
         for path in (*parents[::-1], target / name):
             if path.is_symlink() or (path.exists() and (path == target / name or not path.is_dir())):
                 raise InputError(f"{path} was not written by framesift and stays; move it or choose another directory")
-
-
-def known_names(names: Iterable[str]) -> list[str]:
-    """Patterns that match exactly these names."""
-    return [glob.escape(name) for name in names]

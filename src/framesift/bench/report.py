@@ -67,21 +67,12 @@ def write_report(
     for table in position_tables(results, annotated, baseline):
         tables.append(replace(table, name=_unused(f"{table.name} {table.title}", tables)))
     notes = [f"{counted(results.unreadable, 'line')} of the results could not be read"] if results.unreadable else []
-    with output_folder(target, known=lambda names: names if _is_report(target) else ()) as new:
+    with output_folder(target) as new:
         files = [path for table in tables for path in _save_table(table, new)]
         plot_files = _save_plots(results, new, baseline, defaults or {}) if with_plots else []
         text = _page(tables, [path for path in plot_files if path.suffix == ".svg"], notes)
         written = [write_text(new / PAGE, text), *files, *plot_files]
     return BenchReport(target, tuple(target / path.relative_to(new) for path in written), tuple(tables))
-
-
-def _is_report(folder: Path) -> bool:
-    """Whether report.md was written by a version that did not list its files."""
-    try:
-        with (folder / PAGE).open("rb") as file:
-            return file.read(len(HEADING)) == HEADING.encode()
-    except OSError:
-        return False
 
 
 def make_tables(results: Results) -> list[ResultTable]:

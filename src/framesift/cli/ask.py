@@ -63,15 +63,15 @@ def _ask_one(args: argparse.Namespace, pipeline: "Pipeline", exhibit: SavedExhib
     if question.choices or config.reader is None:
         (answer,) = pipeline.read([(exhibit.exhibit, question)])
         _print_answer(args, exhibit, answer)
-        _save_answer(args, exhibit, answer)
+        _save_answer(exhibit, answer)
         return
     shown = exhibit.exhibit
     pieces = stream_answer(shown, question, reader=config.reader, text_mode=config.text_mode, **config.reader_options)
     # A time alone names no frame of several videos; the lines below the answer have their links.
-    report = "" if shown.several else _report(args, exhibit)
+    report = "" if shown.several else _report(exhibit)
     answer = print_stream(pieces, shown.selection.times_s, report=report)
-    print("\n".join(answer_lines(answer, question, report=_report(args, exhibit))[1:]), end="\n\n")
-    _save_answer(args, exhibit, answer)
+    print("\n".join(answer_lines(answer, question, report=_report(exhibit))[1:]), end="\n\n")
+    _save_answer(exhibit, answer)
 
 
 def _ask_all(args: argparse.Namespace, pipeline: "Pipeline", exhibits: Iterator[SavedExhibit]) -> int:
@@ -94,7 +94,7 @@ def _ask_all(args: argparse.Namespace, pipeline: "Pipeline", exhibits: Iterator[
             failed += bool(answer.note and not answer.reader)
             exhibit = waiting.popleft()
             results.append(_print_answer(args, exhibit, answer))
-            _save_answer(args, exhibit, answer)
+            _save_answer(exhibit, answer)
     finally:
         print_results(args, results)
     if failures:
@@ -110,24 +110,24 @@ def _print_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: "Answ
         question = exhibit.asked.question
         # Of many questions, several are in flight at a time: an answer names the one it belongs to.
         asked = f" to {printable(question.text)!r}" if args.questions else ""
-        lines = answer_lines(answer, question, report=_report(args, exhibit))
+        lines = answer_lines(answer, question, report=_report(exhibit))
         print(f"Answer{asked}:", "\n".join(lines), end="\n\n")
     return exhibit.to_dict() | {"answer": answer.to_dict()}
 
 
-def _save_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: "Answer") -> None:
-    from framesift.rendering.export import ANSWER, known_files
+def _save_answer(exhibit: SavedExhibit, answer: "Answer") -> None:
+    from framesift.rendering.export import ANSWER
 
-    folder = _folder(args, exhibit)
+    folder = _folder(exhibit)
     if folder is not None:
-        add_file(folder, ANSWER, dump_json(answer.to_dict()), known=known_files)
+        add_file(folder, ANSWER, dump_json(answer.to_dict()))
 
 
-def _report(args: argparse.Namespace, exhibit: SavedExhibit) -> str:
+def _report(exhibit: SavedExhibit) -> str:
     """The URL of the exhibit's report; empty if there is none."""
-    folder = _folder(args, exhibit)
+    folder = _folder(exhibit)
     return "" if folder is None else (folder / "report.html").as_uri()
 
 
-def _folder(args: argparse.Namespace, exhibit: SavedExhibit) -> Path | None:
-    return None if args.zip or not exhibit.saved else Path(exhibit.saved["saved"])
+def _folder(exhibit: SavedExhibit) -> Path | None:
+    return None if not exhibit.saved else Path(exhibit.saved["saved"])

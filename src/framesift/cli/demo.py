@@ -27,7 +27,7 @@ def add_commands(add: AddCommand) -> None:
 def _demo(args: argparse.Namespace) -> int:
     """`framesift ask` on a video made on the spot, with the one reader that needs no model."""
     from framesift.demo.video import FILE_NAME, QUESTION, sample_video
-    from framesift.rendering.export import check_free, known_files
+    from framesift.rendering.export import check_free
     from framesift.selection.registry import check_budget, get_selector
     from framesift.store.store import default_store
 
@@ -46,5 +46,5 @@ def _demo(args: argparse.Namespace) -> int:
     code: int = args.run_command([*command, "--json"] if args.json else command)
     if code == 0:  # the folder then holds the video with its subtitles, ready for further commands
         subtitles = video.with_suffix(".srt")
-        add_file(args.out, subtitles.name, subtitles.read_text(encoding="utf-8"), known=known_files)
+        add_file(args.out, subtitles.name, subtitles.read_text(encoding="utf-8"))
     return code

@@ -79,7 +79,6 @@ def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
     command.add_argument(
         "--force", action="store_true", help="replace the files of an exhibit that is there; others stay"
     )
-    command.add_argument("--zip", action="store_true", help="write DIR.zip in place of a folder")
     command.add_argument("--with-video", action="store_true", help="put the video beside the report, which plays it")
 
 
@@ -133,7 +132,7 @@ def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[Sa
     if not args.no_exhibit:
         args.stored = True if args.questions else None
         marker = _QuestionLists.MARK if args.questions else REPORT
-        check_free(out, force=args.force, as_zip=args.zip and not args.questions, marker=marker)
+        check_free(out, force=args.force, marker=marker)
     return _make_each(args, pipeline, asked, out)
 
 
@@ -235,13 +234,12 @@ def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder
         saved = exhibit.save(
             folder,
             force=args.force,
-            as_zip=args.zip,
             with_video=args.with_video,
             formats=[name for name in args.format if not (args.questions and name in NUMBER_FORMATS)],
             row=row.row,
             progress=bar,
         )
-    report = saved if args.zip else saved / "report.html"
+    report = saved / "report.html"
     if not args.json:
         print(f"Report: {report}{_how_to_keep(args)}\n")
     return {"saved": str(saved), "report": str(report)}
@@ -268,7 +266,7 @@ class _QuestionLists:
         self.rows["exhibits"].append({"question": row.question.text, "folder": saved_in.name, "times_s": times})
         for name in self.rows.keys() - {"exhibits"}:
             self.rows[name].append(numbers_row(exhibit, row.row, name))
-        with output_folder(self.out, known=lambda names: names, keep=True) as folder:
+        with output_folder(self.out, keep=True) as folder:
             for name, rows in self.rows.items():
                 (folder / f"{name}.json").write_text(dump_json(rows), encoding="utf-8")
 
@@ -299,7 +297,7 @@ def _compare(args: argparse.Namespace) -> int:
     first = method_for_demand(methods)
     config = config_from(args, method=first, options=options[first])
     out = _out_folder(args)
-    check_free(out, force=args.force, as_zip=args.zip)
+    check_free(out, force=args.force)
     video = prepare(args, Pipeline(config))
     exhibits = []
     for method in methods:
@@ -320,11 +318,10 @@ def _compare(args: argparse.Namespace) -> int:
                 exhibits,
                 out,
                 force=args.force,
-                as_zip=args.zip,
                 with_video=args.with_video,
                 progress=bar,
             )
-        places = {"saved": str(saved), "report": str(saved if args.zip else saved / "report.html")}
+        places = {"saved": str(saved), "report": str(saved / "report.html")}
     finally:
         if args.json:
             selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}

@@ -29,14 +29,13 @@ class Exhibit(RenderedSelection):
         folder: str | os.PathLike[str],
         *,
         force: bool = False,
-        as_zip: bool = False,
         with_video: bool = False,
         formats: Sequence[str] = (),
         row: Mapping[str, Any] | None = None,
         answers: Sequence[Answer] = (),
         progress: Callable[..., Any] | None = None,
     ) -> Path:
-        """Write frames/, selection.json, sheet.jpg and report.html, and return the directory or the zip file.
+        """Write frames/, selection.json, sheet.jpg and report.html, and return the directory.
 
         force: replace the files of an existing exhibit; others in its directory stay. with_video: put the video beside
         the report, which then plays it. formats: further files, of `export_formats.FORMATS`; row: the question's own
@@ -49,7 +48,6 @@ class Exhibit(RenderedSelection):
             self,
             folder,
             force=force,
-            as_zip=as_zip,
             with_video=with_video,
             formats=formats,
             row=row or {},

@@ -4,9 +4,7 @@ import contextlib
 import os
 import re
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence, Set
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +13,11 @@ from PIL import Image
 from framesift._utils.files import link_or_copy
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import (
-    LIST,
     files_in,
     has_output,
     is_unused,
-    known_names,
     output_folder,
-    read_list,
     staging_folder,
-    write_list,
 )
 from framesift._utils.text import readable
 from framesift.errors import InputError
@@ -41,11 +35,7 @@ FRAME_QUALITY = 92
 SHEET_QUALITY = 88
 REPORT, SELECTION, SHEET, ANSWER = "report.html", "selection.json", "sheet.jpg", "answer.json"
 ANSWERS = "answers.json"
-COMPARED = "selection-*.json"
 _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)  # of a method, as part of a file name
-# Files of versions that did not list them: see `file_name` for those of the frames.
-_FRAME = f"frames/{'[0-9]' * 4}_{'-'.join(['[0-9][0-9]'] * 3)}.{'[0-9]' * 3}_*.jpg"
-KNOWN = (REPORT, SELECTION, SHEET, ANSWER, _FRAME, *(file for file, _ in FORMATS.values()))
 
 
 def save(
@@ -53,7 +43,6 @@ def save(
     folder: str | os.PathLike[str],
     *,
     force: bool = False,
-    as_zip: bool = False,
     with_video: bool = False,
     formats: Sequence[str] = (),
     row: Mapping[str, Any],
@@ -62,7 +51,7 @@ def save(
 ) -> Path:
     """Write one exhibit; see `Exhibit.save`."""
     names = check_formats(formats)
-    with new_directory(folder, force=force, as_zip=as_zip) as directory:
+    with new_directory(folder, force=force) as directory:
         (directory / "frames").mkdir()
 
         def write_frame(position: int, image: Image.Image) -> None:
@@ -80,7 +69,7 @@ def save(
             (directory / file).write_text(text_of(exhibit, row), encoding="utf-8")
         if with_video:
             _add_videos(exhibit, directory)
-    return _target(folder, as_zip=as_zip)
+    return Path(folder).absolute()
 
 
 def save_comparison(
@@ -88,7 +77,6 @@ def save_comparison(
     folder: str | os.PathLike[str],
     *,
     force: bool = False,
-    as_zip: bool = False,
     with_video: bool = False,
     answers: Sequence[tuple[str, Answer]] = (),
     progress: Progress = ignore_progress,
@@ -98,7 +86,7 @@ def save_comparison(
     answers: of readers, each with the method whose frames it is about.
     """
     count = sum(len(exhibit) for exhibit in exhibits)
-    with new_directory(folder, force=force, as_zip=as_zip) as directory:
+    with new_directory(folder, force=force) as directory:
         images, selections = [], {}
         for k, exhibit in enumerate(exhibits):
             before = sum(len(earlier) for earlier in exhibits[:k])
@@ -124,47 +112,42 @@ def save_comparison(
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         if with_video:
             _add_videos(exhibits[0], directory)
-    return _target(folder, as_zip=as_zip)
+    return Path(folder).absolute()
 
 
 @contextlib.contextmanager
-def new_directory(folder: str | os.PathLike[str], *, force: bool, as_zip: bool) -> Iterator[Path]:
+def new_directory(folder: str | os.PathLike[str], *, force: bool) -> Iterator[Path]:
     """A temporary directory whose files get under the requested name when the block succeeds, else it is removed."""
-    target = _target(folder, as_zip=as_zip)
-    check_free(folder, force=force, as_zip=as_zip)
-    if not as_zip:
-        with output_folder(target, known=known_files) as directory:
-            yield directory
-        return
-    with staging_folder(target, target.parent) as stage:
-        directory = stage / target.name.removesuffix(".zip")
-        directory.mkdir()
+    check_free(folder, force=force)
+    with output_folder(folder) as directory:
         yield directory
-        write_list(directory)
-        _zip(directory, stage / "archive").replace(target)
 
 
-def check_free(folder: str | os.PathLike[str], *, force: bool, as_zip: bool = False, marker: str = REPORT) -> None:
+def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REPORT) -> None:
     """Reject a name that is in use, and a folder that can't be written.
 
-    With force, an exhibit may be replaced: a directory with the file `marker`.
+    With force, an exhibit may be replaced: a directory that lists the file `marker`.
     """
-    target = _target(folder, as_zip=as_zip)
+    target = Path(folder).absolute()
     is_folder = os.path.isdir(target)  # False for a name that no file can have; writing then says so
     if os.path.exists(target) and not (is_folder and is_unused(target)):
-        _check_replaceable(target, is_folder=is_folder, force=force, as_zip=as_zip, marker=marker)
+        if not force:
+            raise InputError(f"{target} already exists; choose another name, or replace it with --force (force=True)")
+        if not is_folder:
+            raise InputError(f"{target} is a file; expected a directory to replace, choose another name")
+        if not has_output(target, marker):
+            raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
     with staging_folder(target, target if is_folder else target.parent):
         pass
 
 
-def _check_replaceable(target: Path, *, is_folder: bool, force: bool, as_zip: bool, marker: str) -> None:
-    if not force:
-        raise InputError(f"{target} already exists; choose another name, or replace it with --force (force=True)")
-    if is_folder == as_zip:
-        expected, actual = ("file", "directory") if as_zip else ("directory", "file")
-        raise InputError(f"{target} is a {actual}; expected a {expected} to replace, choose another name")
-    if not (_is_own_zip(target) if as_zip else has_output(target, marker)):
-        raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
+def zip_directory(directory: Path) -> Path:
+    """Write a zip file with this directory and its files beside it."""
+    archive = directory.with_name(f"{directory.name}.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name in sorted(files_in(directory)):
+            zipped.write(directory / name, readable(f"{directory.name}/{name}"))
+    return archive
 
 
 def _add_videos(exhibit: RenderedSelection, directory: Path) -> None:
@@ -189,40 +172,6 @@ def answer_row(answer: Answer, method: str = "") -> dict[str, Any]:
     text = f"{letter}{answer.text}" if answer.parsed else answer.raw or answer.text
     is_markdown = answer.parsed and not letter
     return {"reader": answer.reader, "method": method, "text": text, "is_markdown": is_markdown, "note": answer.note}
-
-
-def known_files(names: Set[str]) -> list[str]:
-    """Patterns of the files of an exhibit, and of a comparison with the same methods."""
-    return [*KNOWN, *known_names(name for name in names if fnmatchcase(name, COMPARED))]
-
-
-def _target(folder: str | os.PathLike[str], *, as_zip: bool) -> Path:
-    """The final path: the directory, or its name with .zip."""
-    path = Path(folder).absolute()
-    return path if not as_zip or path.suffix == ".zip" else path.with_name(f"{path.name}.zip")
-
-
-def _zip(directory: Path, archive: Path) -> Path:
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name in sorted(files_in(directory)):
-            zipped.write(directory / name, readable(f"{directory.name}/{name}"))
-    return archive
-
-
-def _is_own_zip(path: Path) -> bool:
-    """Whether every file of a zip file was written with the exhibit in it."""
-    try:
-        with zipfile.ZipFile(path) as zipped:
-            root = zipped.namelist()[0].split("/")[0] + "/"
-            names = {name.removeprefix(root) for name in zipped.namelist()}
-            listed = read_list(zipped.read(root + LIST)) if LIST in names else None
-    except (OSError, LookupError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error):
-        return False
-    if listed is None:
-        others = {name for name in names if not any(fnmatchcase(name, pattern) for pattern in (*KNOWN, COMPARED))}
-    else:
-        others = names - {readable(name) for name in listed}
-    return REPORT in names and others <= {LIST}
 
 
 def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Image:

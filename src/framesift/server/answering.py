@@ -22,7 +22,7 @@ from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
 from framesift.rendering.exhibit import Exhibit
-from framesift.rendering.export import save_comparison
+from framesift.rendering.export import save_comparison, zip_directory
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
@@ -201,18 +201,17 @@ class Answering:
                 records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
                 content = records if len(exhibits) > 1 else exhibits[0].to_dict()
                 return write_text(folder / "selection.json", dump_json(content))
-            as_zip = request.format == "zip"
             target = folder / f"{export_name(video)}-evidence"
 
             def report(*_: object) -> None:
                 check_wanted(abandoned)
 
             if len(exhibits) > 1:
-                saved = save_comparison(exhibits, target, as_zip=as_zip, answers=answers, progress=report)
+                saved = save_comparison(exhibits, target, answers=answers, progress=report)
             else:
                 own = [answer for _, answer in answers]
-                saved = exhibits[0].save(target, as_zip=as_zip, answers=own, progress=report)
-            return saved if as_zip else saved / "report.html"
+                saved = exhibits[0].save(target, answers=own, progress=report)
+            return zip_directory(saved) if request.format == "zip" else saved / "report.html"
 
     def _encode_question(self, index: VideoIndex, question: Question) -> Array:
         """(1, D) the question's text vector, cached: a changed setting asks the same question again."""
