@@ -4,12 +4,10 @@ Names load when first used, so `import framesift` is quick and pulls in nothing 
 """
 
 import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False  # to import `typing` would take longer than all the rest of this module
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
-
     from framesift import corpus
     from framesift._utils.version import __version__
     from framesift.errors import (
@@ -160,9 +158,6 @@ __all__ = [
     "visual_demand",
 ]
 
-if not TYPE_CHECKING:
-    ModuleType = sys.__class__  # that of `types`, which is not imported
-
 
 class _Package(ModuleType):
     """Keeps a public name what it is when a subpackage of the same name is imported.
@@ -171,7 +166,7 @@ class _Package(ModuleType):
     the module in the function's place.
     """
 
-    def __setattr__(self, name: str, value: "Any") -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         if not (name == "readers" and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
@@ -179,7 +174,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'framesift' has no attribute {name!r}")
     from importlib import import_module

@@ -4,25 +4,16 @@ Exit codes: 0 done, 2 bad usage or input, 1 anything else (one of several videos
 143 by SIGTERM. This module imports next to nothing, so that a signal is handled from the start.
 """
 
-import gc
 import sys
-
-# Objects between two garbage collections. Python's 700 make a hundred of them in a command of a second, for nothing:
-# what is imported stays.
-COLLECTION_THRESHOLD = 50_000
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
-def main(argv: "Sequence[str] | None" = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; argv: by default the arguments of this process."""
     from framesift.cli import signals
 
     if argv is None:
         signals.exit_on_signals()
-        gc.set_threshold(COLLECTION_THRESHOLD)
     try:
         from framesift.cli.parser import run_command
 

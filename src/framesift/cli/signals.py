@@ -7,12 +7,11 @@ raises an exception, so that files are closed and worker processes are stopped.
 import os
 import signal
 import sys
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
 
-TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
-    from types import FrameType
-    from typing import NoReturn
 
 
 class Terminated(KeyboardInterrupt):
@@ -39,7 +38,7 @@ def exit_code(stop: KeyboardInterrupt) -> int:
     return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
-def exit_without_threads(code: int) -> "NoReturn":
+def exit_without_threads(code: int) -> NoReturn:
     """End the process without waiting for threads, such as one that waits for a server's reply."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -49,12 +48,12 @@ def exit_without_threads(code: int) -> "NoReturn":
     os._exit(code)
 
 
-def _exit_at_once(number: int, _: "FrameType | None") -> None:
+def _exit_at_once(number: int, _: FrameType | None) -> None:
     os.write(2, b"framesift: stopped\n")
     os._exit(128 + number)
 
 
-def _raise_terminated(_number: int, _frame: "FrameType | None") -> None:
+def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
