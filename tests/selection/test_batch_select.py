@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.batch_select import select_from_vectors
-from framesift.selection.skipping import INDEX_KEYS, OTHER_NUMBERS
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.models import make_lookup, random_model
 
@@ -66,8 +65,12 @@ def runnable_methods():
     }
 
 
+INDEX_KEYS = {"index", "closest", "first", "last", "in", "out", "picked", "visual", "opened", "peaks"}
+OTHER_NUMBERS = {"options", "quotas"}
+
+
 def indices_in(trace, at=()):
-    """(path, value) of every candidate index in a trace, by the convention of the module."""
+    """(path, value) of every candidate index in a trace."""
     if isinstance(trace, dict):
         for key, value in trace.items():
             if key not in OTHER_NUMBERS:

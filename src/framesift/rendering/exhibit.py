@@ -10,6 +10,7 @@ from typing import Any
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
 from framesift.rendering.rendered_selection import Overlay, RenderedSelection, Scales, ShownVideo, check_overlay
+from framesift.selection.registry import built_in
 from framesift.types import Answer, Event, Selection
 from framesift.video.frames import frame_numbers, probe
 
@@ -121,7 +122,8 @@ def events_for(selection: Selection, events: Sequence[Event]) -> Selection:
 
     A selection whose method grounds its frames in events is returned unchanged: the method has decided on the text.
     """
-    if "ground" in selection.trace or any(slot.event for slot in selection.slots):
+    selector = built_in(selection.method)
+    if (selector is not None and selector.gives_text) or any(slot.event for slot in selection.slots):
         return selection
     ordered = sorted(events, key=lambda event: event.start_s)
     starts = [event.start_s for event in ordered]

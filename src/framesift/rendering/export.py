@@ -24,11 +24,11 @@ from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
 from framesift.rendering.contact_sheet import Card, sheet
 from framesift.rendering.export_formats import FORMATS, check_formats, file_name
-from framesift.rendering.reasons import short_clock
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages, collect_images, jpeg
+from framesift.selection.explainer import short_clock
 from framesift.types import Answer
 
 FRAME_QUALITY = 92

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from PIL import Image
 
 from framesift.progress import Progress, ignore_progress
-from framesift.rendering.reasons import Reason, explain
+from framesift.rendering.reasons import explain
 from framesift.rendering.rendered_selection import RenderedSelection
+from framesift.selection.explainer import Reason
 
 SHEET_SIDE = 480  # longest side on the contact sheet
 ALTERNATIVE_SIDE = 240  # longest side of a frame that was not selected

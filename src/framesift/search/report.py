@@ -8,9 +8,9 @@ from typing import Any
 from framesift._utils.files import output_error, write_text
 from framesift._utils.text import printable
 from framesift.errors import FramesiftError, InputError
-from framesift.rendering.reasons import short_clock
 from framesift.rendering.templates import csp_hash, read_asset, render_template
 from framesift.search.search import Hit, match_note
+from framesift.selection.explainer import short_clock
 
 THUMBNAIL_SIDE = 240  # pixels of the shorter side
 JPEG_QUALITY = 80

@@ -21,6 +21,7 @@ __all__ = [
     "NEEDS",
     "Method",
     "Selector",
+    "built_in",
     "check_budget",
     "check_demand",
     "check_options",
@@ -110,6 +111,11 @@ def get_selector(method: Method) -> Selector:
     if available[method].problem:
         raise PluginError(available[method].problem)
     return available[method]
+
+
+def built_in(name: str) -> Selector | None:
+    """The built-in selector of this name; a name that a selection has may be that of any function."""
+    return _built_in().get(name)
 
 
 def uses_demand(method: Method) -> bool:

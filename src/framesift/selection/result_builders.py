@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from framesift._utils.text import clock
-from framesift.types import Event, Evidence, Role, Selection, Slot, VideoSpan
+from framesift.types import Candidate, Event, Evidence, Role, Selection, Slot, VideoSpan
 from framesift.types.video import time_label
 
 # A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
@@ -27,10 +27,10 @@ def build_selection(
     without relevance. trace: further entries of the trace, JSON values only.
     """
     given, known = carried or {}, scores or {}
-    indices = [int(index) for index in picked]
+    indices = [Candidate(index) for index in picked]
     slots = tuple(
         Slot(
-            index,
+            int(index),
             float(evidence.times_s[index]),
             "ground" if index in given else role,
             float(evidence.relevance[index]) if evidence.is_scored else known.get(index, 0.0),

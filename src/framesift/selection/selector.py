@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from framesift.types import Evidence, Selection
+from framesift.selection.explainer import Explainer
+from framesift.types import Basis, Evidence, Selection
 from framesift.types.lookup import GIVEN_PARTS, Lookup
 
 DEFAULT_METHOD = "sift"
@@ -30,6 +31,7 @@ class Selector:
     """A registered selector: `run` calls its function with the options, whose defaults are listed.
 
     paper: where it was published. needs: keys of NEEDS, the inputs it uses beyond the relevance of each frame.
+    gives_text: it decides which frames carry text, so that no other frame gets any. explainer: gives the reasons.
     problem: why it can't be used; only a selector of another package may have one.
     """
 
@@ -40,6 +42,8 @@ class Selector:
     paper: str = ""
     needs: tuple[str, ...] = ()
     takes_lookup: bool = False
+    gives_text: bool = False
+    explainer: Callable[[Selection, Basis], Explainer] = Explainer
     problem: str = ""
 
     @classmethod

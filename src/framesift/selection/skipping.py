@@ -1,8 +1,4 @@
-"""Selecting among the candidates that show something, with every index mapped back to all candidates.
-
-In a trace, the values under the keys of INDEX_KEYS are indices of candidates: numbers, or lists of them at any depth.
-Numbers under any other key, and everything below the keys of OTHER_NUMBERS, are not.
-"""
+"""Selecting among the candidates that show something, with every index mapped back to all candidates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,13 +10,11 @@ from framesift.errors import OptionError
 from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.result_builders import add_to_trace
 from framesift.selection.scores import Ranking
-from framesift.types import Evidence, Selection, Slot, VideoIndex
+from framesift.types import Candidate, Evidence, Selection, Slot, VideoIndex
 from framesift.types.vectors import Array, UnitRows
 
 BlankFrames = Literal["skip", "keep"]
 BLANK_FRAMES: tuple[BlankFrames, ...] = get_args(BlankFrames)
-INDEX_KEYS = frozenset({"index", "closest", "first", "last", "in", "out", "picked", "visual", "opened", "peaks"})
-OTHER_NUMBERS = frozenset({"options", "quotas"})
 
 
 def check_blank_frames(value: str) -> None:
@@ -97,13 +91,13 @@ def map_back(selection: Selection, kept: Sequence[int] | Array) -> Selection:
     return replace(selection, slots=slots, trace=_mapped(selection.trace, kept))
 
 
-def _mapped(value: Any, kept: Sequence[int] | Array, is_index: bool = False) -> Any:
+def _mapped(value: Any, kept: Sequence[int] | Array) -> Any:
     """A value of a trace with the indices of candidates replaced."""
+    if isinstance(value, Candidate):
+        return Candidate(kept[value])
     if isinstance(value, dict):
-        return {k: v if k in OTHER_NUMBERS else _mapped(v, kept, k in INDEX_KEYS) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_mapped(item, kept, is_index) for item in value]
-    return int(kept[value]) if is_index and isinstance(value, int) and not isinstance(value, bool) else value
+        return {name: _mapped(item, kept) for name, item in value.items()}
+    return [_mapped(item, kept) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _describe(selection: Selection, kept: int, candidates: int) -> Selection:

@@ -24,6 +24,13 @@ SELECTION_SCHEMA = "framesift.selection/1"
 NOTHING_MATCHES = "Nothing here matches well: the frames and the text score no higher than for unrelated questions."
 
 
+class Candidate(int):
+    """The index of a candidate in a trace; any other number of a trace is a plain one.
+
+    A selection among some of the candidates gets the indices of all of them by this type.
+    """
+
+
 @dataclass(frozen=True)
 class Slot:
     """One selected frame: its index among the candidates, its role, and the event rendered on it, if any."""

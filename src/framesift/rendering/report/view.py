@@ -8,9 +8,10 @@ from typing import Any
 
 from framesift._utils.text import counted, readable
 from framesift._utils.version import __version__
-from framesift.rendering.reasons import short_clock, trace_errors
+from framesift.rendering.reasons import trace_errors
 from framesift.rendering.rendered_selection import RenderedSelection, ShownVideo
 from framesift.rendering.thumbnails import ReportImages
+from framesift.selection.explainer import short_clock
 from framesift.types import Basis
 
 _PACKAGES = ("numpy", "av", "pillow", "onnxruntime", "torch", "transformers")

@@ -12,13 +12,21 @@ from framesift.selection.gcr.ablation import fill_without_cover
 from framesift.selection.gcr.config import GCRConfig
 from framesift.selection.gcr.cover import fill_by_mmr, top_frames
 from framesift.selection.gcr.ground import ground
+from framesift.selection.gcr.reasons import explain_gcr
 from framesift.selection.gcr.refine import evidence_values, omitted_regions, region_gaps, swap_regions
-from framesift.selection.gcr.trace import Trace, context_trace, coverless_trace, ground_trace, refinement_trace
+from framesift.selection.gcr.trace import (
+    Trace,
+    context_trace,
+    coverless_trace,
+    ground_trace,
+    index_rows,
+    refinement_trace,
+)
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.selection.validation import check_options
-from framesift.types import Evidence, Role, Selection, Slot, VisualDemand
+from framesift.types import Candidate, Evidence, Role, Selection, Slot, VisualDemand
 from framesift.types.vectors import TIE_TOLERANCE
 
 
@@ -49,16 +57,16 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
         ranking, evidence.times_s, anchors, size=min(k_visual, size - len(anchors)), gap_s=config.visual_gap_s
     )
     core = [*anchors, *visual]
-    cover: Trace = {"visual": visual}
+    cover: Trace = {"visual": list(map(Candidate, visual))}
     swapped_in: set[int] = set()
     if count <= budget:
         context = sorted(set(range(count)) - set(core))
-        cover["context"] = [{"index": index} for index in context]
+        cover["context"] = index_rows(context)
         refine: Trace = {"ran": False, "reason": "every candidate is selected"}
     elif config.without == "cover":
         fill = fill_without_cover(ranking, evidence.vectors, core, size=size, top_mean=config.top_mean)
         context, swapped_in = fill.uniform, set(fill.swapped_in.values())
-        cover["context"] = [{"index": index} for index in context]
+        cover["context"] = index_rows(context)
         refine = coverless_trace(evidence, fill)
     else:
         cache = fill_by_mmr(ranking.scores, evidence.vectors, core, size=size, weight=config.mmr_weight)
@@ -124,4 +132,6 @@ SELECTOR = Selector(
     GCRConfig.defaults(),
     paper="Wei et al., Ground, Cover, and Refine",
     needs=("vectors", "events", "demand"),
+    gives_text=True,
+    explainer=explain_gcr,
 )

@@ -18,7 +18,7 @@ from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_positive, check_whole
-from framesift.types import Evidence, Selection
+from framesift.types import Candidate, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
@@ -98,7 +98,9 @@ def dig(
     indices = list(dict.fromkeys(spread_over(intervals, size)))
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, size)
     rated = zip(pairwise(cuts), rewards, strict=True)
-    rows = [{"first": a, "last": b, "reward": round(float(reward), 2)} for (a, b), reward in rated]
+    rows = [
+        {"first": Candidate(a), "last": Candidate(b), "reward": round(float(reward), 2)} for (a, b), reward in rated
+    ]
     return build_selection(evidence, indices, question_type="local", calls=asked.made, segments=rows)
 
 

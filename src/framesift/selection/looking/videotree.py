@@ -20,7 +20,7 @@ from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_whole
-from framesift.types import Evidence, Selection
+from framesift.types import Candidate, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
@@ -96,7 +96,12 @@ def videotree(
     indices = _order_nodes(evidence, found, branches)[:budget]
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, budget)
     rows = [
-        {"index": c.described, "caption": captions.texts[c.described], "rating": c.rating, "frames": len(c.members)}
+        {
+            "index": Candidate(c.described),
+            "caption": captions.texts[c.described],
+            "rating": c.rating,
+            "frames": len(c.members),
+        }
         for c in found
     ]
     inspected = access.frames_inspected
