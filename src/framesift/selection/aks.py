@@ -8,7 +8,7 @@ from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number, check_whole
-from framesift.types import Candidate, Evidence, Selection
+from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 
@@ -34,7 +34,9 @@ def aks(evidence: Evidence, budget: int, *, t1: float = 0.8, t2: float = -100.0,
         for start, stop, level in parts:
             indices += (start + ranking.rank[start:stop].argsort()[: budget >> level]).tolist()
         indices = fill_by_relevance(ranking, indices, budget)
-    rows = [{"first": Candidate(a), "last": Candidate(b - 1), "depth": level} for a, b, level in parts if b > a]
+    rows = [
+        {"first": CandidateIndex(a), "last": CandidateIndex(b - 1), "depth": level} for a, b, level in parts if b > a
+    ]
     return build_selection(evidence, indices, parts=rows)
 
 

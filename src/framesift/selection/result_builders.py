@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from framesift._utils.text import clock
-from framesift.types import Candidate, Event, Evidence, Role, Selection, Slot, VideoSpan
+from framesift.types import CandidateIndex, Event, Evidence, Role, Selection, Slot, VideoSpan
 from framesift.types.video import time_label
 
 # A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
@@ -27,7 +27,7 @@ def build_selection(
     without relevance. trace: further entries of the trace, JSON values only.
     """
     given, known = carried or {}, scores or {}
-    indices = [Candidate(index) for index in picked]
+    indices = [CandidateIndex(index) for index in picked]
     slots = tuple(
         Slot(
             int(index),

@@ -22,7 +22,7 @@ from framesift.selection.selector import Selector
 from framesift.selection.sift_trace import VISUAL_LEVEL, context_row, event_rows, reasons
 from framesift.selection.spread import Choice, DuplicateFilter, Spread
 from framesift.selection.validation import check_number, check_options, check_positive
-from framesift.types import Candidate, Evidence, Role, Selection, Slot
+from framesift.types import CandidateIndex, Evidence, Role, Selection, Slot
 from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows
 
 
@@ -121,7 +121,7 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
             "events": event_rows(evidence, match, words, shown),
         },
         "cover": {
-            "visual": list(map(Candidate, visual)),
+            "visual": list(map(CandidateIndex, visual)),
             "context": [context_row(choice) for index, choice in pictures.items() if index not in visual],
         },
         "reasons": reasons(match, words, pictures, duplicates, shown, quota=quota),

@@ -7,7 +7,7 @@ from framesift._utils.text import counted, duration_text, ordinal
 from framesift.selection.event_match import EventMatch
 from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED
 from framesift.selection.spread import Choice
-from framesift.types import Candidate, Evidence
+from framesift.types import CandidateIndex, Evidence
 
 VISUAL_LEVEL = 0.5  # scaled relevance from which a frame is a visual match, below it context
 CARRIED = "on a frame selected for its picture"
@@ -16,15 +16,20 @@ BELOW_FLOOR = "does not stand out"
 
 def context_row(choice: Choice) -> dict[str, Any]:
     """The row of a context frame, as in GCR's trace; its redundancy is nearness in time."""
-    closest = None if choice.nearest is None else Candidate(choice.nearest)
-    return {"index": Candidate(choice.item), "score": choice.value, "redundancy": choice.nearness, "closest": closest}
+    closest = None if choice.nearest is None else CandidateIndex(choice.nearest)
+    return {
+        "index": CandidateIndex(choice.item),
+        "score": choice.value,
+        "redundancy": choice.nearness,
+        "closest": closest,
+    }
 
 
 def event_rows(
     evidence: Evidence, match: EventMatch, words: Mapping[int, Choice], shown: Mapping[int, int]
 ) -> list[dict[str, Any]]:
     """One row per event, as in GCR's trace. shown: frame index → event whose text it carries."""
-    frame_of = {event: Candidate(index) for index, event in shown.items()}
+    frame_of = {event: CandidateIndex(index) for index, event in shown.items()}
     rows = []
     for k, (position, event) in enumerate(zip(evidence.event_positions, evidence.events, strict=True)):
         if k in frame_of:
@@ -75,7 +80,7 @@ def reasons(
             f"Chosen for its words: {text_rank(index)}{_apart(choice, 'text')}.",
             f"The best text stands out by {match.stand_out:.2f}, so up to {quota} of {size} frames are for words.",
         ]
-        rows.append({"index": Candidate(index), "sentences": why})
+        rows.append({"index": CandidateIndex(index), "sentences": why})
     for index, choice in pictures.items():
         kind = "A visual match" if choice.score >= VISUAL_LEVEL else "Context"
         apart = _apart(choice, "frame")
@@ -84,7 +89,7 @@ def reasons(
             why.append("It resembles a frame chosen before it; no other candidate was left.")
         if index in shown:
             why.append(f"It shows what is said there: {text_rank(index)}.")
-        rows.append({"index": Candidate(index), "sentences": why})
+        rows.append({"index": CandidateIndex(index), "sentences": why})
     return rows
 
 

@@ -10,7 +10,7 @@ from framesift.errors import OptionError
 from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.result_builders import add_to_trace
 from framesift.selection.scores import Ranking
-from framesift.types import Candidate, Evidence, Selection, Slot, VideoIndex
+from framesift.types import CandidateIndex, Evidence, Selection, Slot, VideoIndex
 from framesift.types.vectors import Array, UnitRows
 
 BlankFrames = Literal["skip", "keep"]
@@ -93,8 +93,8 @@ def map_back(selection: Selection, kept: Sequence[int] | Array) -> Selection:
 
 def _mapped(value: Any, kept: Sequence[int] | Array) -> Any:
     """A value of a trace with the indices of candidates replaced."""
-    if isinstance(value, Candidate):
-        return Candidate(kept[value])
+    if isinstance(value, CandidateIndex):
+        return CandidateIndex(kept[value])
     if isinstance(value, dict):
         return {name: _mapped(item, kept) for name, item in value.items()}
     return [_mapped(item, kept) for item in value] if isinstance(value, list | tuple) else value

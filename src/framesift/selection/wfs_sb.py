@@ -19,7 +19,7 @@ from framesift.selection.scores import min_max, softmax
 from framesift.selection.selector import Selector
 from framesift.selection.uniform import evenly_spaced
 from framesift.selection.validation import check_number, check_positive
-from framesift.types import Candidate, Evidence, Selection
+from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 WAVELET, MODE = "db4", "symmetric"
@@ -76,8 +76,8 @@ def wfs_sb(
             filled = fill_by_mmr(2 * scores[start:stop] - 1, part, (), size=share, weight=MMR_WEIGHT)
             indices += [start + index for index in filled.selected]
         indices = fill_by_mmr(2 * scores - 1, evidence.vectors, indices, size=size, weight=MMR_WEIGHT).selected
-    rows = [{"first": Candidate(a), "last": Candidate(b - 1), "frames": share} for a, b, share in segments]
-    return build_selection(evidence, indices, "context", peaks=list(map(Candidate, peaks)), segments=rows)
+    rows = [{"first": CandidateIndex(a), "last": CandidateIndex(b - 1), "frames": share} for a, b, share in segments]
+    return build_selection(evidence, indices, "context", peaks=list(map(CandidateIndex, peaks)), segments=rows)
 
 
 def boundaries(scores: Array) -> list[int]:

@@ -3,7 +3,7 @@
 from framesift.types.answer import Answer
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question, VisualDemand
-from framesift.types.selection import ROLES, SELECTION_SCHEMA, Basis, Candidate, Role, Selection, Slot
+from framesift.types.selection import ROLES, SELECTION_SCHEMA, Basis, CandidateIndex, Role, Selection, Slot
 from framesift.types.video import Event, SubtitleTrack, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.window import Window
 
@@ -12,7 +12,7 @@ __all__ = [
     "SELECTION_SCHEMA",
     "Answer",
     "Basis",
-    "Candidate",
+    "CandidateIndex",
     "Event",
     "Evidence",
     "Question",

@@ -24,7 +24,7 @@ SELECTION_SCHEMA = "framesift.selection/1"
 NOTHING_MATCHES = "Nothing here matches well: the frames and the text score no higher than for unrelated questions."
 
 
-class Candidate(int):
+class CandidateIndex(int):
     """The index of a candidate in a trace; any other number of a trace is a plain one.
 
     A selection among some of the candidates gets the indices of all of them by this type.

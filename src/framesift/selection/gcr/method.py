@@ -26,7 +26,7 @@ from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.selection.validation import check_options
-from framesift.types import Candidate, Evidence, Role, Selection, Slot, VisualDemand
+from framesift.types import CandidateIndex, Evidence, Role, Selection, Slot, VisualDemand
 from framesift.types.vectors import TIE_TOLERANCE
 
 
@@ -57,7 +57,7 @@ def gcr(evidence: Evidence, budget: int, **options: Any) -> Selection:
         ranking, evidence.times_s, anchors, size=min(k_visual, size - len(anchors)), gap_s=config.visual_gap_s
     )
     core = [*anchors, *visual]
-    cover: Trace = {"visual": list(map(Candidate, visual))}
+    cover: Trace = {"visual": list(map(CandidateIndex, visual))}
     swapped_in: set[int] = set()
     if count <= budget:
         context = sorted(set(range(count)) - set(core))

@@ -7,7 +7,7 @@ from framesift.selection.gcr.ablation import CoverlessFill
 from framesift.selection.gcr.ground import Grounding
 from framesift.selection.gcr.refine import DIMENSIONS, EvidenceValues, Refinement, Regions
 from framesift.selection.similarity_cache import SimilarityCache
-from framesift.types import Candidate, Evidence, VisualDemand
+from framesift.types import CandidateIndex, Evidence, VisualDemand
 from framesift.types.vectors import Array
 
 Trace = dict[str, Any]
@@ -16,7 +16,7 @@ Trace = dict[str, Any]
 def ground_trace(evidence: Evidence, grounding: Grounding, demand: float) -> Trace:
     """The visual demand used, and one row per event."""
     given = evidence.visual_demand
-    frames = {event: Candidate(frame) for frame, event in grounding.anchors.items()}
+    frames = {event: CandidateIndex(frame) for frame, event in grounding.anchors.items()}
     columns = zip(
         evidence.event_positions,
         evidence.events,
@@ -52,7 +52,7 @@ def ground_trace(evidence: Evidence, grounding: Grounding, demand: float) -> Tra
 
 def index_rows(frames: Iterable[int]) -> list[Trace]:
     """One row per frame with nothing but its index."""
-    return [{"index": Candidate(index)} for index in frames]
+    return [{"index": CandidateIndex(index)} for index in frames]
 
 
 def context_trace(relevance: Array, cache: SimilarityCache, core: int, weight: float) -> list[Trace]:
@@ -65,7 +65,7 @@ def context_trace(relevance: Array, cache: SimilarityCache, core: int, weight: f
     if core == 0:  # nothing was selected before the first frame
         redundancy[0] = 0.0
     score = weight * relevance[selected[core:]] - (1 - weight) * redundancy
-    selected = list(map(Candidate, selected))
+    selected = list(map(CandidateIndex, selected))
     columns = zip(selected[core:], score.tolist(), redundancy.tolist(), closest.tolist(), strict=True)
     return [
         {"index": index, "score": s, "redundancy": r, "closest": None if index == selected[0] else selected[position]}
@@ -79,7 +79,8 @@ def refinement_trace(
     """The swaps, and one row per region and per context frame with its evidence value."""
     return {
         "swaps": [
-            {"out": Candidate(out), "in": Candidate(into), "margin": margin} for out, into, margin in result.swaps
+            {"out": CandidateIndex(out), "in": CandidateIndex(into), "margin": margin}
+            for out, into, margin in result.swaps
         ],
         "regions": _region_rows(evidence, regions, values, result),
         "context": _with_values(index_rows(context), values, len(regions)),
@@ -98,12 +99,12 @@ def _region_rows(evidence: Evidence, regions: Regions, values: EvidenceValues, r
     columns = (first, last, evidence.times_s[first], evidence.times_s[last])
     rows = [
         {
-            "first": Candidate(first),
-            "last": Candidate(last),
+            "first": CandidateIndex(first),
+            "last": CandidateIndex(last),
             "start_s": start_s,
             "end_s": end_s,
             "outcome": "swapped in" if region in result.swapped_in else result.rejections[region],
-            "index": Candidate(result.swapped_in[region]) if region in result.swapped_in else None,
+            "index": CandidateIndex(result.swapped_in[region]) if region in result.swapped_in else None,
         }
         for region, (first, last, start_s, end_s) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
     ]

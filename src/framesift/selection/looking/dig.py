@@ -18,7 +18,7 @@ from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_positive, check_whole
-from framesift.types import Candidate, Evidence, Selection
+from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
@@ -99,7 +99,8 @@ def dig(
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, size)
     rated = zip(pairwise(cuts), rewards, strict=True)
     rows = [
-        {"first": Candidate(a), "last": Candidate(b), "reward": round(float(reward), 2)} for (a, b), reward in rated
+        {"first": CandidateIndex(a), "last": CandidateIndex(b), "reward": round(float(reward), 2)}
+        for (a, b), reward in rated
     ]
     return build_selection(evidence, indices, question_type="local", calls=asked.made, segments=rows)
 

@@ -15,7 +15,7 @@ from framesift.selection.sampling import seeded_generator
 from framesift.selection.scores import softmax
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_number, check_positive
-from framesift.types import Candidate, Evidence, Selection
+from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
@@ -120,7 +120,7 @@ def focus(
     selected = _best_first(known)[: round(global_share * min(size, len(known)))]
     selected += draw_from_arms(sharing, selected, size, gap=layout.gap(size), temperature=temperature, rng=rng)
     selected += next_best(known, selected, size, by_bound, access, len(evidence))
-    spans = sorted([Candidate(arm.frames[0]), Candidate(arm.frames[-1])] for arm in opened)
+    spans = sorted([CandidateIndex(arm.frames[0]), CandidateIndex(arm.frames[-1])] for arm in opened)
     inspected, known_scores = access.frames_inspected, access.known
     return build_selection(evidence, selected, scores=known_scores, looked_at=inspected, arms=len(arms), opened=spans)
 

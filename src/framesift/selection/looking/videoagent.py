@@ -16,7 +16,7 @@ from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_whole
-from framesift.types import Candidate, Evidence, Selection
+from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import merge_ties
 
@@ -96,11 +96,12 @@ def videoagent(
         # One call is for the answer from the new frames.
         found = retrieve(evidence, lookup, segments, wanted[: max(0, asked.left - 1)])
         steps[-1]["missing"] = [
-            {"description": text, "index": Candidate(index)} for (_, text), index in zip(wanted, found, strict=False)
+            {"description": text, "index": CandidateIndex(index)}
+            for (_, text), index in zip(wanted, found, strict=False)
         ]
         picked += [index for index in dict.fromkeys(found) if index not in picked][: budget - len(picked)]
     indices = fill_by_relevance(Ranking(evidence.relevance), picked, budget)
-    captioned = [{"index": Candidate(index), "caption": text} for index, text in sorted(captions.texts.items())]
+    captioned = [{"index": CandidateIndex(index), "caption": text} for index, text in sorted(captions.texts.items())]
     inspected = access.frames_inspected
     return build_selection(evidence, indices, looked_at=inspected, rounds=steps, captions=captioned, calls=asked.made)
 

@@ -20,7 +20,7 @@ from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Selector
 from framesift.selection.validation import check_whole
-from framesift.types import Candidate, Evidence, Selection
+from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
@@ -97,7 +97,7 @@ def videotree(
     indices = fill_by_relevance(Ranking(evidence.relevance), indices, budget)
     rows = [
         {
-            "index": Candidate(c.described),
+            "index": CandidateIndex(c.described),
             "caption": captions.texts[c.described],
             "rating": c.rating,
             "frames": len(c.members),
