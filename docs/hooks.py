@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 
 from framesift.cli.parser import build_parser
-from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.config import RECORDS
 
 COLUMNS = 100
 
@@ -19,7 +19,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def settings_table() -> str:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
-    for field in fields(PipelineConfig):
+    for field in (field for record in RECORDS.values() for field in fields(record)):
         default = "{}" if field.default is MISSING else repr(field.default)
         meaning = field.metadata["help"].replace("|", "\\|")
         if choices := field.metadata.get("argument", {}).get("choices"):

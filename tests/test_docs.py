@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import tomllib
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
@@ -34,10 +33,6 @@ def test_every_public_name_is_in_the_reference():
     names = [name for name in fs.__all__ if name not in ("__version__", "corpus")]
     names += [f"corpus.{name}" for name in fs.corpus.__all__]
     assert [name for name in names if f"::: framesift.{name}\n" not in page] == []
-
-
-def test_every_setting_has_a_description():
-    assert [field.name for field in fields(fs.PipelineConfig) if not field.metadata.get("help")] == []
 
 
 def test_every_command_in_the_pages_is_one_that_the_parser_takes():

@@ -3,7 +3,7 @@
 import pytest
 
 from framesift._utils.cores import usable_cores
-from framesift.batch.executors import make_executor
+from framesift.batch.executors import Execution
 from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
 from framesift.batch.executors.inline import InlineExecutor
 from framesift.batch.executors.local import LocalExecutor, default_workers, worker_environment
@@ -99,4 +99,4 @@ def test_other_processes_reject_python_objects():
 
 def test_unknown_engine_lists_the_valid_ones():
     with pytest.raises(OptionError, match="engine is 'slurm'; expected local, ray, inline"):
-        make_executor("slurm")
+        Execution("slurm")

@@ -48,14 +48,15 @@ def corpus(questions, encoder, tmp_path):
 def bench(questions, encoder, tmp_path):
     def run(**settings):
         settings = {"methods": "gcr", "budgets": "4", "readers": "similarity", "encoder": encoder, **settings}
-        return run_benchmark(load_dataset(str(questions)), make_plan(settings), tmp_path / "r", store=tmp_path / "s")
+        settings["store"] = tmp_path / "s"
+        return run_benchmark(load_dataset(str(questions)), make_plan(settings), tmp_path / "r")
 
     return run
 
 
 def test_bench_finds_the_rows_of_corpus(corpus, bench):
     assert corpus().done == 2
-    assert (bench().done, bench().before) == (0, 2)
+    assert (bench().done, bench().skipped) == (0, 2)
 
 
 def test_corpus_finds_the_rows_of_bench(corpus, bench):
@@ -86,26 +87,26 @@ def test_rows_of_both_hold_the_same(corpus, bench, tmp_path):
 
 def test_a_seed_is_the_same_setting_for_both(corpus, bench):
     assert corpus(method="focus", options={"seed": 3}).done == 2
-    assert bench(methods="focus", seed=3).before == 2
+    assert bench(methods="focus", seed=3).skipped == 2
 
 
 def test_both_take_visual_demand_and_event_encoder_as_settings_of_their_own(corpus, bench, tmp_path):
     corpus()
     assert corpus(visual_demand=0.25).done == 2
-    assert bench(visual_demand="0.25").before == 2
+    assert bench(visual_demand="0.25").skipped == 2
     assert {row.visual_demand for row in read_results(tmp_path / "r").rows} == {"rules", "0.25"}
 
 
 def test_rows_with_reused_vectors_are_jobs_of_their_own(corpus, bench):
     corpus(unchanged_frames="reuse")
-    assert (bench().done, bench().before) == (2, 2)
-    assert bench(unchanged_frames="reuse").before == 2
+    assert (bench().done, bench().skipped) == (2, 2)
+    assert bench(unchanged_frames="reuse").skipped == 2
 
 
 def test_rows_with_and_without_blank_frames_are_different_jobs(corpus, bench):
     corpus()
     assert corpus(blank_frames="skip").done == 2
-    assert bench(blank_frames="skip").before == 2
+    assert bench(blank_frames="skip").skipped == 2
 
 
 def test_addresses_with_credentials_are_rejected_before_anything_is_written(corpus, tmp_path):

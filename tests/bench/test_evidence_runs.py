@@ -80,14 +80,14 @@ def test_set_without_frames_needs_a_video(tmp_path, config):
 
 
 def test_own_vectors_need_no_video(tmp_path, config):
-    np.save(tmp_path / "v.npy", config.encoder.encode_texts([s for s in SENTENCES for _ in range(5)]))
+    np.save(tmp_path / "v.npy", config.index.encoder.encode_texts([s for s in SENTENCES for _ in range(5)]))
     data = transcripts(tmp_path, vectors="v.npy")
     table = score_table(data, run_evidence_set(data, choices("topk", "5"), config))
     assert numbers(table)["topk"] == [0.0, 100.0, 6, 1]
 
 
 def test_moment_with_vectors_and_a_query_needs_no_curve(tmp_path, config):
-    np.save(tmp_path / "v.npy", config.encoder.encode_texts(["bbb", "aaa", "ccc"]))
+    np.save(tmp_path / "v.npy", config.index.encoder.encode_texts(["bbb", "aaa", "ccc"]))
     data = moments(tmp_path, curve=None, vectors="v.npy", windows=[[1, 1.5]])
     assert run_evidence_set(data, choices("topk", "1"), config).rows[0].times_s == (1.0,)
 

@@ -169,7 +169,10 @@ def test_arguments_are_split_into_settings_options_and_the_rest():
     given = {"inner": "qwen2_5_vl", "budget": 8, "method_alpha_ground": 0.5, "max_pixels": 3, "batch_size": 1}
     inner, exhibitor, rest = lmms.parse_arguments(given)
     assert inner == "qwen2_5_vl" and rest == {"max_pixels": 3, "batch_size": 1}
-    assert (exhibitor.budget, exhibitor.options) == (8, {"alpha_ground": 0.5})
+    assert (exhibitor.pipeline.config.selection.budget, exhibitor.pipeline.config.selection.options) == (
+        8,
+        {"alpha_ground": 0.5},
+    )
 
 
 @pytest.mark.parametrize(
@@ -206,7 +209,7 @@ def clip(tmp_path):
 
 def exhibitor(folder, **settings):
     defaults = {"encoder": GridEncoder(), "budget": 4, "store": str(folder / "store")}
-    return lmms.Exhibitor(**defaults | settings)
+    return lmms.make_exhibitor(**defaults | settings)
 
 
 def test_exhibitor_fills_the_budget_and_records_it(clip, tmp_path):
@@ -267,9 +270,9 @@ def test_frames_of_a_clip_are_inside_it(clip, tmp_path):
 
 def test_every_candidate_is_encoded_as_in_the_paper_unless_set(tmp_path):
     config, reusing = (exhibitor(tmp_path, **s).pipeline.config for s in ({}, {"unchanged_frames": "reuse"}))
-    assert (config.unchanged_frames, reusing.unchanged_frames) == ("encode", "reuse")
+    assert (config.index.unchanged_frames, reusing.index.unchanged_frames) == ("encode", "reuse")
 
 
 def test_visual_demand_and_namer_reach_the_pipeline(tmp_path):
     config = exhibitor(tmp_path, visual_demand="0.25", namer="http://localhost:1/v1#m").pipeline.config
-    assert (config.visual_demand, config.namer) == (0.25, "http://localhost:1/v1#m")
+    assert (config.selection.visual_demand, config.selection.namer) == (0.25, "http://localhost:1/v1#m")

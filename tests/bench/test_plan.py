@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from framesift.batch.settings import QuestionSettings, RunReader, SelectionChoice, row_identity
+from framesift.batch.settings import QuestionSettings, RunReader, row_identity
 from framesift.bench.plan import make_plan, read_plan, readers_of
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, OptionError, UnknownName
@@ -15,12 +15,12 @@ PAPER = sorted((Path(__file__).parents[2] / "benchmarks" / "paper").glob("*.yaml
 
 
 def variants(**settings):
-    return [(c.variant.method, dict(c.variant.options)) for c in make_plan({"budgets": "8", **settings}).choices]
+    return [(c.method, dict(c.options)) for c in make_plan({"budgets": "8", **settings}).choices]
 
 
 def test_every_method_meets_every_budget_and_mode():
     plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32", "text_modes": "none,aligned"})
-    assert len(plan.choices) == 8 and plan.fps == 1.0
+    assert len(plan.choices) == 8 and plan.config.index.fps == 1.0
 
 
 def test_ablations_stand_beside_the_whole_method():
@@ -39,7 +39,7 @@ def test_option_goes_to_the_methods_that_know_it():
 
 def test_blocks_have_settings_of_their_own():
     settings = {"budgets": [8], "blocks": [{"methods": ["uniform"], "text_modes": ["none"]}, {"methods": ["gcr"]}]}
-    assert [(c.variant.method, c.text_mode) for c in make_plan(settings).choices] == [
+    assert [(c.method, c.text_mode) for c in make_plan(settings).choices] == [
         ("uniform", "none"),
         ("gcr", "aligned"),
     ]
@@ -48,7 +48,7 @@ def test_blocks_have_settings_of_their_own():
 def test_plan_can_be_narrowed_to_one_line_of_its_table():
     plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32"})
     (choice,) = plan.narrowed(methods=["gcr"], budgets=[32]).choices
-    assert (choice.variant.method, choice.budget) == ("gcr", 32)
+    assert (choice.method, choice.budget) == ("gcr", 32)
 
 
 def test_narrowing_to_what_is_not_there_lists_what_is():
@@ -119,17 +119,17 @@ def test_paper_has_a_plan_for_each_table_and_figure():
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
     plan = make_plan(read_plan(path))
-    assert (plan.times, plan.uniform_frames, plan.unchanged_frames) == (False, "video", "encode")
+    assert not plan.times and plan.config.index.unchanged_frames == "encode"
+    assert all(choice.whole_video == (choice.method == "uniform") for choice in plan.choices)
     dataset = make_dataset(tmp_path, videos=1)
-    choices = tuple(SelectionChoice(c.variant.method, c.variant.options, c.budget, c.text_mode) for c in plan.choices)
     readers = tuple(RunReader(spec.name, prompt="longvideobench") for spec in plan.readers)
-    settings = QuestionSettings("", {}, {}, choices, readers, row_identity(PipelineConfig(), "small", "siglip"))
+    settings = QuestionSettings("", {}, {}, plan.choices, readers, row_identity(PipelineConfig(), "small", "siglip"))
     jobs = [job for item in dataset.items for job in settings.jobs(run_item(item))]
     assert len(jobs) == len(dataset) * len(plan.choices) * len(readers)
 
 
 def test_table_1_holds_the_lines_of_the_paper():
     plan = make_plan(read_plan(next(path for path in PAPER if path.stem == "table1")))
-    lines = [(choice.variant.method, choice.budget, choice.text_mode) for choice in plan.choices]
+    lines = [(choice.method, choice.budget, choice.text_mode) for choice in plan.choices]
     assert ("gcr", 64, "aligned") in lines and ("wfs-sb", 32, "none") in lines and len(lines) == 3 + 8 + 3
-    assert len(plan.readers) == 3 and plan.encoder == "siglip"
+    assert len(plan.readers) == 3 and plan.config.index.encoder == "siglip"

@@ -29,7 +29,9 @@ def store(tmp_path_factory):
 @pytest.fixture
 def run(dataset, store, tmp_path):
     def go(plan, folder="results", dataset=dataset, **arguments):
-        tally = run_benchmark(dataset, plan, tmp_path / folder, store=store, **arguments)
+        tally = run_benchmark(
+            dataset, replace(plan, config=plan.config.replace(store=store)), tmp_path / folder, **arguments
+        )
         return tally, read_results(tmp_path / folder)
 
     return go
@@ -84,14 +86,14 @@ def test_stopped_run_is_resumed(run, monkeypatch):
     monkeypatch.setattr(workers.QuestionWorker, "_answer", answer)
     reader = FirstOption()
     tally, results = run(small_plan(reader))
-    assert tally.before >= 3 and reader.asked == tally.done == 8 - tally.before and len(results.rows) == 8
+    assert tally.skipped >= 3 and reader.asked == tally.done == 8 - tally.skipped and len(results.rows) == 8
 
 
 def test_added_method_repeats_no_row(run):
     run(small_plan(FirstOption()))
     reader = FirstOption()
     tally, results = run(small_plan(reader, methods="gcr,uniform,topk"))
-    assert (tally.before, reader.asked) == (8, 4) and len(results.rows) == 12
+    assert (tally.skipped, reader.asked) == (8, 4) and len(results.rows) == 12
 
 
 def test_finished_run_writes_nothing(run, tmp_path):
@@ -105,7 +107,7 @@ def test_bad_video_fails_only_its_own_questions(run, tmp_path):
     dataset = make_dataset(tmp_path / "data")
     (tmp_path / "data" / "0.mp4").write_bytes(b"this is no video")
     tally, results = run(small_plan(FirstOption()), dataset=dataset)
-    assert tally.errors == 4 and len(results.rows) == 8
+    assert tally.failed == 4 and len(results.rows) == 8
     assert {row.video_id for row in results.rows if row.error} == {"0.mp4"}
     assert all("\n" not in row.error and "0.mp4" in row.error for row in results.rows if row.error)
 
@@ -117,7 +119,7 @@ def test_failed_rows_are_retried(run, tmp_path):
     run(small_plan(FirstOption()), dataset=dataset)
     (tmp_path / "data" / "0.mp4").write_bytes(good)
     tally, results = run(small_plan(FirstOption()), dataset=dataset)
-    assert (tally.done, tally.before) == (4, 4) and not any(row.error for row in results.rows)
+    assert (tally.done, tally.skipped) == (4, 4) and not any(row.error for row in results.rows)
 
 
 def test_question_the_reader_fails_on_is_an_error_row(run):
@@ -189,7 +191,7 @@ def test_run_of_a_data_set_names_its_fingerprint_and_missing_files(run, dataset)
 
 
 def test_uniform_takes_its_frames_from_the_whole_video_if_the_plan_says_so(run):
-    plan = replace(small_plan(FirstOption(), budgets="40"), uniform_frames="video")
+    plan = small_plan(FirstOption(), budgets="40", uniform_frames="video")
     _, results = run(plan)
     frames = {(row.method, row.uniform_frames, len(row.times_s)) for row in results.rows}
     assert frames == {("gcr", "candidates", 12), ("uniform", "video", 40)}
@@ -199,10 +201,9 @@ def test_uniform_takes_its_frames_from_the_whole_video_if_the_plan_says_so(run):
 
 
 def test_rows_of_both_kinds_of_uniform_frames_stay_apart(run):
-    plan = small_plan(methods="uniform")
-    run(plan)
-    tally, results = run(replace(plan, uniform_frames="video"))
-    assert tally.before == 0 and len(results.rows) == 8
+    run(small_plan(methods="uniform"))
+    tally, results = run(small_plan(methods="uniform", uniform_frames="video"))
+    assert tally.skipped == 0 and len(results.rows) == 8
 
 
 def test_row_has_the_time_format_that_was_set_and_the_one_that_was_written(run):

@@ -185,9 +185,9 @@ def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
 
     def run(path: Path) -> None:
         dataset = load_dataset(str(path)).with_files(allow_missing=True)
-        store, results = folder / "bench-store", folder / "bench-results"
+        results = folder / "bench-results"
         shutil.rmtree(results, ignore_errors=True)
-        run_benchmark(dataset, small_plan(FirstOption(), methods="gcr"), results, store=store)
+        run_benchmark(dataset, small_plan(FirstOption(), methods="gcr", store=folder / "bench-store"), results)
         _command("bench", "report", str(results), "--no-plots", "--data", str(path))
 
     data = own.parent
@@ -250,7 +250,6 @@ def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
         "budget": 8,
         "method": "gcr",
         "seed": 1,
-        "scales": "4:1/2",
     }
     config |= {"options": {"alpha_ground": 0.25}, "speech": "none", "size": 224, "reader_options": {"preset": "x"}}
 

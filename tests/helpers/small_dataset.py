@@ -51,4 +51,4 @@ def make_dataset(folder, videos=2):
 def small_plan(reader=None, **settings):
     plan = make_plan({"methods": "gcr,uniform", "budgets": "4", **settings})
     readers = () if reader is None else (ReaderSpec(reader),)
-    return replace(plan, readers=readers, encoder=GridEncoder())
+    return replace(plan, readers=readers, config=plan.config.replace(encoder=GridEncoder()))

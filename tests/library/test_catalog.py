@@ -58,7 +58,7 @@ def test_warnings_of_the_index_name_the_video_without_its_directory(catalog, vid
 
 
 def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, video, monkeypatch):
-    store = catalog.config.store
+    store = catalog.config.index.store
     catalog.facts(video)
     fs.index(video.path, "offline", store=store)
 

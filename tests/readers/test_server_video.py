@@ -74,9 +74,11 @@ def test_without_times_a_model_that_writes_them_gets_pictures(vllm, exhibit, que
     assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
 
 
-def test_frames_of_several_sizes_are_sent_as_pictures(vllm, video, question, exhibit):
-    scaled = make_exhibit(video, exhibit.selection, scales=((1, 0.5), (8, 0.25)))
-    assert OpenAIReader(vllm.url).answer(scaled, question).frames_as == "pictures"
+def test_frames_of_several_sizes_are_sent_as_pictures(vllm, question, exhibit, monkeypatch):
+    sizes = iter([(80, 48), (40, 24)])
+    draw = type(exhibit).draw
+    monkeypatch.setattr(type(exhibit), "draw", lambda *given: draw(*given).resize(next(sizes, (40, 24))))
+    assert OpenAIReader(vllm.url).answer(exhibit, question).frames_as == "pictures"
 
 
 def test_one_frame_is_sent_as_a_picture(vllm, video, question):

@@ -54,14 +54,6 @@ def test_size_is_the_shorter_side(video, selection):
     assert {image.size for image in fs.exhibit(video, selection, 32).pictures()} == {(48, 32)}
 
 
-def test_scales_shrink_frames_by_rank_of_relevance(video):
-    selection = make_selection(video, method="topk", budget=6)
-    shown = fs.exhibit(video, selection, scales=((1, 1 / 2), (2, 1 / 4)))
-    widths = [image.width for image in shown.pictures()]
-    ranked = sorted(zip(selection.slots, widths, strict=True), key=lambda pair: -pair[0].relevance)
-    assert [width for _, width in ranked] == [48, 24, 24, 24, 24, 24]
-
-
 def test_question_is_that_of_the_selection(video, selection):
     assert fs.exhibit(video, selection).question == QUESTION
 
@@ -115,9 +107,7 @@ def test_images_beyond_the_cache_are_decoded_again(video, selection, monkeypatch
     assert first == second and not shown._decoded
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("overlay", "loud"), ("size", 0), ("size", "big"), ("scales", ((4, 2.0),))]
-)
+@pytest.mark.parametrize(("option", "value"), [("overlay", "loud"), ("size", 0), ("size", "big")])
 def test_bad_option_is_named(video, selection, option, value):
     with pytest.raises(OptionError, match=option):
         fs.exhibit(video, selection, **{option: value})

@@ -33,7 +33,7 @@ def test_responses_contain_no_directory_of_the_server(shared_server, folder):
 
 def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, folder, capsys):
     record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked(trace=True)).json()
-    clip, store = folder / "boat.mp4", str(shared_server.config.pipeline.store)
+    clip, store = folder / "boat.mp4", str(shared_server.config.pipeline.index.store)
     line = ["select", str(clip), "-q", QUESTION["question"], "-o", "The wind", "-o", "The rain", "--budget", "6"]
     assert main([*line, "--json", "--no-exhibit", "--store", store, "--encoder", "offline"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -314,7 +314,7 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
 
 
 def test_server_state_is_not_listed_as_an_index(shared_server, capsys):
-    assert main(["library", "--store", str(shared_server.config.pipeline.store), "--json"]) == 0
+    assert main(["library", "--store", str(shared_server.config.pipeline.index.store), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["indexes"]
     assert rows and not any(".serve" in row["folder"] for row in rows)
 

@@ -195,7 +195,7 @@ def test_port_in_use_and_missing_directory_are_error_messages(shared_server, tmp
 
 
 def test_second_server_on_one_store_is_refused(shared_server, tmp_path, capsys):
-    assert main(["serve", "--port", "0", "--store", str(shared_server.config.pipeline.store)]) == 2
+    assert main(["serve", "--port", "0", "--store", str(shared_server.config.pipeline.index.store)]) == 2
     assert "another framesift serve uses the library" in capsys.readouterr().err
 
 

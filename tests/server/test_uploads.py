@@ -106,13 +106,13 @@ def test_subtitles_arriving_during_speech_recognition_replace_it(empty_server, t
 
     listening = threading.Event()
 
-    def slow(video, *, progress, **given):
+    def slow(video, *given, progress):
         if not list(Path(video).parent.glob("*.srt")):
             while True:
                 listening.set()
                 progress("speech recognition", 1, 2)
                 time.sleep(0.01)
-        return search_events(video, progress=progress, **given)
+        return search_events(video, *given, progress=progress)
 
     monkeypatch.setattr("framesift.pipeline.pipeline.search_events", slow)
     data = make_video(tmp_path / "clip.mp4", 4, subtitles=False).read_bytes()

@@ -9,7 +9,6 @@ import framesift as fs
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
 from framesift.text import ocr, speech
-from framesift.text.finding import search_events
 from framesift.video.timeline import read_timeline
 from helpers.changing_files import (
     CHANGES,
@@ -25,6 +24,7 @@ from helpers.changing_files import (
 )
 from helpers.clips import make_clip
 from helpers.sounds import noise, write_sound
+from helpers.text_search import search_events
 
 SECONDS = 150  # one part is stored before the end
 

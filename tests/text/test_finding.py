@@ -7,9 +7,9 @@ import pytest
 import framesift as fs
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.text import finding as library_events
-from framesift.text.finding import search_events
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
+from helpers.text_search import search_events
 
 SRT = "1\n00:00:0{start},000 --> 00:00:0{end},500\n{text}\n\n"
 

@@ -5,14 +5,14 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import public_url, scrub
 from framesift._utils.optional import require
-from framesift.batch.executors import make_executor
-from framesift.batch.executors.base import Engine, Executor, Limits, OnBegin, OnEvent, Task, TaskEvent, WorkerSpec
+from framesift.batch.executors import split_settings
+from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
 from framesift.batch.journal import (
     FOLDER,
     FinishedVideos,
@@ -26,12 +26,8 @@ from framesift.batch.journal import (
     write_manifest,
 )
 from framesift.batch.listing import VideoEntry, list_videos
-from framesift.batch.settings import IndexSettings
-from framesift.encoders.registry import identify
-from framesift.indexing.index import UnchangedFrames
-from framesift.store.store import Store
-from framesift.video.cuda import Decode
-from framesift.video.frames import Fps, Mode
+from framesift.batch.settings import IndexSpec
+from framesift.pipeline.config import PipelineConfig
 
 VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -56,48 +52,38 @@ class Indexed:
 def index(
     source: VideoSources,
     *,
-    engine: Engine = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    store: str | os.PathLike[str] | None = None,
-    encoder: str = "auto",
-    fps: Fps = "auto",
-    mode: Mode = "exact",
-    unchanged_frames: UnchangedFrames = "reuse",
-    decode: Decode = "auto",
-    device: str = "auto",
+    config: PipelineConfig | None = None,
     events: bool = True,
     manifest: str | os.PathLike[str] | None = None,
-    limits: Limits | None = None,
     skip_failed: bool = False,
-    begin: OnBegin | None = None,
-    watch: OnEvent | None = None,
+    **settings: Any,
 ) -> Indexed:
     """Index every video of a list, a directory or a pattern; finished videos are skipped without opening them.
 
+    events: store the subtitles beside or inside each video, for `search`. manifest: the Parquet file to write; by
+    default in the store, the same for the same call. skip_failed: skip videos that failed in an earlier run. A run that
+    was stopped is resumed by the next call. settings: those of `PipelineConfig`, in place of the ones in `config`, and
+    those of the run:
+
     engine: "local" (workers: processes; by default as cores and memory allow), "ray" (address: of a cluster; by default
-    this machine) or "inline" (this process). events: store the subtitles beside or inside each video, for `search`.
-    manifest: the Parquet file to write; by default in the store, the same for the same call. limits: of one video.
-    skip_failed: skip videos that failed in an earlier run. begin is called with the number of videos to do and of
-    those skipped, watch with every `TaskEvent`. A run that was stopped is resumed by the next call.
+    this machine) or "inline" (this process). limits: of one video. begin is called with the number of videos to do and
+    of those skipped, watch with every `TaskEvent`.
     """
-    executor = make_executor(engine, workers, address)
+    config, execution = split_settings(config, settings)
+    executor = execution.make_executor()
     require("pyarrow", "corpus")
-    name, weights = identify(encoder)
-    settings = IndexSettings(
-        str(Store(store).root.absolute()), name, weights, fps, mode, device, events, unchanged_frames, decode
-    )
+    spec = IndexSpec.of(config.index, events=events)
     videos = list_videos(source)
-    path = Path(manifest) if manifest is not None else _default_manifest(source, settings)
+    path = Path(manifest) if manifest is not None else _default_manifest(source, spec)
     if manifest is not None:
         check_manifest_path(path)
-    run = IndexRun(videos, settings, path, limits or Limits(), skip_failed=skip_failed)
-    if begin is not None:
-        begin(len(run.pending), len(videos) - len(run.pending))
+    run = IndexRun(videos, spec, path, execution.limits, skip_failed=skip_failed)
+    if execution.begin is not None:
+        execution.begin(len(run.pending), len(videos) - len(run.pending))
     try:
         for event in run.execute(executor):
-            if watch is not None:
-                watch(event)
+            if execution.watch is not None:
+                execution.watch(event)
     finally:
         run.close()
         write_manifest(path, run.rows.values())
@@ -110,7 +96,7 @@ class IndexRun:
     def __init__(
         self,
         videos: Sequence[VideoEntry],
-        settings: IndexSettings,
+        settings: IndexSpec,
         manifest: Path,
         limits: Limits,
         *,
@@ -188,13 +174,12 @@ class IndexRun:
         self._journal.append(line)
 
 
-def _default_manifest(source: VideoSources, settings: IndexSettings) -> Path:
+def _default_manifest(source: VideoSources, settings: IndexSpec) -> Path:
     """The same file for the same videos, encoder and sampling, so that the same command resumes its run."""
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
     paths = [os.path.abspath(name) if "://" not in os.fspath(name) else os.fspath(name) for name in names]
-    values = asdict(replace(settings, device="", events=True))
-    del values["decode"]
-    identity = json.dumps([paths, values])
+    index = settings.index
+    identity = json.dumps([paths, os.fspath(index.store or ""), settings.key("").folder.name])
     digest = hashlib.blake2b(identity.encode(), digest_size=4).hexdigest()
     stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(public_url(os.fspath(names[0]))).stem).strip("_")[:40] if names else ""
-    return Path(settings.store) / FOLDER / f"manifest-{stem or 'videos'}-{digest}.parquet"
+    return Path(settings.index.store or "") / FOLDER / f"manifest-{stem or 'videos'}-{digest}.parquet"

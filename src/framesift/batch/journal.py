@@ -23,7 +23,7 @@ from framesift._utils.json import load_json
 from framesift._utils.optional import require
 from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
-from framesift.batch.settings import IndexSettings
+from framesift.batch.settings import IndexSpec
 from framesift.errors import InputError
 from framesift.store.manifests import MANIFEST, is_current
 
@@ -85,23 +85,20 @@ class JsonLines:
 class FinishedVideos:
     """Videos indexed by earlier runs, recognised without opening them."""
 
-    def __init__(self, settings: IndexSettings) -> None:
-        self._root = Path(settings.store)
+    def __init__(self, settings: IndexSpec) -> None:
+        self._root = Path(settings.index.store or "")
         self._folder = settings.key("any").folder.name
         self._lines = JsonLines(self._root / FOLDER / f"seen-{self._folder}.jsonl")
         self._rows: dict[str, ManifestRow] = {}
         for line in self._lines:
             with suppress(InputError):
                 row = _read_row(line, str(self._lines.path))
-                self._rows[public_url(row["path"])] = row  # rows of version 0.1 have the URL with its credentials
+                self._rows[row["path"]] = row
 
     def find(self, video: VideoEntry) -> ManifestRow | None:
-        """The row of this video, if the file is unchanged and its index exists.
-
-        Rows of earlier versions have no warnings; their videos are opened once more.
-        """
+        """The row of this video, if the file is unchanged and its index exists."""
         row = self._rows.get(public_url(video.path))
-        if row is None or public_url(row["subtitles"]) != public_url(video.subtitles) or "warnings" not in row:
+        if row is None or row["subtitles"] != public_url(video.subtitles):
             return None
         if file_stamp(video.path) != row["stamp"]:
             return None
@@ -216,13 +213,13 @@ def write_manifest(path: Path, rows: Iterable[ManifestRow]) -> None:
         raise output_error(path, error, "free some space and run the command again") from error
 
 
-def manifest_row(video: VideoEntry, settings: IndexSettings) -> ManifestRow:
+def manifest_row(video: VideoEntry, settings: IndexSpec) -> ManifestRow:
     """The row of a video that waits to be indexed, with every column."""
     row: ManifestRow = dict.fromkeys(COLUMNS)
     return row | {
         "path": public_url(video.path),
         "subtitles": public_url(video.subtitles),
-        "encoder": settings.encoder,
+        "encoder": str(settings.index.encoder),
         "status": "waiting",
         "warnings": [],
     }

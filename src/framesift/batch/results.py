@@ -3,8 +3,7 @@
     RESULTS/<host>-<process>-<random>.jsonl    a Run line with what produced the rows, then one Result line each
 
 Every process writes a file of its own, each line in one write, so nothing is locked and a shared network folder works.
-A truncated line is skipped. Rows with the same key are the same job: the one that finished last counts. Rows of
-version 1 are read as well; fields that `corpus` and `bench` filled differently then are converted.
+A truncated line is skipped. Rows with the same key are the same job: the one that finished last counts.
 """
 
 import hashlib
@@ -20,7 +19,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from framesift._utils.credentials import hide_secrets, parse_address, public_address, public_options, public_url, scrub
+from framesift._utils.credentials import hide_secrets, public_address, public_options, public_url, scrub
 from framesift._utils.files import no_empty_folders, output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
@@ -30,12 +29,10 @@ from framesift.selection.registry import get_selector
 from framesift.types.lookup import SERVER_OPTIONS
 
 RESULT_SCHEMA = "framesift.result/2"
-RESULT_SCHEMA_1 = "framesift.result/1"
 RUN_SCHEMA = "framesift.run/1"
 UNIFORM = "uniform"  # the selector that can take its frames from the whole video
 CANDIDATES, WHOLE_VIDEO = UNIFORM_FRAMES = ("candidates", "video")
 STAGES = ("decode", "features", "score", "select", "read")
-DEFAULT_PROMPT = "longvideobench"  # of readers that take a prompt; version 1 of `corpus` left the field empty
 
 log = logging.getLogger(__name__)
 
@@ -139,10 +136,6 @@ class Result:
         job += [changed] if changed else []
         text = json.dumps(job, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-    def keys_by_reader(self, aliases: Sequence[str]) -> tuple[str, ...]:
-        """This row's key, and those it would have under other names of its reader."""
-        return (self.key, *(replace(self, reader=alias).key for alias in aliases))
 
     @property
     def is_answer(self) -> bool:
@@ -303,31 +296,9 @@ def _record(line: bytes, location: str) -> Result | Run:
     schema = value.get("schema")
     if schema == RUN_SCHEMA:
         return _public(read_record(Run, value, location))
-    if schema not in (RESULT_SCHEMA, RESULT_SCHEMA_1):
+    if schema != RESULT_SCHEMA:
         raise InputError(f"{location} has the schema {shown(schema)}; expected {RESULT_SCHEMA} or {RUN_SCHEMA}")
-    row = read_record(Result, value, location)
-    return _public_row(row if schema == RESULT_SCHEMA else _convert(row))
-
-
-def _convert(row: Result) -> Result:
-    """A row of version 1 with the meanings of version 2.
-
-    `corpus` wrote the reader's address with its credentials, no prompt, options equal to the defaults and the seed
-    twice, called a free reply parsed, and had other stages: of its seconds only those of the reader can be compared.
-    """
-    address = parse_address(row.reader)
-    reader = f"{address.server}#{address.model}" if address and address.model else public_address(row.reader)
-    takes_prompt = reader.startswith(("http://", "https://", "local:"))
-    is_corpus = "features" in row.seconds and "decode" not in row.seconds and "score" not in row.seconds
-    seconds = {stage: s for stage, s in row.seconds.items() if stage == "read"} if is_corpus else row.seconds
-    return replace(
-        row,
-        reader=reader,
-        prompt=row.prompt or (DEFAULT_PROMPT if takes_prompt else ""),
-        options=own_options(row.method, row.options, row.seed),
-        parsed=row.parsed and row.choice is not None,
-        seconds=seconds,
-    )
+    return _public_row(read_record(Result, value, location))
 
 
 def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import public_address, public_options
-from framesift.batch.executors.base import Executor, Limits, OnBegin, OnEvent, Task, WorkerSpec
+from framesift.batch.executors import Execution
+from framesift.batch.executors.base import Executor, Limits, Task, WorkerSpec
 from framesift.batch.items import RunItem
 from framesift.batch.listing import is_url
 from framesift.batch.results import Result, ResultWriter, Run, new_run, read_results
@@ -60,24 +61,21 @@ def run_questions(
     readers: Sequence[ReaderSpec],
     config: PipelineConfig,
     results: str | os.PathLike[str],
-    executor: Executor,
+    execution: Execution,
     *,
-    dataset: str,
-    facts: Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
+    facts: Mapping[str, Any],
     shard: tuple[int, int] = (1, 1),
-    begin: OnBegin | None = None,
-    watch: OnEvent | None = None,
 ) -> RunSummary:
     """Produce the rows that `results` does not hold yet; no readers: select frames only.
 
-    config: all settings except those of choices and readers. facts: fields of the `Run`. shard: (2, 8) takes the second
-    eighth of the videos; processes and machines may share the folder. A video or question that fails becomes a row with
-    its error, which the next run tries again.
+    config: all settings except those of choices and readers. facts: fields of the `Run`, among them the data set.
+    shard: (2, 8) takes the second eighth of the videos; processes and machines may share the folder. A video or
+    question that fails becomes a row with its error, which the next run tries again.
     """
     started = time.perf_counter()
-    objects = {name: getattr(config, name) for name in _OBJECT_SETTINGS if _is_object(getattr(config, name))}
-    encoder = config.encoder
+    executor = execution.make_executor()
+    objects = {name: value for name, value in config.values().items() if name in _OBJECT_SETTINGS and _is_object(value)}
+    encoder = config.index.encoder
     name, weights = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
     models = [(spec, get_reader(spec.reader, **spec.options)) for spec in readers]
     run_readers = tuple(_describe_reader(spec, model) for spec, model in models) or (RunReader(),)
@@ -89,13 +87,13 @@ def run_questions(
     if objects_by_name:
         objects["readers"] = objects_by_name
     run = new_run(
-        **{"dataset": dataset, "items": len(items), **(facts or {})},
+        **{"items": len(items), **facts},
         encoder=name,
         encoder_fingerprint=weights,
         versions=package_versions(),
         prompts={reader.prompt: _prompt_text(reader.prompt) for reader in run_readers if reader.prompt in PRESETS},
         readers={reader.name: public_options(reader.options) for reader in run_readers if reader.name},
-        seed=config.seed,
+        seed=config.selection.seed,
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     )
     settings = QuestionSettings(
@@ -104,13 +102,13 @@ def run_questions(
         config=_portable(config, name, objects),
         choices=tuple(choices),
         readers=run_readers,
-        identity=row_identity(config, dataset, name),
+        identity=row_identity(config, facts["dataset"], name),
     )
     tasks = QuestionTasks(items, settings, shard)
     if tasks.pending and not executor.isolated and isinstance(encoder, str):
-        get_encoder(name, device=config.device)  # one error now instead of one for each video
+        get_encoder(name, device=config.index.device)  # one error now instead of one for each video
     spec = WorkerSpec("questions", asdict(settings), objects)
-    done, failed = tasks.run(executor, spec, limits or Limits(), begin, watch)
+    done, failed = tasks.run(executor, spec, execution)
     seconds = time.perf_counter() - started
     failures = tuple((row.item_id, row.video_id, row.error) for row in tasks.read_own_rows() if row.error)
     return RunSummary(Path(results), run.id, done, tasks.skipped, failed, seconds, tasks.read_warnings(), failures)
@@ -127,18 +125,16 @@ class QuestionTasks:
         finished = self._finished_keys()
         mine = [item for item in items if _in_shard(item.video_id, shard)]
         jobs = {id(item): list(settings.jobs(item)) for item in mine}
-        pending = {id(item): sum(finished.isdisjoint(job.keys) for job in jobs[id(item)]) for item in mine}
+        pending = {id(item): sum(job.row.key not in finished for job in jobs[id(item)]) for item in mine}
         self.pending = [item for item in mine if pending[id(item)]]
-        self._keys = {key for own in jobs.values() for job in own for key in job.keys}
+        self._keys = {job.row.key for own in jobs.values() for job in own}
         self.skipped = sum(map(len, jobs.values())) - sum(pending.values())
 
     def run(
         self,
         executor: Executor,
         spec: WorkerSpec,
-        limits: Limits,
-        begin: OnBegin | None,
-        watch: OnEvent | None,
+        execution: Execution,
     ) -> tuple[int, int]:
         """Run the tasks; returns the numbers of rows without and with an error."""
         width = max(reader.width for reader in self.settings.readers)
@@ -148,8 +144,8 @@ class QuestionTasks:
         if not executor.isolated and not any(is_url(item.video) for item in self.pending):
             size = None
         groups = self._group(self.pending, size)
-        if begin is not None:
-            begin(len(groups), self.skipped)
+        if execution.begin is not None:
+            execution.begin(len(groups), self.skipped)
         counts = {"answered": 0, "failed": 0}
         lost_counts = False  # a killed worker has written rows that it did not report
 
@@ -163,16 +159,16 @@ class QuestionTasks:
                 elif event.kind == "failed":
                     failures.append((event.task, event.error))
                 lost_counts = lost_counts or event.kind in ("failed", "retried")
-                if watch is not None:
-                    watch(event)
+                if execution.watch is not None:
+                    execution.watch(event)
             return failures
 
         # A task of several videos that fails is repeated video by video: only the one at fault loses attempts.
         several = [task for task in groups if len(_videos(task)) > 1]
-        broken = run_round(several, replace(limits, tries=1))
+        broken = run_round(several, replace(execution.limits, tries=1))
         again = [RunItem.from_dict(value) for task, _ in broken for value in task.data["items"]]
         singles = [task for task in groups if len(_videos(task)) == 1] + self._group(again, 1)
-        failures = run_round(singles, limits)
+        failures = run_round(singles, execution.limits)
         if failures:
             self._write_failures(failures)
         return self._count_rows() if lost_counts else (counts["answered"], counts["failed"])
@@ -211,7 +207,7 @@ class QuestionTasks:
             for task, error in failures:
                 for item in map(RunItem.from_dict, task.data["items"]):
                     for job in self.settings.jobs(item):
-                        if finished.isdisjoint(job.keys):
+                        if job.row.key not in finished:
                             writer.add(replace(job.row, error=error))
 
     def read_own_rows(self) -> list[Result]:
@@ -255,8 +251,6 @@ def _describe_reader(spec: ReaderSpec, model: Reader) -> RunReader:
         raise OptionError(f"concurrency is {width!r}; expected a whole number of at least 1")
     address = spec.reader if isinstance(spec.reader, str) else ""
     name = public_address(spec.name or str(getattr(model, "name", type(model).__name__)))
-    # Version 1 of `corpus` named a reader by its address.
-    aliases = (public_address(address),) if address and not spec.name and public_address(address) != name else ()
     return RunReader(
         name=name,
         address=address,
@@ -265,18 +259,15 @@ def _describe_reader(spec: ReaderSpec, model: Reader) -> RunReader:
         times=bool(getattr(model, "times", True)),
         time_format=str(getattr(model, "time_format", "auto")),
         width=width,
-        aliases=aliases,
     )
 
 
 def _portable(config: PipelineConfig, encoder: str, objects: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration as JSON values for workers, with the defaults in place of Python objects."""
     defaults = PipelineConfig()
-    values = replace(
-        config, **{name: getattr(defaults, name) for name in objects if name in _OBJECT_SETTINGS}
-    ).to_dict()
+    values = config.replace(**{name: defaults.values()[name] for name in objects if name in _OBJECT_SETTINGS}).to_dict()
     values = {name: value for name, value in values.items() if name not in _READER_SETTINGS}
-    return values | {"encoder": encoder, "store": str(Store(config.store).root.absolute())}
+    return values | {"encoder": encoder, "store": str(Store(config.index.store).root.absolute())}
 
 
 def _is_object(value: Any) -> bool:

@@ -1,39 +1,45 @@
 """The settings that a run sends to its workers, as JSON values."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from framesift._utils.credentials import public_address
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
-from framesift.indexing.index import UnchangedFrames
+from framesift.encoders.registry import identify
+from framesift.errors import OptionError
+from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import Reader
 from framesift.selection.selector import DEFAULT_METHOD
-from framesift.store.store import IndexKey
+from framesift.store.store import IndexKey, Store
 from framesift.text.finding import NONE
-from framesift.video.cuda import Decode
-from framesift.video.frames import Fps, Mode
 
 
 @dataclass(frozen=True)
-class IndexSettings:
-    """How every video of a run is indexed. events: also store the subtitles of each video, for `search`."""
+class IndexSpec:
+    """How every video of a run is indexed. events: also store the subtitles of each video, for `search`.
 
-    store: str
-    encoder: str
-    encoder_fingerprint: str
-    fps: Fps
-    mode: Mode
-    device: str = "auto"
+    The encoder's name and the store's folder are resolved. weights: the encoder's fingerprint.
+    """
+
+    index: IndexSettings
+    weights: str
     events: bool = True
-    unchanged_frames: UnchangedFrames = "reuse"
-    decode: Decode = "auto"
+
+    @classmethod
+    def of(cls, settings: IndexSettings, *, events: bool) -> "IndexSpec":
+        if not isinstance(settings.encoder, str):
+            raise OptionError("the encoder came as a Python object; expected a name, which other processes can load")
+        name, weights = identify(settings.encoder)
+        return cls(replace(settings, encoder=name, store=str(Store(settings.store).root.absolute())), weights, events)
 
     def key(self, video: str) -> IndexKey:
-        rate = "auto" if self.fps == "auto" else f"{float(self.fps):g}"
-        return IndexKey(video, self.encoder, self.encoder_fingerprint, rate, self.mode, self.unchanged_frames)
+        settings = self.index
+        return IndexKey(
+            video, str(settings.encoder), self.weights, settings.rate, settings.mode, settings.unchanged_frames
+        )
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ class ReaderSpec:
 
 @dataclass(frozen=True)
 class RunReader:
-    """A reader of a run. name: in rows; aliases: names under which earlier rows count as well; empty: no reader.
+    """A reader of a run. name: in rows; empty: no reader.
 
     address: as given, with its credentials; it is sent to workers, never written. prompt: its preset. times: whether
     its prompt has the frames' times, time_format: how they are written. width: requests in flight at a time.
@@ -80,18 +86,16 @@ class RunReader:
     times: bool = True
     time_format: str = "auto"
     width: int = 1
-    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class RowJob:
-    """One row to produce. row: its identity. keys: any of them among the finished ones means it is done."""
+    """One row to produce. row: its identity."""
 
     item: RunItem
     choice: SelectionChoice
     reader: RunReader
     row: Result
-    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class QuestionSettings:
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "QuestionSettings":
         choices = tuple(SelectionChoice(**choice) for choice in value["choices"])
-        readers = tuple(RunReader(**{**reader, "aliases": tuple(reader["aliases"])}) for reader in value["readers"])
+        readers = tuple(RunReader(**reader) for reader in value["readers"])
         return cls(**{**value, "choices": choices, "readers": readers})
 
     def jobs(self, item: RunItem) -> Iterator[RowJob]:
@@ -135,31 +139,31 @@ class QuestionSettings:
                 )
                 if row.key not in seen:
                     seen.add(row.key)
-                    yield RowJob(item, choice, reader, row, row.keys_by_reader(reader.aliases))
+                    yield RowJob(item, choice, reader, row)
 
 
 def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str, Any]:
     """The fields of a row that identify the configuration of its run. encoder: the resolved name."""
-    demand, namer = config.visual_demand, config.namer
+    demand, namer = config.selection.visual_demand, config.selection.namer
     return {
         "dataset": dataset,
         "encoder": encoder,
         "events": text_source(config),
-        "fps": "auto" if config.fps == "auto" else f"{config.fps:g}",
-        "seed": config.seed,
-        "event_encoder": config.event_encoder or "",
+        "fps": config.index.rate,
+        "seed": config.selection.seed,
+        "event_encoder": config.selection.event_encoder or "",
         "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
-        "blank_frames": config.blank_frames,
-        "unchanged_frames": config.unchanged_frames,
+        "blank_frames": config.selection.blank_frames,
+        "unchanged_frames": config.index.unchanged_frames,
         "namer": public_address(namer) if isinstance(namer, str) else "" if namer is None else _name(namer),
     }
 
 
 def text_source(config: PipelineConfig) -> str:
     """What a run takes its timestamped text from: "subtitles", "speech" or "none"."""
-    if config.speech != NONE:
+    if config.text.speech != NONE:
         return "speech"
-    return "none" if config.subtitles == NONE else "subtitles"
+    return "none" if config.text.subtitles == NONE else "subtitles"
 
 
 def _name(value: Any) -> str:

@@ -20,9 +20,10 @@ from framesift.batch.journal import file_stamp
 from framesift.batch.listing import is_url
 from framesift.batch.remote_files import local_copy, local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
-from framesift.batch.settings import IndexSettings, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
+from framesift.batch.settings import IndexSpec, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, OutputError
+from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress
@@ -48,12 +49,10 @@ class IndexWorker:
     """Indexes videos; the encoder is loaded at the first that needs it."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        self.settings = IndexSettings(**settings)
-        self.store = Store(self.settings.store)
-        names = ("encoder", "fps", "mode", "unchanged_frames", "device", "decode", "store")
-        values = {name: getattr(self.settings, name) for name in names}
-        self.pipeline = Pipeline(PipelineConfig(**values, speech=NONE))
-        _check_weights(self.settings.encoder, self.settings.encoder_fingerprint)
+        self.settings = IndexSpec(**{**settings, "index": IndexSettings(**settings["index"])})
+        self.store = Store(self.settings.index.store)
+        self.pipeline = Pipeline(PipelineConfig(index=self.settings.index, speech=NONE))
+        _check_weights(str(self.settings.index.encoder), self.settings.weights)
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
         path = task.name
@@ -138,9 +137,9 @@ class QuestionWorker:
     ) -> None:
         self.settings = QuestionSettings.from_dict(settings)
         config = PipelineConfig.from_dict(self.settings.config)
-        self.config = replace(config, **config_objects)
-        if isinstance(self.config.encoder, str):
-            _check_weights(self.config.encoder, str(self.settings.run["encoder_fingerprint"]))
+        self.config = config.replace(**config_objects)
+        if isinstance(self.config.index.encoder, str):
+            _check_weights(self.config.index.encoder, str(self.settings.run["encoder_fingerprint"]))
         self._reader_objects = readers or {}
         self._slots = {reader.name: threading.Semaphore(reader.width) for reader in self.settings.readers}
         with _end_run_on_full_disk():
@@ -154,7 +153,7 @@ class QuestionWorker:
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
         by_video: dict[str, list[RowJob]] = {}
         for item in map(RunItem.from_dict, task.data["items"]):
-            jobs = [job for job in self.settings.jobs(item) if self._finished.isdisjoint(job.keys)]
+            jobs = [job for job in self.settings.jobs(item) if job.row.key not in self._finished]
             if jobs:
                 by_video.setdefault(item.video, []).extend(jobs)
         total = sum(map(len, by_video.values()))

@@ -19,15 +19,14 @@ import numpy as np
 from framesift._utils.text import counted
 from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_results
 from framesift.batch.runner import package_versions
-from framesift.batch.settings import row_identity
+from framesift.batch.settings import SelectionChoice, row_identity
 from framesift.bench.evidence_sets import AnswerSpan, EvidenceSet, SetQuestion, SetVideo
-from framesift.bench.plan import Condition
 from framesift.bench.provenance import describe
 from framesift.bench.statistics import share_interval
 from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, InputError
-from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig, SelectionSettings
 from framesift.pipeline.pipeline import Pipeline, select_many
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.registry import NEEDS, Selector, select_frames, selectors
@@ -77,7 +76,7 @@ def why_not_runnable(selector: Selector) -> str:
 
 def run_evidence_set(
     data: EvidenceSet,
-    choices: Sequence[Condition],
+    choices: Sequence[SelectionChoice],
     config: PipelineConfig,
     *,
     substitute: str | os.PathLike[str] | None = None,
@@ -164,9 +163,11 @@ class _PreparedSetVideo:
         self.kind, self.video, self.pipeline, self.borrowed = kind, video, pipeline, borrowed
         self._queries: dict[str, Array] = {}
 
-    def select(self, choice: Condition, questions: Sequence[SetQuestion]) -> list[Selection]:
-        method = choice.variant.method
-        options = replace(self.pipeline.config, method=method, options=choice.variant.options).method_options
+    def select(self, choice: SelectionChoice, questions: Sequence[SetQuestion]) -> list[Selection]:
+        method = choice.method
+        options = SelectionSettings(
+            method=method, options=choice.options, seed=self.pipeline.config.selection.seed
+        ).method_options
         if self.kind == "moments":
             return [select_frames(self.moment, budget=choice.budget, method=method, **options)]
         return select_many(
@@ -241,13 +242,13 @@ def _borrow(index: VideoIndex, start: int, times: Array, duration_s: float) -> A
     return rows
 
 
-def _row(identity: Mapping[str, Any], choice: Condition, video: SetVideo, question: SetQuestion) -> Result:
+def _row(identity: Mapping[str, Any], choice: SelectionChoice, video: SetVideo, question: SetQuestion) -> Result:
     return Result(
         **identity,
         item_id=question.id,
         video_id=video.id,
-        method=choice.variant.method,
-        options=own_options(choice.variant.method, choice.variant.options, identity["seed"]),
+        method=choice.method,
+        options=own_options(choice.method, choice.options, identity["seed"]),
         budget=choice.budget,
         duration_s=video.duration_s,
     )
@@ -286,7 +287,7 @@ def _read_vectors(path: Path) -> Array:
 
 
 def _encoder_name(config: PipelineConfig) -> str:
-    return identify(config.encoder)[0] if isinstance(config.encoder, str) else config.encoder.name
+    return identify(config.index.encoder)[0] if isinstance(config.index.encoder, str) else config.index.encoder.name
 
 
 def _input_hash(data: EvidenceSet, borrowed: VideoIndex | None) -> str:

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
@@ -22,18 +22,19 @@ from framesift.text.questions import parse_question, parse_question_row
 from framesift.types import Question
 
 if TYPE_CHECKING:
-    from framesift.encoders.base import Encoder
-    from framesift.indexing.index import UnchangedFrames
-    from framesift.pipeline.config import VisualDemandSetting
     from framesift.pipeline.pipeline import Pipeline, PreparedVideo
     from framesift.readers.prompts import Prompt
     from framesift.rendering.exhibit import Exhibit
-    from framesift.selection.skipping import BlankFrames
-    from framesift.text.object_names import ObjectNamer
 
 NAME = "framesift"
 AUTO, NONE = "auto", "none"
 METHOD_PREFIX = "method_"
+# Of PipelineConfig, and of the exhibitor; everything else is an argument of the inner model.
+SETTINGS = (
+    *("method", "budget", "text_mode", "size", "encoder", "event_encoder", "visual_demand", "namer", "store"),
+    *("blank_frames", "unchanged_frames"),
+)
+OWN_SETTINGS = ("subtitles", "speech", "times", "record")
 CACHED_VIDEOS = 8  # with index and events, for further questions on the same video
 # LongVideoBench's subtitles count from the original video of a clip; its documents give the clip's start.
 CLIP_START, SUBTITLE_FILE = "starting_timestamp_for_subtitles", "subtitle_path"
@@ -65,51 +66,19 @@ class Exhibitor:
     """Selects the frames that replace a video, through a `Pipeline`. Thread-safe.
 
     subtitles: "auto" (a file next to the video, or a track inside it), "none", or a directory with a file for each
-    video. speech: recognise it if there is no other text. options: of the method. record: a JSON Lines file to which
-    every selection is appended. The rest as in `PipelineConfig`.
+    video. times: whether captions have the frames' times. record: a JSON Lines file to which every selection is
+    appended.
     """
 
-    method: str = "gcr"
-    budget: int = 32
-    text_mode: str = "aligned"
-    times: bool = True
-    size: int | None = None
+    pipeline: "Pipeline"
     subtitles: str = AUTO
-    speech: bool = False
-    encoder: "str | Encoder" = "auto"
-    event_encoder: str | None = None
-    visual_demand: "VisualDemandSetting" = "rules"
-    namer: "ObjectNamer | str | None" = None
-    blank_frames: "BlankFrames" = "keep"
-    unchanged_frames: "UnchangedFrames" = "encode"
-    store: str | None = None
+    times: bool = True
     record: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    pipeline: "Pipeline" = field(init=False, repr=False, compare=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from framesift.pipeline.pipeline import Pipeline, PipelineConfig
-
         if self.subtitles not in (AUTO, NONE) and not Path(self.subtitles).is_dir():
             raise InputError(f"subtitles is {self.subtitles!r}; expected auto, none, or a directory of subtitle files")
-        config = PipelineConfig(
-            method=self.method,
-            budget=self.budget,
-            options=self.options,
-            text_mode=self.text_mode,
-            size=self.size,
-            subtitles=AUTO if self.subtitles == AUTO else NONE,
-            speech=AUTO if self.speech else NONE,
-            encoder=self.encoder,
-            event_encoder=self.event_encoder,
-            visual_demand=self.visual_demand,
-            namer=self.namer,
-            blank_frames=self.blank_frames,
-            unchanged_frames=self.unchanged_frames,
-            store=self.store,
-        )
-        object.__setattr__(self, "pipeline", Pipeline(config))
 
     def __call__(self, clip: Clip, question: Question, doc: Document) -> "Prompt":
         """The frames selected for the question, each with its caption, and the text that accompanies them."""
@@ -119,7 +88,9 @@ class Exhibitor:
         with self._lock:
             exhibit = self._exhibit(clip, question, doc)
             self._record(exhibit, question)
-        return compose_frames(exhibit, self.text_mode, time_format="clock" if self.times else "none")
+        return compose_frames(
+            exhibit, self.pipeline.config.reading.text_mode, time_format="clock" if self.times else "none"
+        )
 
     def _exhibit(self, clip: Clip, question: Question, doc: Document) -> "Exhibit":
         start_s = float(doc.get(CLIP_START) or 0.0)
@@ -166,13 +137,14 @@ class Exhibitor:
         log.info("%s: %d frames for %r", exhibit.video.name, len(times_s), question.text[:80])
         if self.record is None:
             return
+        config = self.pipeline.config
         row = {
             "video": os.fspath(exhibit.video),
             "question": question.text,
             "options": list(question.options),
-            "method": self.method,
-            "budget": self.budget,
-            "text_mode": self.text_mode,
+            "method": exhibit.selection.method,
+            "budget": config.selection.budget,
+            "text_mode": config.reading.text_mode,
             "times_s": [float(time_s) for time_s in times_s],
             "frame_numbers": list(exhibit.numbers),
             "texts": [frame.text for frame in exhibit.frames],
@@ -298,12 +270,26 @@ def parse_arguments(arguments: Mapping[str, Any]) -> tuple[str, Exhibitor, dict[
         raise OptionError(
             f"inner is {inner!r}; expected the name of a chat model of lmms-eval: --model_args inner=qwen2_5_vl,…"
         )
-    own = {f.name for f in fields(Exhibitor) if f.init and f.name != "options"}
-    settings = {name: rest.pop(name) for name in own & set(rest)}
+    settings = {name: rest.pop(name) for name in (*SETTINGS, *OWN_SETTINGS) if name in rest}
     options = {
         name.removeprefix(METHOD_PREFIX): rest.pop(name) for name in list(rest) if name.startswith(METHOD_PREFIX)
     }
-    return inner, Exhibitor(**settings, options=options), rest
+    return inner, make_exhibitor(**settings, options=options), rest
+
+
+def make_exhibitor(**settings: Any) -> Exhibitor:
+    """The exhibitor with these settings: of PipelineConfig, by default the paper's, or its own.
+
+    speech: recognise it if there is no other text.
+    """
+    from framesift.bench.plan import PAPER
+    from framesift.pipeline.pipeline import Pipeline, PipelineConfig
+
+    own = {name: settings.pop(name) for name in OWN_SETTINGS if name in settings}
+    speech = AUTO if own.pop("speech", False) else NONE
+    text = {"subtitles": AUTO if own.get("subtitles", AUTO) == AUTO else NONE, "speech": speech}
+    paper = {name: PAPER[name] for name in ("blank_frames", "unchanged_frames")}
+    return Exhibitor(Pipeline(PipelineConfig(**{"method": "gcr", **paper, **settings, **text})), **own)
 
 
 def _parts(message: ChatMessage) -> list[ContentPart]:

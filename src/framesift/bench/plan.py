@@ -7,8 +7,8 @@ readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: 
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
 set: {vsi.detector: NAME}        an option of one method, or of all that have it
-encoder, fps, mode, events, seed, event_encoder, visual_demand, namer, blank_frames, unchanged_frames: one value each,
-for all choices
+encoder, fps, mode, device, store, events, seed, event_encoder, visual_demand, namer, blank_frames, unchanged_frames:
+one value each, for all choices; fps is 1, blank_frames keep and unchanged_frames encode by default, as in the paper
 times: false                     the prompt without the frames' times
 uniform_frames: video            uniform takes its frames from the whole video, not from the candidates
 blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings instead of those above
@@ -18,75 +18,37 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framesift._utils.credentials import scrub
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
-from framesift.batch.results import CANDIDATES, UNIFORM_FRAMES
-from framesift.batch.settings import ReaderSpec
+from framesift.batch.results import CANDIDATES, UNIFORM, UNIFORM_FRAMES, WHOLE_VIDEO
+from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.errors import InputError, OptionError
-from framesift.indexing.index import UnchangedFrames, check_unchanged_frames
-from framesift.pipeline.config import VisualDemandSetting, parse_visual_demand, read_settings
+from framesift.pipeline.config import PipelineConfig, read_settings
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
-from framesift.selection.registry import check_budget, check_options, get_selector
-from framesift.selection.skipping import BlankFrames, check_blank_frames
-
-if TYPE_CHECKING:
-    from framesift.encoders.base import Encoder
-    from framesift.text.object_names import ObjectNamer
-    from framesift.video.frames import Fps, Mode
+from framesift.selection.registry import check_budget, check_options, get_selector, method_for_demand
+from framesift.text.finding import AUTO, NONE
 
 EVENTS = ("subtitles", "speech", "none")
 WITHOUT = "without"
 DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
 _BLOCK = ("methods", "budgets", "text_modes", "ablate", "sweep", "set")
-_WHOLE = (
-    "readers",
-    "encoder",
-    "fps",
-    "mode",
-    "events",
-    "seed",
-    "event_encoder",
-    "visual_demand",
-    "namer",
-    "blank_frames",
-    "unchanged_frames",
-    "times",
-    "uniform_frames",
+_CONFIG = (
+    *("encoder", "fps", "mode", "device", "store", "seed", "event_encoder", "visual_demand", "namer"),
+    *("blank_frames", "unchanged_frames"),
 )
+_WHOLE = (*_CONFIG, "events", "times", "uniform_frames")
+PAPER = {"fps": 1.0, "blank_frames": "keep", "unchanged_frames": "encode"}  # of PipelineConfig, as in the paper's runs
 _DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
-SETTINGS = (*_BLOCK, *_WHOLE, *_DATA, "blocks")
+SETTINGS = (*_BLOCK, "readers", *_WHOLE, *_DATA, "blocks")
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A method and those of its options that differ from its defaults."""
-
-    method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, method: str, options: Mapping[str, Any]) -> "Variant":
-        known = get_selector(method).options
-        check_options(method, options, known)
-        return cls(method, {name: value for name, value in options.items() if value != known[name]})
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One way to choose and show frames: what a question is put with, but for the reader."""
-
-    variant: Variant
-    budget: int
-    text_mode: str
-
-
-_OF_CHOICE: dict[str, Callable[[Condition], Any]] = {
-    "methods": lambda choice: choice.variant.method,
+_OF_CHOICE: dict[str, Callable[[SelectionChoice], Any]] = {
+    "methods": lambda choice: choice.method,
     "budgets": lambda choice: choice.budget,
     "text_modes": lambda choice: choice.text_mode,
 }
@@ -96,42 +58,13 @@ _OF_CHOICE: dict[str, Callable[[Condition], Any]] = {
 class BenchmarkPlan:
     """The choices in the order they were named, each once, and what is the same for all of them.
 
-    events: "subtitles", the data set's own; "speech", recognised; "none". fps: 1 is the paper's. seed: of methods that
-    draw, and of the shuffled overlay. No reader: frames are chosen and can be scored as evidence.
-    event_encoder, visual_demand, namer: as in `framesift.select`. blank_frames: "keep" is the paper's.
-    unchanged_frames: "encode" is the paper's. times: whether prompts have the frames' times. uniform_frames: "video",
-    as the paper's baseline, or "candidates".
+    No reader: frames are chosen and can be scored as evidence. times: whether prompts have the frames' times.
     """
 
-    choices: tuple[Condition, ...]
+    choices: tuple[SelectionChoice, ...]
     readers: tuple[ReaderSpec, ...] = ()
-    encoder: "str | Encoder" = "auto"
-    fps: "Fps" = 1.0
-    mode: "Mode" = "exact"
-    events: str = "subtitles"
-    seed: int = 0
-    event_encoder: str | None = None
-    visual_demand: VisualDemandSetting = "rules"
-    namer: "ObjectNamer | str | None" = None
-    blank_frames: BlankFrames = "keep"
-    unchanged_frames: UnchangedFrames = "encode"
+    config: PipelineConfig = field(default_factory=PipelineConfig)
     times: bool = True
-    uniform_frames: str = CANDIDATES
-
-    def __post_init__(self) -> None:
-        if self.events not in EVENTS:
-            raise OptionError(f"events is {shown(self.events)}; expected one of {', '.join(EVENTS)}")
-        if self.fps != "auto" and not 0 < self.fps <= 1000:
-            raise OptionError(f"fps is {self.fps}; expected a number above 0, or auto")
-        check_blank_frames(self.blank_frames)
-        check_unchanged_frames(self.unchanged_frames)
-        if not isinstance(self.times, bool):
-            raise OptionError(f"times is {shown(self.times)}; expected true or false")
-        if self.uniform_frames not in UNIFORM_FRAMES:
-            expected = " or ".join(UNIFORM_FRAMES)
-            raise OptionError(f"uniform_frames is {shown(self.uniform_frames)}; expected {expected}")
-        if self.mode not in ("exact", "fast", "keyframes"):
-            raise OptionError(f"mode is {shown(self.mode)}; expected exact, fast or keyframes")
 
     def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
         """Keep only these methods, budgets or text_modes; one that is not in the plan is an error."""
@@ -163,17 +96,28 @@ def read_plan(path: str | Path) -> dict[str, Any]:
 def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:
     """A plan from settings as YAML or flags give them: lists, or texts with commas between."""
     _check_known(settings, SETTINGS, "the plan")
-    choices: dict[str, Condition] = {}
+    whole = {name: value for name in _WHOLE if (value := settings.get(name)) is not None}
+    events, times = whole.pop("events", "subtitles"), whole.pop("times", True)
+    frames_of_uniform = whole.pop("uniform_frames", CANDIDATES)
+    if events not in EVENTS:
+        raise OptionError(f"events is {shown(events)}; expected one of {', '.join(EVENTS)}")
+    if not isinstance(times, bool):
+        raise OptionError(f"times is {shown(times)}; expected true or false")
+    if frames_of_uniform not in UNIFORM_FRAMES:
+        raise OptionError(f"uniform_frames is {shown(frames_of_uniform)}; expected {' or '.join(UNIFORM_FRAMES)}")
+    choices: dict[str, SelectionChoice] = {}
     for block in _blocks(settings, "the plan") or [{}]:
         merged = DEFAULTS | {name: settings[name] for name in _BLOCK if settings.get(name) is not None} | block
         for choice in _choices(merged):
-            choices.setdefault(repr((choice.variant, choice.budget, choice.text_mode)), choice)
-    whole = {name: settings[name] for name in _WHOLE[1:] if settings.get(name) is not None}
-    if "fps" in whole and whole["fps"] != "auto":
-        whole["fps"] = _number(whole["fps"], "fps")
-    if "visual_demand" in whole:
-        whole["visual_demand"] = parse_visual_demand(whole["visual_demand"])
-    return BenchmarkPlan(tuple(choices.values()), readers_of(settings.get("readers")), **whole)
+            is_whole = frames_of_uniform == WHOLE_VIDEO and choice.method == UNIFORM
+            choices.setdefault(repr(choice), replace(choice, whole_video=is_whole))
+    config = PipelineConfig(
+        **PAPER | whole,
+        subtitles=AUTO if events == "subtitles" else NONE,
+        speech=AUTO if events == "speech" else NONE,
+        method=method_for_demand([choice.method for choice in choices.values()]),
+    )
+    return BenchmarkPlan(tuple(choices.values()), readers_of(settings.get("readers")), config, times)
 
 
 def readers_of(value: Any) -> tuple[ReaderSpec, ...]:
@@ -214,7 +158,7 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
     return pairs
 
 
-def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
+def _choices(block: Mapping[str, Any]) -> Iterator[SelectionChoice]:
     methods = words(block["methods"], "methods")
     if not methods:
         raise OptionError("methods is empty; expected some of `framesift selectors`")
@@ -223,28 +167,35 @@ def _choices(block: Mapping[str, Any]) -> Iterator[Condition]:
     variants = _variants(methods, block)
     if not budgets or not modes:
         raise OptionError("budgets or text_modes is empty; expected at least one of each")
-    for variant, budget, mode in product(variants, budgets, modes):
-        yield Condition(variant, budget, mode)
+    for (method, options), budget, mode in product(variants, budgets, modes):
+        yield SelectionChoice(method, options, budget, mode)
 
 
-def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[Variant]:
+def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Each method with those of its options that differ from its defaults."""
     options_of = {method: get_selector(method).options for method in methods}
     base: dict[str, dict[str, Any]] = {method: {} for method in methods}
     for name, value in pairs_of(block.get("set"), "set").items():
         for method, option in _methods_with(name, options_of):
             base[method][option] = parse_scalar(value) if isinstance(value, str) else value
-    variants = [Variant.of(method, base[method]) for method in methods]
+    variants = [_variant(method, base[method]) for method in methods]
     ablated = words(block.get("ablate"), "ablate")
     unknown = [stage for stage in ablated if stage not in STAGES]
     if unknown:
         raise OptionError(f"ablate has {shown(unknown[0])}; expected some of {', '.join(STAGES)}")
     for method, option in _methods_with(WITHOUT, options_of) if ablated else ():
-        variants += [Variant.of(method, base[method] | {option: stage}) for stage in ablated]
+        variants += [_variant(method, base[method] | {option: stage}) for stage in ablated]
     for name, values in pairs_of(block.get("sweep"), "sweep").items():
         for method, option in _methods_with(name, options_of):
             swept = [parse_scalar(text) for text in words(values, f"sweep of {name}")]
-            variants += [Variant.of(method, base[method] | {option: value}) for value in swept]
+            variants += [_variant(method, base[method] | {option: value}) for value in swept]
     return list({repr(variant): variant for variant in variants}.values())
+
+
+def _variant(method: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    known = get_selector(method).options
+    check_options(method, options, known)
+    return method, {name: value for name, value in options.items() if value != known[name]}
 
 
 def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
@@ -284,10 +235,3 @@ def _whole(text: str, name: str) -> int:
         return int(text)
     except ValueError:
         raise OptionError(f"{name} has {shown(text)}; expected whole numbers") from None
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name} is {shown(value)}; expected a number") from None

@@ -1,43 +1,22 @@
 """Run a plan on a data set: its items and choices go to the batch runner, its rows to a folder of results."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import LOCAL
-from framesift.batch.executors import make_executor
-from framesift.batch.executors.base import Executor, TaskEvent
+from framesift.batch.executors import Execution
+from framesift.batch.executors.base import Engine, TaskEvent
 from framesift.batch.items import RunItem
-from framesift.batch.results import UNIFORM, WHOLE_VIDEO
-from framesift.batch.runner import run_questions
-from framesift.batch.settings import ReaderSpec, SelectionChoice
+from framesift.batch.runner import RunSummary, run_questions
+from framesift.batch.settings import ReaderSpec
 from framesift.batch.workers import QUESTIONS
 from framesift.bench.items import Dataset, Item
 from framesift.bench.plan import BenchmarkPlan
-from framesift.pipeline.config import PipelineConfig
 from framesift.progress import Progress
-from framesift.selection.registry import method_for_demand
-from framesift.text.finding import AUTO, NONE
+from framesift.text.finding import NONE
 
 PROMPT_OF = {"videomme": "videomme"}  # data sets with a prompt of their own; the others use LongVideoBench's
-
-
-@dataclass(frozen=True)
-class Tally:
-    """The outcome of a run: rows written, of these with an error, and rows of earlier runs.
-
-    videos: of the data set; warnings: by video, what was lost, guessed or odd in it.
-    """
-
-    folder: Path
-    done: int
-    errors: int
-    before: int
-    seconds: float
-    videos: int = 0
-    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def run_benchmark(
@@ -45,62 +24,25 @@ def run_benchmark(
     plan: BenchmarkPlan,
     folder: str | os.PathLike[str],
     *,
-    store: str | os.PathLike[str] | None = None,
-    device: str = "auto",
     shard: tuple[int, int] = (1, 1),
     command: str = "",
     progress: Progress | None = None,
-    executor: Executor | None = None,
-) -> Tally:
+    engine: Engine = "inline",
+) -> RunSummary:
     """Produce the rows of the plan that the folder of results does not hold yet.
 
-    shard: (2, 8) takes the second eighth of the videos; processes and machines may share the folder. store, device: of
-    the indexes. executor: by default this process. A video or a question that fails becomes a row with its error,
-    which the next run tries again.
+    shard: (2, 8) takes the second eighth of the videos; processes and machines may share the folder. engine: by default
+    this process. A video or a question that fails becomes a row with its error, which the next run tries again.
     """
-    config = PipelineConfig(
-        encoder=plan.encoder,
-        fps=plan.fps,
-        mode=plan.mode,
-        device=device,
-        store=store,
-        subtitles=AUTO if plan.events == "subtitles" else NONE,
-        speech=AUTO if plan.events == "speech" else NONE,
-        method=method_for_demand([choice.variant.method for choice in plan.choices]),
-        seed=plan.seed,
-        event_encoder=plan.event_encoder,
-        visual_demand=plan.visual_demand,
-        namer=plan.namer,
-        blank_frames=plan.blank_frames,
-        unchanged_frames=plan.unchanged_frames,
-    )
-    is_whole = plan.uniform_frames == WHOLE_VIDEO
-    choices = [
-        SelectionChoice(
-            c.variant.method, c.variant.options, c.budget, c.text_mode, is_whole and c.variant.method == UNIFORM
-        )
-        for c in plan.choices
-    ]
-    summary = run_questions(
+    return run_questions(
         [run_item(item) for item in dataset.items],
-        choices,
+        plan.choices,
         [with_prompt(reader, dataset.name, times=plan.times) for reader in plan.readers],
-        config,
+        plan.config,
         folder,
-        executor or make_executor("inline"),
-        dataset=dataset.name,
-        facts=_run_facts(dataset) | {"command": command},
+        Execution(engine, watch=None if progress is None else _ProgressAdapter(progress)),
+        facts=_run_facts(dataset) | {"dataset": dataset.name, "command": command},
         shard=shard,
-        watch=None if progress is None else _ProgressAdapter(progress),
-    )
-    return Tally(
-        Path(folder),
-        summary.done + summary.failed,
-        summary.failed,
-        summary.skipped,
-        round(summary.seconds, 3),
-        len({item.video_id for item in dataset.items}),
-        summary.warnings,
     )
 
 

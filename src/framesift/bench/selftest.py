@@ -73,8 +73,8 @@ def run_selftest(
         "budgets": list(budgets),
         "encoder": encoder,
     }
-    plan = make_plan({**settings, "readers": ["similarity"]})
-    run_benchmark(dataset, plan, folder / "results", store=folder / "indexes", command=command, progress=progress)
+    plan = make_plan({**settings, "readers": ["similarity"], "store": folder / "indexes"})
+    run_benchmark(dataset, plan, folder / "results", command=command, progress=progress)
     results = read_results(folder / "results")
     failed = next((row.error for row in results.rows if row.error), "")
     if failed:

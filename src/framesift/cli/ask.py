@@ -41,12 +41,14 @@ def _ask(args: argparse.Namespace) -> int:
     from framesift.readers.base import check_reader
 
     config = config_from(args)
-    if config.reader is None:
+    if config.reading.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
     fitted = fit_config(args, config, [row.question for row in questions_from(args)])
     pipeline = Pipeline(fitted)
     exhibits = make_exhibits(args, pipeline)
-    check_reader(config.reader, **fitted.reader_options)  # before the video is indexed, which may take long
+    check_reader(
+        config.reading.reader, **fitted.reading.reader_options
+    )  # before the video is indexed, which may take long
     if args.questions or args.json:
         return _ask_all(args, pipeline, exhibits)
     for exhibit in exhibits:
@@ -60,13 +62,19 @@ def _ask_one(args: argparse.Namespace, pipeline: "Pipeline", exhibit: SavedExhib
     from framesift.readers.base import stream_answer
 
     question, config = exhibit.asked.question, pipeline.config
-    if question.choices or config.reader is None:
+    if question.choices or config.reading.reader is None:
         (answer,) = pipeline.read([(exhibit.exhibit, question)])
         _print_answer(args, exhibit, answer)
         _save_answer(exhibit, answer)
         return
     shown = exhibit.exhibit
-    pieces = stream_answer(shown, question, reader=config.reader, text_mode=config.text_mode, **config.reader_options)
+    pieces = stream_answer(
+        shown,
+        question,
+        reader=config.reading.reader,
+        text_mode=config.reading.text_mode,
+        **config.reading.reader_options,
+    )
     # A time alone names no frame of several videos; the lines below the answer have their links.
     report = "" if shown.several else _report(exhibit)
     answer = print_stream(pieces, shown.selection.times_s, report=report)

@@ -4,7 +4,6 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +25,9 @@ from framesift.indexing.index import UNCHANGED_FRAMES
 from framesift.selection.skipping import BLANK_FRAMES
 
 if TYPE_CHECKING:
+    from framesift.batch.runner import RunSummary
     from framesift.bench.items import Dataset
     from framesift.bench.plan import BenchmarkPlan
-    from framesift.bench.runner import Tally
     from framesift.bench.tables import ResultTable
 
 DATASETS = ("longvideobench", "videomme", "mlvu", "egoschema", "lvbench")
@@ -37,6 +36,7 @@ OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 _CHOICE = ("methods", "budgets", "text_modes")
 _RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames", "times", "uniform_frames")
+_HERE = ("store", "device")  # of this machine
 _PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
 
 
@@ -126,7 +126,7 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
 def _dataset(args: argparse.Namespace) -> int:
     from framesift.bench.plan import make_plan
 
-    settings = {name: getattr(args, name) for name in _PLAN if getattr(args, name, None) is not None}
+    settings = {name: getattr(args, name) for name in (*_PLAN, *_HERE) if getattr(args, name, None) is not None}
     dataset = load_questions(args.dataset, args.data, args, {})
     return _run(args, [dataset], make_plan(settings))
 
@@ -135,7 +135,7 @@ def _run_file(args: argparse.Namespace) -> int:
     from framesift.bench.plan import make_plan, pairs_of, read_plan, words
 
     settings = read_plan(args.plan)
-    for name in ("readers", "encoder", "seed", *_RELEVANCE):
+    for name in ("readers", "encoder", "seed", *_RELEVANCE, *_HERE):
         if getattr(args, name, None) is not None:
             settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
     plan = make_plan(settings)
@@ -190,48 +190,59 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     from framesift.bench.runner import run_benchmark
 
     shard = parse_shard(args.shard)
-    tallies: list[Tally] = []
+    summaries: list[RunSummary] = []
     for dataset in datasets:
         if dataset.skipped and not args.json:
             left_out = counted(len(dataset.skipped), "question")
             print(f"{dataset.name}: {dataset.describe_missing()}; {left_out} left out", file=sys.stderr)
         with ProgressBar(dataset.name, show=not args.json, unit=" answers", single=True) as bar:
-            tally = run_benchmark(
+            summary = run_benchmark(
                 dataset,
                 plan,
                 args.out,
-                store=getattr(args, "store", None),
-                device=args.device,
                 shard=shard,
                 command=command_line(args),
                 progress=bar,
             )
-        tallies.append(tally)
+        summaries.append(summary)
     results = read_results(args.out)
     names = {dataset.name for dataset in datasets}
     rows = Results([row for row in results.rows if row.dataset in names], results.runs, results.unreadable)
     tables = [table for table in make_tables(rows) if table.name.startswith("main")] if rows.rows else []
-    _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if has_moments(d)])], tallies)
-    return 1 if any(tally.errors for tally in tallies) else 0
+    _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if has_moments(d)])], datasets, summaries)
+    return 1 if any(summary.failed for summary in summaries) else 0
 
 
-def _show(args: argparse.Namespace, tables: "list[ResultTable]", tallies: "list[Tally]") -> None:
+def _show(
+    args: argparse.Namespace, tables: "list[ResultTable]", datasets: "list[Dataset]", summaries: "list[RunSummary]"
+) -> None:
+    videos = [len({item.video_id for item in dataset.items}) for dataset in datasets]
     if args.json:
-        runs = [asdict(tally) | {"folder": str(tally.folder)} for tally in tallies]
+        runs = [_run_values(summary) | {"videos": count} for count, summary in zip(videos, summaries, strict=True)]
         print_json({"runs": runs, "tables": [table_rows(table) for table in tables]})
         return
     for table in tables:
         print(table.to_markdown())
-    for tally in tallies:
-        failed = f", {tally.errors} of them with an error" if tally.errors else ""
-        before = f" ({tally.before} were done before)" if tally.before else ""
-        if tally.warnings:
-            videos = counted(tally.videos, "video has", "videos have")
-            print(f"{len(tally.warnings)} of {videos} warnings", file=sys.stderr)
-            print_video_warnings((video, text) for video, texts in tally.warnings.items() for text in texts)
-        answers = f"{counted(tally.done, 'answer')} in {duration_text(tally.seconds)}"
-        print(f"{answers}{failed}{before}; all are in {tally.folder}")
+    for count, summary in zip(videos, summaries, strict=True):
+        failed = f", {summary.failed} of them with an error" if summary.failed else ""
+        before = f" ({summary.skipped} were done before)" if summary.skipped else ""
+        if summary.warnings:
+            print(f"{len(summary.warnings)} of {counted(count, 'video has', 'videos have')} warnings", file=sys.stderr)
+            print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
+        answers = f"{counted(summary.done + summary.failed, 'answer')} in {duration_text(summary.seconds)}"
+        print(f"{answers}{failed}{before}; all are in {summary.results}")
     print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
+
+
+def _run_values(summary: "RunSummary") -> dict[str, Any]:
+    return {
+        "folder": str(summary.results),
+        "done": summary.done + summary.failed,
+        "errors": summary.failed,
+        "before": summary.skipped,
+        "seconds": round(summary.seconds, 3),
+        "warnings": summary.warnings,
+    }
 
 
 def _report(args: argparse.Namespace) -> int:

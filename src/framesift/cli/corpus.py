@@ -3,7 +3,6 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from framesift.cli.output import print_json, print_video_warnings
 from framesift.cli.progress import RunDisplay
 from framesift.cli.settings import (
     INDEX_SETTINGS,
-    READER_SETTINGS,
     SELECTION_SETTINGS,
     AddCommand,
     RunCommand,
@@ -26,7 +24,6 @@ from framesift.errors import OptionError
 if TYPE_CHECKING:
     from framesift.batch.executors.base import Limits, TaskEvent
     from framesift.batch.runner import RunSummary
-    from framesift.pipeline.config import PipelineConfig
 
 MOST_FAILURES = 10  # printed
 
@@ -119,14 +116,11 @@ def _index(args: argparse.Namespace) -> int:
     with RunDisplay(as_json=args.json, unit=" videos") as display:
         indexed = corpus.index(
             args.source,
-            engine=args.engine,
-            workers=args.workers,
-            address=args.address,
-            **_values(config_from(args), INDEX_SETTINGS),
+            config=config_from(args),
             events=not args.no_events,
             manifest=args.manifest,
-            limits=limits_of(args),
             skip_failed=args.skip_failed,
+            **_execution(args),
             begin=display.begin,
             watch=watch,
         )
@@ -153,37 +147,23 @@ def _select(args: argparse.Namespace) -> int:
 def _ask(args: argparse.Namespace) -> int:
     from framesift import corpus
 
-    config = config_from(args)
-    if config.reader is None:
+    if config_from(args).reading.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
     with RunDisplay(as_json=args.json, unit=" tasks") as display:
-        summary = corpus.ask(
-            args.questions,
-            **_arguments(args),
-            **_values(config, (*READER_SETTINGS, "reader_options")),
-            begin=display.begin,
-            watch=display,
-        )
+        summary = corpus.ask(args.questions, **_arguments(args), begin=display.begin, watch=display)
     return _print_summary(args, display, summary)
 
 
 def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     from framesift._utils.credentials import scrub_arguments
 
-    config = config_from(args)
-    relevance = ("event_encoder", "namer", "visual_demand", "blank_frames")
-    names = (*INDEX_SETTINGS, "method", "budget", "subtitles", *relevance)
-    return {
-        **{name: getattr(args, name) for name in ("results", "engine", "workers", "address")},
-        **_values(config, names),
-        "options": config.method_options,
-        "limits": limits_of(args),
-        "command": shlex.join(["framesift", *scrub_arguments(args.argv)]),
-    }
+    command = shlex.join(["framesift", *scrub_arguments(args.argv)])
+    return {"results": args.results, "config": config_from(args), "command": command, **_execution(args)}
 
 
-def _values(config: "PipelineConfig", names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in names}
+def _execution(args: argparse.Namespace) -> dict[str, Any]:
+    """Where the run is executed, from its flags."""
+    return {"limits": limits_of(args), **{name: getattr(args, name) for name in ("engine", "workers", "address")}}
 
 
 def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunSummary") -> int:
@@ -209,7 +189,7 @@ def _search(args: argparse.Namespace) -> int:
 
     if args.report:
         check_report_path(args.report)
-    store = config_from(args).store
+    store = config_from(args).index.store
     hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None
     if args.json:

@@ -31,7 +31,7 @@ def _doctor(args: argparse.Namespace) -> int:
     from framesift.readers import plugins as readers
     from framesift.selection import registry as selectors
 
-    report = examine(config_from(args).store)
+    report = examine(config_from(args).index.store)
     report["plugins"] = [
         {"kind": plugin.kind, "name": plugin.name, "package": plugin.package, "problem": plugin.problem}
         for registry in (selectors, encoders, readers)

@@ -30,7 +30,7 @@ def _index(args: argparse.Namespace) -> int:
 
     paths = find_videos(args.videos)
     pipeline = Pipeline(config_from(args))
-    encoder = str(pipeline.config.encoder)
+    encoder = str(pipeline.config.index.encoder)
     identify(encoder)  # an encoder that can't be used is one sentence, not one per video
     rows, code = [], 0
     for path in paths:

@@ -65,7 +65,7 @@ def _events(args: argparse.Namespace) -> int:
     config = config_from(args)
     with ProgressBar(show=not args.json, unit=" s") as bar:
         text = Pipeline(config).find_events(args.video, progress=bar)
-    warnings = (*video_warnings(Store(config.store), args.video), *text.warnings)
+    warnings = (*video_warnings(Store(config.index.store), args.video), *text.warnings)
     if args.json:
         print_json(
             {
@@ -98,7 +98,7 @@ def _library(args: argparse.Namespace) -> int:
     from framesift.store.maintenance import describe, describe_size, prune
     from framesift.store.store import Store
 
-    store = Store(config_from(args).store)
+    store = Store(config_from(args).index.store)
     if (args.older_than or args.max_size) and not args.prune:
         raise OptionError("--older-than and --max-size go with --prune")
     removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []

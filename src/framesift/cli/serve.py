@@ -118,11 +118,11 @@ def _check_models(args: argparse.Namespace) -> None:
     from framesift.text.speech import engine_name
 
     config = config_from(args)
-    identify(str(config.encoder))
-    if config.event_encoder is not None:
-        get_text_encoder(config.event_encoder)
-    if config.speech not in ("auto", "none"):
-        engine_name(config.speech)
+    identify(str(config.index.encoder))
+    if config.selection.event_encoder is not None:
+        get_text_encoder(config.selection.event_encoder)
+    if config.text.speech not in ("auto", "none"):
+        engine_name(config.text.speech)
     for reader in args.readers:
         if not reader.startswith(LOCAL):  # which loads the model
             get_reader(reader)

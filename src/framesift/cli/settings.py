@@ -1,4 +1,4 @@
-"""Flags from PipelineConfig's settings, and a PipelineConfig from the flags that were given.
+"""Flags from the declared settings, and a PipelineConfig from the flags that were given.
 
 A flag that was not given is not in the namespace, so that the settings of `--config FILE` hold where no flag does.
 """
@@ -10,20 +10,23 @@ from typing import Any
 
 from framesift._utils.json import parse_scalar
 from framesift.errors import OptionError
-from framesift.pipeline.config import PipelineConfig, read_settings
+from framesift.indexing.index import IndexSettings
+from framesift.pipeline.config import RECORDS, PipelineConfig, read_settings
 from framesift.readers.time_formats import TIME_FORMATS
-from framesift.selection.registry import check_options, get_selector
+from framesift.selection.registry import DEFAULT_METHOD, check_options, get_selector
+from framesift.text.finding import TextSettings
 
 RunCommand = Callable[[argparse.Namespace], int]
 # (name, what runs it, its summary) → its parser; None: the command has commands of its own
 AddCommand = Callable[[str, RunCommand | None, str], argparse.ArgumentParser]
 
-INDEX_SETTINGS = ("encoder", "fps", "mode", "unchanged_frames", "device", "decode", "store")
-TEXT_SETTINGS = ("subtitles", "language", "speech", "screen_text")
+DECLARED = {declared.name: declared for record in RECORDS.values() for declared in fields(record)}
+INDEX_SETTINGS = tuple(declared.name for declared in fields(IndexSettings))
+TEXT_SETTINGS = tuple(declared.name for declared in fields(TextSettings))
 SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
 WINDOW_SETTINGS = ("from_s", "to_s")
 FLAGS = {"from_s": ("--from",), "to_s": ("--to", "--until")}  # where they are not the setting's name
-EXHIBIT_SETTINGS = ("overlay", "size", "scales")
+EXHIBIT_SETTINGS = ("overlay", "size")
 READER_SETTINGS = ("reader", "text_mode", "concurrency")
 
 # Flags for the reader options people change most; a reader without one of them lists those it has.
@@ -43,16 +46,15 @@ READER_FLAGS: dict[str, tuple[type, str]] = {
 
 
 def add_settings(command: argparse.ArgumentParser, *names: str) -> None:
-    """A flag for each of these settings, with its default, choices and help from PipelineConfig."""
-    declared = {f.name: f for f in fields(PipelineConfig)}
+    """A flag for each of these settings, with its default, choices and help from where it is declared."""
     for name in names:
-        described = declared[name].metadata["help"]
-        default = declared[name].default
+        described = DECLARED[name].metadata["help"]
+        default = DECLARED[name].default
         if isinstance(default, str | int) and default is not False and "default" not in described:
             described += f" (default: {default})"
         flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
         command.add_argument(
-            *flags, dest=name, default=argparse.SUPPRESS, help=described, **declared[name].metadata["argument"]
+            *flags, dest=name, default=argparse.SUPPRESS, help=described, **DECLARED[name].metadata["argument"]
         )
 
 
@@ -79,9 +81,9 @@ def add_config_file(command: argparse.ArgumentParser) -> None:
 def config_from(args: argparse.Namespace, **settings: Any) -> PipelineConfig:
     """The configuration: settings given here, then flags, then `--config`, then the defaults."""
     values: dict[str, Any] = read_settings(args.config) if getattr(args, "config", None) else {}
-    values |= {f.name: getattr(args, f.name) for f in fields(PipelineConfig) if hasattr(args, f.name)} | settings
+    values |= {name: getattr(args, name) for name in DECLARED if hasattr(args, name)} | settings
     if "set" in args and "options" not in settings:
-        method = values.get("method", PipelineConfig.method)
+        method = values.get("method", DEFAULT_METHOD)
         given = method_options(args.set, [method])[method]
         values["options"] = {**values.get("options", {}), **given}
     if "reader_set" in args:

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from framesift._utils.text import counted
@@ -27,9 +26,9 @@ def fit_config(args: argparse.Namespace, config: PipelineConfig, questions: Sequ
     if args.max_tokens_in < 1:
         raise OptionError(f"--max-tokens-in is {args.max_tokens_in}; expected at least 1")
     given = read_settings(args.config) if args.config else {}
-    budget = config.budget if hasattr(args, "budget") or "budget" in given else None
+    budget = config.selection.budget if hasattr(args, "budget") or "budget" in given else None
     counter = _counter(args, config, questions)
-    plan = counter.fit(args.max_tokens_in, budget=budget, short_side=config.size)
+    plan = counter.fit(args.max_tokens_in, budget=budget, short_side=config.reading.size)
     tokens = plan.tokens
     about = "" if counter.is_exact else "about "
     per_frame = f", {plan.options['frame_tokens']} tokens each at most" if "frame_tokens" in plan.options else ""
@@ -39,18 +38,22 @@ def fit_config(args: argparse.Namespace, config: PipelineConfig, questions: Sequ
         f"{args.max_tokens_in:,} for {counter.model}",
         file=sys.stderr,
     )
-    return replace(config, budget=plan.budget, size=plan.short_side, reader_options=plan.options)
+    return config.replace(budget=plan.budget, size=plan.short_side, reader_options=plan.options)
 
 
 def _counter(args: argparse.Namespace, config: PipelineConfig, questions: Sequence[Question]) -> "TokenCounter":
     from framesift.readers.token_budget import token_counter
     from framesift.video.frames import probe
 
-    if not isinstance(config.reader, str):
+    if not isinstance(config.reading.reader, str):
         raise OptionError("there is no reader whose tokens could be counted; expected --reader local:MODEL or a URL")
     videos = [probe(path) for path in args.videos]
     return token_counter(
-        config.reader, config.reader_options, videos=videos, questions=questions, text_mode=config.text_mode
+        config.reading.reader,
+        config.reading.reader_options,
+        videos=videos,
+        questions=questions,
+        text_mode=config.reading.text_mode,
     )
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +15,7 @@ from PIL import Image
 
 from framesift._utils.memory import release_free_memory
 from framesift._utils.records import shown
+from framesift._utils.settings import check_names, check_settings, setting
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import check_device, get_encoder, identify
@@ -27,7 +27,7 @@ from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.blank import is_blank_picture, reduce_picture
-from framesift.video.cuda import CudaDecoder, CudaImage, Decode, check_decode, why_not_cuda
+from framesift.video.cuda import DECODES, CudaDecoder, CudaImage, Decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, sample
 from framesift.video.timeline import read_timeline
@@ -52,6 +52,55 @@ RELATIVE_COSTS: Mapping[str, float] = {"siglip": 1.0, "siglip2": 1.0, "siglip-ba
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class IndexSettings:
+    """How videos are decoded and encoded, and where their indexes are."""
+
+    encoder: "str | Encoder" = setting("auto", "auto, siglip, offline, …, or a checkpoint's folder")
+    fps: Fps = setting("auto", "candidates per second, or auto", metavar="RATE")
+    mode: Mode = setting("exact", "how candidates are decoded", choices=MODES)
+    unchanged_frames: UnchangedFrames = setting(
+        "reuse",
+        "candidates that show the same as the one before: reuse its vector or encode them",
+        choices=UNCHANGED_FRAMES,
+    )
+    device: str = setting("auto", "auto, cpu, cuda or mps")
+    decode: Decode = setting("auto", "where videos are decoded; auto: cuda if the encoder runs there", choices=DECODES)
+    store: str | os.PathLike[str] | None = setting(
+        None, "folder of the indexes (default: the user's cache folder)", metavar="DIR"
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        object.__setattr__(self, "fps", parse_fps(self.fps))
+        if self.store is not None and not isinstance(self.store, str | os.PathLike):
+            raise OptionError(f"store is {shown(self.store)}; expected a directory")
+
+    @property
+    def rate(self) -> str:
+        """The candidates per second as text."""
+        return "auto" if self.fps == "auto" else f"{self.fps:g}"
+
+    def key(self, video: str) -> IndexKey:
+        """The key of the index of the video with this fingerprint; identifying an encoder reads its weights."""
+        named = self.encoder
+        name, weights = identify(named) if isinstance(named, str) else (named.name, fingerprint_of(named))
+        return IndexKey(video, name, weights, self.rate, self.mode, self.unchanged_frames)
+
+
+def parse_fps(value: Any) -> Fps:
+    """Candidates per second: "auto", or a number, which may come as text."""
+    if value == "auto":
+        return "auto"
+    try:
+        fps = float(value)
+    except (TypeError, ValueError, OverflowError):
+        fps = 0.0
+    if isinstance(value, bool) or not 0 < fps <= 1000:
+        raise OptionError(f"fps is {shown(value)}; expected a number above 0, or auto")
+    return fps
+
+
 def index(
     path: str | os.PathLike[str],
     encoder: str | Encoder = "auto",
@@ -59,31 +108,39 @@ def index(
     mode: Mode = "exact",
     *,
     progress: Callable[..., Any] | None = None,
-    store: str | os.PathLike[str] | Store | None = None,
-    device: str = "auto",
     source: str | None = None,
-    unchanged_frames: UnchangedFrames = "reuse",
-    decode: Decode = "auto",
+    **settings: Any,
 ) -> VideoIndex:
     """Decode and encode a video once; later calls, in any process, read the stored index.
 
     encoder: a name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods. fps: candidates
     per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress:
-    a `framesift.progress.Progress`, called with the candidates done and expected. store: a folder, the user's cache
-    folder by default. source: the URL the video came from, if `path` is a local copy. unchanged_frames: "reuse" gives a
-    candidate that shows the same as the last encoded one that one's vector; an index with all vectors serves as well.
-    decode: "cuda" decodes on the GPU what it can, "cpu" everything on the CPU, "auto" on the GPU if the encoder takes
-    images there.
+    a `framesift.progress.Progress`, called with the candidates done and expected. source: the URL the video came from,
+    if `path` is a local copy. settings: the others of `IndexSettings`: store, a folder, the user's cache folder by
+    default; device; unchanged_frames: "reuse" gives a candidate that shows the same as the last encoded one that one's
+    vector; an index with all vectors serves as well; decode: "cuda" decodes on the GPU what it can, "cpu" everything on
+    the CPU, "auto" on the GPU if the encoder takes images there.
     """
-    check_sampling(fps, mode)
-    check_decode(decode)
-    check_unchanged_frames(unchanged_frames)
+    check_names(settings, IndexSettings)
+    return build_index(path, IndexSettings(encoder, fps, mode, **settings), source=source, progress=progress)
+
+
+def build_index(
+    path: str | os.PathLike[str],
+    settings: IndexSettings,
+    *,
+    source: str | None = None,
+    stored_only: bool = False,
+    progress: Callable[..., Any] | None = None,
+) -> VideoIndex:
+    """Index a video as `index` does; with stored_only, NotStored in place of decoding."""
+    encoder, device = settings.encoder, settings.device
     if isinstance(encoder, str):
         check_device(encoder, device)
-    opened = store if isinstance(store, Store) else Store(store)
+    opened = Store(settings.store, stored_only=stored_only)
 
     def load_or_build(file: WatchedFile) -> VideoIndex:
-        key = index_key(file.fingerprint, encoder, fps, mode, unchanged_frames)
+        key = settings.key(file.fingerprint)
         report = as_progress(progress)
 
         def load() -> VideoIndex | None:
@@ -95,7 +152,7 @@ def index(
         def build() -> VideoIndex:
             model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
             try:
-                _build(file, model, opened, key, (fps, mode, decode), report, source or file.path)
+                _build(file, model, opened, key, settings, report, source or file.path)
             except Exception as error:
                 if isinstance(error, FileChanged) or file.has_changed:
                     opened.remove_parts(key)
@@ -113,39 +170,16 @@ def index(
     return read_watched(path, load_or_build)
 
 
-def check_sampling(fps: Fps, mode: str) -> None:
-    """Reject a rate or a mode of decoding that `index` does not know."""
-    is_number = isinstance(fps, Real) and not isinstance(fps, bool)
-    if fps != "auto" and not (is_number and 0 < fps <= 1000):
-        raise OptionError(f"fps is {shown(fps)}; expected a number above 0, or auto")
-    if mode not in MODES:
-        raise OptionError(f"mode is {shown(mode)}; expected one of {', '.join(MODES)}")
-
-
-def check_unchanged_frames(value: str) -> None:
-    if value not in UNCHANGED_FRAMES:
-        raise OptionError(f"unchanged_frames is {shown(value)}; expected one of {', '.join(UNCHANGED_FRAMES)}")
-
-
-def index_key(video: str, encoder: str | Encoder, fps: Fps, mode: Mode, unchanged_frames: UnchangedFrames) -> IndexKey:
-    """The key of the index of the video with this fingerprint."""
-    name, encoder_fingerprint = (
-        identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
-    )
-    rate = "auto" if fps == "auto" else f"{float(fps):g}"
-    return IndexKey(video, name, encoder_fingerprint, rate, mode, unchanged_frames)
-
-
 def _build(
     file: WatchedFile,
     encoder: Encoder,
     store: Store,
     key: IndexKey,
-    sampled: tuple[Fps, Mode, Decode],
+    settings: IndexSettings,
     progress: Progress,
     source: str,
 ) -> None:
-    fps, mode, decode = sampled
+    fps, mode = settings.fps, settings.mode
     started = time.perf_counter()
     path = file.path
     parts = store.load_parts(key)
@@ -155,7 +189,7 @@ def _build(
     after_s = float(parts[-1].times_s[-1]) if parts else None
     side = getattr(encoder, "picture_side", None)
     short_side = None if side is None else IMAGE_MARGIN * side
-    gpu = _gpu_decoder(decode, getattr(encoder, "image_device", None))
+    gpu = _gpu_decoder(settings.decode, getattr(encoder, "image_device", None))
     with sample(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu) as sampling:
         expected = done + sampling.expected
         for part in parts:  # the warnings are about the whole video

@@ -99,7 +99,7 @@ class Catalog:
     def __init__(self, config: PipelineConfig, state: Path, changed: Callable[[], None] = lambda: None) -> None:
         self.config, self._changed = config, changed
         self.pipeline = Pipeline(config)
-        self.store = Store(config.store)
+        self.store = Store(config.index.store)
         self._folder = state / "facts"
         self._facts: dict[str, VideoFacts] = {}
         self.unfinished = UnfinishedVideos(self.store)
@@ -189,7 +189,7 @@ class Catalog:
             progress(stage, done, total)
 
         if not self.is_indexed(video):
-            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.device)
+            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.index.device)
             self.unfinished.make_overview(video, encoder, progress)
         self.unfinished.note_indexed(video, len(self.pipeline.index(video.path, progress=report)))
         self.prepare(video, progress)
@@ -256,7 +256,7 @@ class Catalog:
 
     def subtitle_files(self, video: LibraryVideo) -> list[Path]:
         """The subtitle files beside a video; the first one is used."""
-        return find_sidecars(video.path, language=self.config.language)
+        return find_sidecars(video.path, language=self.config.text.language)
 
     def _write_summary(self, video: LibraryVideo, text: FoundEvents, warnings: Sequence[str]) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
@@ -316,7 +316,7 @@ class Catalog:
     def _warm_up(self) -> None:
         """Load the encoder before the first video or question needs it."""
         try:
-            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.device)
+            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.index.device)
             encoder.encode_texts(["a question"])
         except (FramesiftError, OSError) as error:
             log.info("the encoder was not loaded ahead of the first question: %s", error)

@@ -75,7 +75,7 @@ class AgentSession:
     def __init__(self, config: AgentConfig) -> None:
         self.config = config
         self._lock = threading.Lock()
-        state = Store(config.pipeline.store).root.absolute() / ".mcp"
+        state = Store(config.pipeline.index.store).root.absolute() / ".mcp"
         self.catalog = Catalog(config.pipeline, state)
         self.folders = SharedFolders(config.folders, mark=data)
         self.downloads = Downloads(state / "downloads", config)
@@ -188,7 +188,7 @@ class AgentSession:
 
     def pipeline_with(self, **settings: Any) -> Pipeline:
         """The pipeline with the settings of one call, which PipelineConfig checks."""
-        return Pipeline(replace(self.config.pipeline, **settings))
+        return Pipeline(self.config.pipeline.replace(**settings))
 
     def keep_report(self, watched: WatchedSelection) -> str:
         """Remember a selection for its report, and return the report's id."""

@@ -172,8 +172,8 @@ class VideoTools:
                 text,
                 limit=limit,
                 by="events" if by == "words" else by,
-                encoder=config.encoder,
-                store=config.store,
+                encoder=config.index.encoder,
+                store=config.index.store,
                 videos=videos,
             )
         lines = [f"{counted(len(hits), 'place')} in {counted(len(videos), 'indexed video')}, best first. {NOTICE}"]

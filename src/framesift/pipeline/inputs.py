@@ -1,7 +1,7 @@
 """What selectors get about questions beyond vectors: frames, objects, the events' scores, text vectors and models."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,12 @@ from framesift.encoders.base import UNKNOWN, Encoder, encode_long_texts, fingerp
 from framesift.encoders.registry import get_encoder, get_text_encoder, load_models
 from framesift.errors import FramesiftError
 from framesift.indexing.video_frames import JointFrames, VideoFrames
-from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig, SelectionSettings
 from framesift.pipeline.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords, quoting
-from framesift.selection.registry import Method, get_selector
+from framesift.selection.registry import get_selector
 from framesift.store.chance import levels_name, load_levels, save_levels
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
@@ -50,7 +50,9 @@ def with_chance(
     basis = selection.basis
     if basis is None or basis.question is None or not len(video.index):
         return selection
-    text_encoder = encoder if config.event_encoder is None else get_text_encoder(config.event_encoder)
+    text_encoder = (
+        encoder if config.selection.event_encoder is None else get_text_encoder(config.selection.event_encoder)
+    )
     levels = video.chance_levels.get(text_encoder.name)
     if levels is None:
         levels = _levels(video, encoder, text_encoder, config, is_stored=not is_partial)
@@ -68,7 +70,7 @@ def _levels(
     video: PreparedVideo, encoder: Encoder, text_encoder: "TextEncoder", config: PipelineConfig, *, is_stored: bool
 ) -> ChanceLevels:
     """What unrelated questions score in a video, from the store or computed now."""
-    store, content, name = Store(config.store), "", ""
+    store, content, name = Store(config.index.store), "", ""
     encoders = [fingerprint_of(encoder), fingerprint_of(text_encoder)]
     if is_stored and not video.videos and UNKNOWN not in encoders and os.path.isfile(video.path):
         content = fingerprint(video.path)
@@ -76,8 +78,8 @@ def _levels(
         stored = load_levels(store, content, name)
         if stored is not None:
             return ChanceLevels(*stored)
-    frames = video.index.vectors.products(cached_text_vectors(encoder, UNRELATED, config.store))
-    queries = cached_text_vectors(text_encoder, UNRELATED, config.store)
+    frames = video.index.vectors.products(cached_text_vectors(encoder, UNRELATED, config.index.store))
+    queries = cached_text_vectors(text_encoder, UNRELATED, config.index.store)
     words = _word_scores(UNRELATED, queries, video, video.events, text_encoder, config)
     levels = chance_levels(frames, words)
     if name:
@@ -98,10 +100,10 @@ def _word_scores(
         return np.zeros((0, len(texts)))
     is_all = len(events) == len(video.events)
     spoken = [event.text for event in events]
-    if is_all and config.event_encoder is None and video.event_vectors is not None:
+    if is_all and config.selection.event_encoder is None and video.event_vectors is not None:
         vectors = video.event_vectors
     else:
-        vectors = cached_text_vectors(encoder, spoken, config.store)
+        vectors = cached_text_vectors(encoder, spoken, config.index.store)
     shared = video.event_words if is_all else EventWords(spoken)
     lexical = np.stack([shared.scores(text) for text in texts], axis=1)
     return word_scores(vectors.astype(np.float64) @ queries.T, lexical)
@@ -125,15 +127,13 @@ def make_lookups(
     index: VideoIndex,
     questions: Sequence[Question],
     events: Sequence[Event],
-    method: Method,
+    settings: SelectionSettings,
     *,
     encoder: str | Encoder,
-    event_encoder: str | None,
-    namer: ObjectNamer | str | None,
     store: str | os.PathLike[str] | None,
 ) -> list[Lookup] | None:
     """What a selector may look at or ask about each question, but for its options; None if it looks at nothing."""
-    selector = get_selector(method)
+    selector = get_selector(settings.method)
     if not selector.takes_lookup:
         return None
 
@@ -141,10 +141,10 @@ def make_lookups(
         return encode_long_texts(get_encoder(encoder) if isinstance(encoder, str) else encoder, texts)
 
     def score(texts: Sequence[str]) -> Array:
-        return score_events(texts, events, event_encoder or encoder, store)
+        return score_events(texts, events, settings.event_encoder or encoder, store)
 
     lookup = Lookup(frames=frame_source(index), encode_texts=encode_texts, score_events=score)
-    named = _resolve_namer(namer) if "objects" in selector.needs else None
+    named = _resolve_namer(settings.namer) if "objects" in selector.needs else None
     return [
         replace(lookup, question=question, objects=None if named is None else named.name_objects(question))
         for question in questions
@@ -153,8 +153,7 @@ def make_lookups(
 
 def resolve_options(
     index: VideoIndex,
-    method: Method,
-    options: Mapping[str, Any],
+    settings: SelectionSettings,
     store: str | os.PathLike[str] | None,
     *,
     encoder: str | Encoder,
@@ -167,8 +166,9 @@ def resolve_options(
     encoder, whose probabilities they turn cosines into. progress counts the calls of models, up to the option
     `calls` for each of the questions.
     """
+    options = settings.method_options
     resolved = load_models(options)
-    defaults = get_selector(method).options
+    defaults = get_selector(settings.method).options
     if "fps" in defaults and index.info.fps > 0:
         resolved.setdefault("fps", index.info.fps)
     if "logit_scale" in defaults and "logit_scale" not in options:

@@ -18,9 +18,8 @@ from typing import Any, overload
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import check_device, get_encoder, get_text_encoder
 from framesift.errors import InputError, OptionError
-from framesift.indexing.index import index as build_index
-from framesift.indexing.index import index_key
-from framesift.pipeline.config import PipelineConfig, VisualDemandSetting
+from framesift.indexing.index import build_index
+from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.inputs import make_lookups, resolve_options, score_events, with_chance
 from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
@@ -28,12 +27,9 @@ from framesift.readers.base import OnError, ask_many, check_reader
 from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
 from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
-from framesift.selection.registry import DEFAULT_METHOD, Method, check_demand
-from framesift.selection.skipping import BlankFrames
 from framesift.store.store import IndexKey, Store
 from framesift.store.text_vectors import cached_text_vectors
 from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
-from framesift.text.object_names import ObjectNamer
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, Window
 from framesift.types.question import as_questions
 from framesift.types.vectors import Array
@@ -48,14 +44,13 @@ class Pipeline:
 
     def __init__(self, config: PipelineConfig | None = None) -> None:
         self.config = config or PipelineConfig()
-        if isinstance(self.config.encoder, str):
-            check_device(self.config.encoder, self.config.device)
+        if isinstance(self.config.index.encoder, str):
+            check_device(self.config.index.encoder, self.config.index.device)
 
     @cached_property
     def index_key(self) -> IndexKey:
         """The key of any video's index but for its fingerprint; identifying an encoder reads its weights once."""
-        config = self.config
-        return index_key("", config.encoder, config.fps, config.mode, config.unchanged_frames)
+        return self.config.index.key("")
 
     def prepare(
         self,
@@ -82,8 +77,8 @@ class Pipeline:
             video = video[0]
         report_indexing = WatchedProgress(report)
         started = time.perf_counter()
-        wanted = self.config.subtitles if subtitles is None else subtitles
-        if events is None and (self.config.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
+        wanted = self.config.text.subtitles if subtitles is None else subtitles
+        if events is None and (self.config.text.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
             # Text that was asked for and is not there is an error, which comes before the long work.
             events = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=report)
         searched = time.perf_counter()
@@ -109,9 +104,9 @@ class Pipeline:
         count = len(videos)
         if not count:
             raise InputError("there is no video; expected at least one")
-        if any(value is not None for value in own) or os.fspath(self.config.subtitles) not in (AUTO, NONE):
+        if any(value is not None for value in own) or os.fspath(self.config.text.subtitles) not in (AUTO, NONE):
             raise OptionError(f"text of one video was given for {count} videos; expected subtitles auto or none")
-        _check_window(self.config.window, count)
+        _check_window(self.config.selection.window, count)
         resolved = [os.path.realpath(video) for video in videos]
         repeated = next((one for one, path in zip(videos, resolved, strict=True) if resolved.count(path) > 1), None)
         if repeated is not None:
@@ -128,19 +123,8 @@ class Pipeline:
         progress: Callable[..., Any] | None = None,
     ) -> VideoIndex:
         """The video's candidates as vectors, from the store or, unless `stored_only`, decoded and encoded now."""
-        config = self.config
-        return build_index(
-            video,
-            config.encoder,
-            config.fps,
-            config.mode,
-            progress=progress,
-            store=Store(config.store, stored_only=stored_only),
-            device=config.device,
-            source=source,
-            unchanged_frames=config.unchanged_frames,
-            decode=config.decode,
-        )
+        settings = self.config.index
+        return build_index(video, settings, source=source, stored_only=stored_only, progress=progress)
 
     def find_events(
         self,
@@ -151,16 +135,9 @@ class Pipeline:
         progress: Callable[..., Any] | None = None,
     ) -> FoundEvents:
         """The video's timestamped text, and where it came from; with `stored_only`, nothing is recognised."""
-        config = self.config
-        return search_events(
-            video,
-            subtitles=config.subtitles if subtitles is None else subtitles,
-            language=config.language,
-            recognise_speech=config.speech == AUTO if config.speech in (AUTO, NONE) else config.speech,
-            screen_text=config.screen_text,
-            store=Store(config.store, stored_only=stored_only),
-            progress=progress,
-        )
+        settings = self.config.text if subtitles is None else replace(self.config.text, subtitles=subtitles)
+        store = Store(self.config.index.store, stored_only=stored_only)
+        return search_events(video, settings, store, progress=progress)
 
     def encode_events(
         self, index: VideoIndex, events: Sequence[Event], *, progress: Callable[..., Any] | None = None
@@ -169,9 +146,9 @@ class Pipeline:
         if not events:
             return None
         texts = [event.text for event in events]
-        named = self.config.event_encoder
+        named = self.config.selection.event_encoder
         model = self._encoder(index) if named is None else get_text_encoder(named)
-        vectors = cached_text_vectors(model, texts, self.config.store, progress=as_progress(progress))
+        vectors = cached_text_vectors(model, texts, self.config.index.store, progress=as_progress(progress))
         return vectors if named is None else None
 
     @overload
@@ -215,24 +192,8 @@ class Pipeline:
         given = [None] * len(asked) if windows is None else windows
         for window in given:
             _check_window(window, len(video.videos))
-        selections = select_many(
-            video.index,
-            asked,
-            queries=queries,
-            events=video.events,
-            event_features=video.event_vectors,
-            budget=config.budget,
-            method=config.method,
-            encoder=None if isinstance(config.encoder, str) else config.encoder,
-            event_encoder=config.event_encoder,
-            visual_demand=config.visual_demand,
-            namer=config.namer,
-            store=config.store,
-            blank_frames=config.blank_frames,
-            windows=[config.window if window is None else window for window in given],
-            progress=progress,
-            **config.method_options,
-        )
+        windows = [config.selection.window if window is None else window for window in given]
+        selections = _select_all(video, asked, config, queries=queries, windows=windows, progress=progress)
         of_index = len(video.index.warnings)
         with_text = []
         for s in selections:
@@ -259,10 +220,9 @@ class Pipeline:
             selection,
             [ShownVideo(span.name, one.path, one.info, span.start_s) for one, span in several]
             or [ShownVideo.alone(video.path, video.info)],
-            overlay=config.overlay,
-            seed=config.seed,
-            size=config.size,
-            scales=config.scales,
+            overlay=config.reading.overlay,
+            seed=config.selection.seed,
+            size=config.reading.size,
         )
 
     def read(
@@ -270,15 +230,15 @@ class Pipeline:
     ) -> Iterator[Answer]:
         """The reader's answer to each exhibit and question, in order, several in flight at a time."""
         config = self.config
-        if config.reader is None:
+        if config.reading.reader is None:
             raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
         return ask_many(
             exhibits,
-            reader=config.reader,
-            text_mode=config.text_mode,
-            concurrency=config.concurrency,
+            reader=config.reading.reader,
+            text_mode=config.reading.text_mode,
+            concurrency=config.reading.concurrency,
             on_error=on_error,
-            **config.reader_options,
+            **config.reading.reader_options,
         )
 
     @overload
@@ -290,16 +250,16 @@ class Pipeline:
     def ask(self, video: PreparedVideo, questions: Question | str | Sequence[Question | str]) -> Answer | list[Answer]:
         """Select, exhibit and read: the reader's answer to a question, or to each of several."""
         asked = [questions] if isinstance(questions, Question | str) else list(questions)
-        if self.config.reader is not None:
-            check_reader(self.config.reader, **self.config.reader_options)
+        if self.config.reading.reader is not None:
+            check_reader(self.config.reading.reader, **self.config.reading.reader_options)
         selections = self.select(video, asked)
         exhibits = (self.exhibit(video, selection) for selection in selections)
         answers = list(self.read(zip(exhibits, asked, strict=True)))
         return answers[0] if isinstance(questions, Question | str) else answers
 
     def _encoder(self, index: VideoIndex) -> Encoder:
-        named = self.config.encoder
-        return get_encoder(index.encoder, device=self.config.device) if isinstance(named, str) else named
+        named = self.config.index.encoder
+        return get_encoder(index.encoder, device=self.config.index.device) if isinstance(named, str) else named
 
 
 def _check_window(window: Window | None, videos: int) -> None:
@@ -312,48 +272,25 @@ def select(
     question: Question | str,
     *,
     events: Sequence[Event] = (),
-    budget: int = 32,
-    method: Method = DEFAULT_METHOD,
-    encoder: str | Encoder | None = None,
-    event_encoder: str | None = None,
-    visual_demand: VisualDemandSetting = "rules",
-    namer: ObjectNamer | str | None = None,
-    store: str | os.PathLike[str] | None = None,
-    blank_frames: BlankFrames = "skip",
     window: Window | None = None,
-    **options: object,
+    **settings: Any,
 ) -> Selection:
     """Choose the frames of a video that help to answer a question.
 
-    events: timestamped text of the video. budget: how many frames. method: a name of `selectors()`, or a function
-    `(evidence, budget, *, option=default, …) → Selection`; options: that selector's own. visual_demand: "rules", a
-    number from 0 (text) to 1 (frames), or a function of the question. encoder: of the text; by default the one named in
-    the index, and it must be the one that made it. event_encoder: "minilm" compares events with the question by a
-    sentence encoder, which is better at text than SigLIP's; by default the paper's way, the encoder itself. namer: of
-    the objects that some selectors search for; by default noun phrases by rule, or the address of an OpenAI-type
-    server. A detector or network among the options may be a name or a path, a model the address of a server. store: the
-    folder into which the events' vectors and a model's replies are written, so that they are computed once; by default
-    FRAMESIFT_STORE or the user's cache folder. blank_frames: "skip" leaves out the candidates that show nothing (black,
-    white, a fade), "keep" does not. window: the part of the video to consider.
+    events: timestamped text of the video. window: the part of the video to consider. settings: those of
+    `SelectionSettings`, the options of the method, `encoder` and `store`:
+
+    budget: how many frames. method: a name of `selectors()`, or a function `(evidence, budget, *, option=default, …) →
+    Selection`. visual_demand: "rules", a number from 0 (text) to 1 (frames), or a function of the question. encoder: of
+    the text; by default the one named in the index, and it must be the one that made it. event_encoder: "minilm"
+    compares events with the question by a sentence encoder, which is better at text than SigLIP's; by default the
+    paper's way, the encoder itself. namer: of the objects that some selectors search for; by default noun phrases by
+    rule, or the address of an OpenAI-type server. A detector or network among the options may be a name or a path, a
+    model the address of a server. store: the folder into which the events' vectors and a model's replies are written,
+    so that they are computed once; by default FRAMESIFT_STORE or the user's cache folder. blank_frames: "skip" leaves
+    out the candidates that show nothing (black, white, a fade), "keep" does not.
     """
-    return select_many(
-        index,
-        [question],
-        events=events,
-        budget=budget,
-        method=method,
-        encoder=encoder,
-        event_encoder=event_encoder,
-        visual_demand=visual_demand,
-        namer=namer,
-        store=store,
-        blank_frames=blank_frames,
-        windows=[window],
-        queries=None,
-        event_features=None,
-        progress=None,
-        **options,
-    )[0]
+    return select_many(index, [question], events=events, windows=[window], **settings)[0]
 
 
 def select_many(
@@ -363,41 +300,56 @@ def select_many(
     queries: Array | None = None,
     events: Sequence[Event] = (),
     event_features: Array | None = None,
-    budget: int = 32,
-    method: Method = DEFAULT_METHOD,
-    encoder: str | Encoder | None = None,
-    event_encoder: str | None = None,
-    visual_demand: VisualDemandSetting = "rules",
-    namer: ObjectNamer | str | None = None,
-    store: str | os.PathLike[str] | None = None,
-    blank_frames: BlankFrames = "skip",
     windows: Sequence[Window | None] | None = None,
     progress: Callable[..., Any] | None = None,
-    **options: object,
+    **settings: Any,
 ) -> list[Selection]:
     """Select for each of many questions on one video, with one product for all relevances.
 
     queries (Q, D) and event_features (E, D): text vectors, if you have them; else the index's own encoder makes them.
     windows: the part of the video that each question is about, None for all of it. progress: called with stage, done
-    and total, for methods that ask a model. The rest as in `select`.
+    and total, for methods that ask a model. settings: as in `select`.
     """
-    asked = as_questions(questions)
     check_events(events)
-    check_demand(method, visual_demand)
+    given = {name: settings.pop(name) for name in _SELECT_SETTINGS if name in settings}
+    encoder = given.pop("encoder", None)
+    if encoder is not None:
+        given["encoder"] = get_encoder(encoder) if isinstance(encoder, str) else encoder
+    text = FoundEvents(tuple(events), (), (), index.info.duration_s)
+    video = PreparedVideo(Path(index.info.path), index, text, event_features)
+    config = PipelineConfig(**given, options=settings)
+    return _select_all(video, questions, config, queries=queries, windows=windows, progress=progress)
+
+
+_SELECT_SETTINGS = (
+    *("encoder", "store", "method", "budget", "visual_demand", "event_encoder", "blank_frames", "namer"),
+)
+
+
+def _select_all(
+    video: PreparedVideo,
+    questions: Sequence[Question | str],
+    config: PipelineConfig,
+    *,
+    queries: Array | None,
+    windows: Sequence[Window | None] | None,
+    progress: Callable[..., Any] | None,
+) -> list[Selection]:
+    """The selection of each question, its text vector from `queries` if they are given."""
+    settings, store = config.selection, config.index.store
+    index, events, event_features = video.index, video.events, video.event_vectors
+    named = index.encoder if isinstance(config.index.encoder, str) else config.index.encoder
+    asked = as_questions(questions)
     event_scores = None
-    if events and event_encoder is not None and asked:
-        event_scores = score_events([question.query_text for question in asked], events, event_encoder, store)
+    if events and settings.event_encoder is not None and asked:
+        event_scores = score_events([question.query_text for question in asked], events, settings.event_encoder, store)
     needs_event_features = bool(events) and event_features is None and event_scores is None
-    named = index.encoder if encoder is None else encoder
     if (queries is None and asked) or needs_event_features:
         model = get_encoder(named) if isinstance(named, str) else named
         if queries is None:
             queries = encode_long_texts(model, [question.query_text for question in asked])
         if needs_event_features:
             event_features = cached_text_vectors(model, [event.text for event in events], store)
-    lookups = make_lookups(
-        index, asked, events, method, encoder=named, event_encoder=event_encoder, namer=namer, store=store
-    )
     return select_from_vectors(
         index,
         asked,
@@ -405,13 +357,11 @@ def select_many(
         events=events,
         event_features=event_features,
         event_scores=event_scores,
-        budget=budget,
-        method=method,
-        visual_demand=visual_demand,
-        lookups=lookups,
-        blank_frames=blank_frames,
+        budget=settings.budget,
+        method=settings.method,
+        visual_demand=settings.visual_demand,
+        lookups=make_lookups(index, asked, events, settings, encoder=named, store=store),
+        blank_frames=settings.blank_frames,
         windows=windows,
-        **resolve_options(
-            index, method, options, store, encoder=named, questions=len(asked), progress=as_progress(progress)
-        ),
+        **resolve_options(index, settings, store, encoder=named, questions=len(asked), progress=as_progress(progress)),
     )

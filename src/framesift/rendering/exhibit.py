@@ -9,13 +9,12 @@ from typing import Any
 
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
-from framesift.rendering.rendered_selection import Overlay, RenderedSelection, Scales, ShownVideo, check_overlay
+from framesift.rendering.rendered_selection import Overlay, RenderedSelection, ShownVideo, check_overlay
 from framesift.selection.registry import built_in
 from framesift.types import Answer, Event, Selection
 from framesift.video.frames import frame_numbers, probe
 
 # Zhang et al., "Q-Frame", ICCV 2025: fewer tokens for less relevant frames.
-Q_FRAME_SCALES: Scales = ((4, 1 / 2), (8, 1 / 4), (32, 1 / 8))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,14 +63,13 @@ def exhibit(
     *,
     overlay: Overlay = "aligned",
     seed: int = 0,
-    scales: Scales = (),
 ) -> Exhibit:
     """Prepare a selection's frames for rendering from the video, or the videos in order, that it was made on.
 
-    size: the shorter side in pixels, by default the video's own. overlay, seed and scales as in `Exhibit`. Text is
+    size: the shorter side in pixels, by default the video's own. overlay and seed as in `Exhibit`. Text is
     drawn only on slots with an event; `events_for` assigns events to the slots of a selector that uses none.
     """
-    check_exhibit_options(overlay, size, scales)
+    check_exhibit_options(overlay, size)
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
     paths = [Path(video)] if isinstance(video, str | os.PathLike) else [Path(one) for one in video]
@@ -80,7 +78,7 @@ def exhibit(
         raise InputError(f"{len(paths)} videos were given; expected the {max(1, len(spans))} of the selection")
     videos = [ShownVideo(s.name, path, probe(path), s.start_s) for path, s in zip(paths, spans, strict=False)]
     videos = videos or [ShownVideo.alone(paths[0], probe(paths[0]))]
-    return make_exhibit(selection, videos, overlay=overlay, seed=seed, size=size, scales=scales)
+    return make_exhibit(selection, videos, overlay=overlay, seed=seed, size=size)
 
 
 def make_exhibit(
@@ -90,7 +88,6 @@ def make_exhibit(
     overlay: Overlay,
     seed: int,
     size: int | None,
-    scales: Scales,
 ) -> Exhibit:
     """The frames of a selection, with their numbers in these videos."""
     numbers: list[int] = []
@@ -104,17 +101,14 @@ def make_exhibit(
     if len(videos) > 1:
         info = replace(info, duration_s=videos[-1].start_s + videos[-1].info.duration_s)
     several = tuple(videos) if len(videos) > 1 else ()
-    return Exhibit(first.path, info, selection, tuple(numbers), overlay, seed, size, scales, several)
+    return Exhibit(first.path, info, selection, tuple(numbers), overlay, seed, size, several)
 
 
-def check_exhibit_options(overlay: str, size: int | None, scales: Scales) -> None:
-    """Reject an unknown overlay, a size below one pixel, and scales that do not shrink."""
+def check_exhibit_options(overlay: str, size: int | None) -> None:
+    """Reject an unknown overlay and a size below one pixel."""
     check_overlay(overlay)
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
-    for count, scale in scales:
-        if not (isinstance(count, int) and count > 0 and 0 < scale <= 1):
-            raise OptionError(f"scales has ({count!r}, {scale!r}); expected pairs of a count and a scale of at most 1")
 
 
 def events_for(selection: Selection, events: Sequence[Event]) -> Selection:

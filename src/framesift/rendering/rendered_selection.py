@@ -24,7 +24,6 @@ Overlay = Literal["aligned", "blank", "shuffled", "none", "memorycard"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
 # Decoded images are cached up to this size in all; those beyond it are decoded again.
 CACHE_BYTES = 512 * 2**20
-Scales = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,7 @@ class RenderedSelection:
     overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
     texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation. "memorycard"
     puts each frame under a header with what is said around it, on a canvas of the frame's size.
-    size: the shorter side in pixels, None for the video's own. scales: (count, scale) pairs that shrink frames by their
-    rank of relevance: with `Q_FRAME_SCALES`, the 4 most relevant to 1/2, the next 8 to 1/4, the others to 1/8.
+    size: the shorter side in pixels, None for the video's own.
     several: the videos, where there are several; `video` is then the first, and `info` has the joint duration.
     """
 
@@ -78,7 +76,6 @@ class RenderedSelection:
     overlay: Overlay = "aligned"
     seed: int = 0
     size: int | None = None
-    scales: Scales = ()
     several: tuple[ShownVideo, ...] = ()
     _decoded: dict[float, Image.Image] = field(default_factory=dict, repr=False)
 
@@ -131,15 +128,11 @@ class RenderedSelection:
             yield self.draw(position, image)
 
     def draw(self, place: int, picture: Image.Image) -> Image.Image:
-        """Scale the decoded image of the frame at this position and draw the overlay on it."""
+        """Draw the overlay on the decoded image of the frame at this position."""
         # These load the typesetting, which times and JSON don't need.
         from framesift.rendering.cards import render_card
         from framesift.rendering.overlay import render
 
-        scale = self._scale_of(place)
-        if scale != 1:
-            size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-            picture = picture.resize(size, Image.Resampling.LANCZOS)
         if self.overlay == "memorycard":
             return render_card(picture, self._cards[place])
         if self.overlay == "blank":
@@ -202,19 +195,9 @@ class RenderedSelection:
             "framesift": __version__,
             **(several if self.several else {"video": self.videos[0].to_dict()}),
             "overlay": {"mode": self.overlay, "seed": self.seed},
-            "size": {"shorter_side": self.size, "scales": [list(pair) for pair in self.scales]},
+            "size": {"shorter_side": self.size},
             **data,
         }
-
-    def _scale_of(self, position: int) -> float:
-        """The scale by rank of relevance; frames beyond all counts have the last scale."""
-        slots = self.selection.slots
-        rank = sorted(range(len(slots)), key=lambda k: (-slots[k].relevance, k)).index(position) if self.scales else 0
-        for count, scale in self.scales:
-            if rank < count:
-                return scale
-            rank -= count
-        return self.scales[-1][1] if self.scales else 1.0
 
     @cached_property
     def _cards(self) -> "list[MemoryCard]":

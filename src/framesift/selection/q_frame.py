@@ -30,8 +30,8 @@ def q_frame(
     False adds the noise to the softmax itself, as the paper's formula reads; the published code adds it to its
     logarithm.
 
-    Differs: the noise is seeded, so that a comparison can be repeated; the three resolutions are an option of the
-    exhibit (`scales=Q_FRAME_SCALES`).
+    Differs: the noise is seeded, so that a comparison can be repeated; the frames have one resolution in
+    place of three.
     """
     temperature = check_positive("temperature", temperature)
     rng = seeded_generator(seed)

@@ -113,8 +113,7 @@ class Answering:
         """The server's pipeline with the settings of one request. methods: all those of the request."""
         check_method(get_selector(method))
         return Pipeline(
-            replace(
-                self.catalog.config,
+            self.catalog.config.replace(
                 method=method_for_demand(methods),
                 options={},
                 budget=request.budget,

@@ -46,7 +46,7 @@ class ServerConfig:
                 "set one with --token TEXT, or generate one with --token auto"
             )
         object.__setattr__(self, "folder", None if self.folder is None else self.folder.resolve())
-        object.__setattr__(self, "state", _state_folder(Store(self.pipeline.store).root.absolute()))
+        object.__setattr__(self, "state", _state_folder(Store(self.pipeline.index.store).root.absolute()))
         if self.folder is not None and _is_listed_in(self.uploads_folder.resolve(), self.folder):
             raise OptionError(
                 f"the uploads directory {self.uploads_folder} is inside {self.folder}, among the videos; "

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from framesift.errors import FramesiftError, InputError, MissingExtra
+from framesift._utils.records import shown
+from framesift._utils.settings import check_names, check_settings, setting
+from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import Store
@@ -58,72 +60,79 @@ class FoundEvents:
         return max(0.0, last - max(inside[0].start_s, 0.0)) / self.duration_s
 
 
+@dataclass(frozen=True)
+class TextSettings:
+    """Where the timestamped text of videos comes from."""
+
+    subtitles: str | os.PathLike[str] = setting(AUTO, "a subtitle file, auto or none", metavar="FILE")
+    language: str | None = setting(None, "language of subtitles and speech, as in en", metavar="CODE")
+    speech: str = setting(AUTO, "speech recognition: auto, none, moonshine, whisper:…", metavar="ENGINE")
+    screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not isinstance(self.subtitles, str | os.PathLike):
+            raise OptionError(f"subtitles is {shown(self.subtitles)}; expected a subtitle file, auto or none")
+        if self.speech != NONE:
+            speech.check_engine(self.speech)
+        if self.file is not None and not self.file.is_file():
+            raise InputError(f"{self.file} is not a file; expected a subtitle file, auto or none")
+
+    @property
+    def file(self) -> Path | None:
+        """The subtitle file to read; None for auto and none."""
+        return None if os.fspath(self.subtitles) in (AUTO, NONE) else Path(self.subtitles)
+
+
 def find_events(
     video: str | os.PathLike[str],
     *,
-    subtitles: str | os.PathLike[str] = AUTO,
-    language: str | None = None,
     recognise_speech: str | bool = True,
-    screen_text: bool = False,
     store: str | os.PathLike[str] | Store | None = None,
     progress: Callable[..., Any] | None = None,
+    **settings: Any,
 ) -> list[Event]:
     """Find the timestamped text of a video.
 
     The first of these with any text is used: the named file, a subtitle file beside the video, an embedded track,
-    speech. What is recognised is stored. Text on the screen is added with
-    `screen_text`. With `language`, text in other languages is not used: if there is only such text, InputError.
+    speech. What is recognised is stored. settings: subtitles, a file, "auto" or "none"; with `language`, text in other
+    languages is not used: if there is only such text, InputError; text on the screen is added with `screen_text`.
+    recognise_speech: False, True (if there is no other text) or the name of an engine. progress: a
+    `framesift.progress.Progress`, in seconds of the video.
     """
-    return list(
-        search_events(
-            video,
-            subtitles=subtitles,
-            language=language,
-            recognise_speech=recognise_speech,
-            screen_text=screen_text,
-            store=store,
-            progress=progress,
-        ).events
-    )
+    check_names(settings, TextSettings)
+    engine = recognise_speech if isinstance(recognise_speech, str) else AUTO if recognise_speech else NONE
+    opened = store if isinstance(store, Store) else Store(store)
+    return list(search_events(video, TextSettings(**settings, speech=engine), opened, progress=progress).events)
 
 
 def search_events(
     video: str | os.PathLike[str],
+    settings: TextSettings,
+    store: Store,
     *,
-    subtitles: str | os.PathLike[str] = AUTO,
-    language: str | None = None,
-    recognise_speech: str | bool = True,
-    screen_text: bool = False,
-    store: str | os.PathLike[str] | Store | None = None,
     progress: Callable[..., Any] | None = None,
 ) -> FoundEvents:
-    """Find events as `find_events` does, with their sources, notes on what was not found, and warnings.
-
-    subtitles: a file, "auto", or "none" (only what the options below add). recognise_speech: False, True (if there is
-    no other text) or the name of an engine. progress: a `framesift.progress.Progress`, in seconds of the video.
-    """
-    opened = store if isinstance(store, Store) else Store(store)
+    """Find events as `find_events` does, with their sources, notes on what was not found, and warnings."""
 
     def search(file: WatchedFile) -> FoundEvents:
-        use_stored_timeline(file, opened)
-        found = _EventSearch(file, opened, language, as_progress(progress))
-        return _search(found, subtitles, recognise_speech, screen_text)
+        use_stored_timeline(file, store)
+        found = _EventSearch(file, store, settings.language, as_progress(progress))
+        return _search(found, settings)
 
     return read_watched(video, search)
 
 
-def _search(
-    search: "_EventSearch", subtitles: str | os.PathLike[str], recognise_speech: str | bool, screen_text: bool
-) -> FoundEvents:
-    if os.fspath(subtitles) not in (AUTO, NONE):
-        search.read_named_file(Path(subtitles))
-    elif os.fspath(subtitles) == AUTO:
+def _search(search: "_EventSearch", settings: TextSettings) -> FoundEvents:
+    if settings.file is not None:
+        search.read_named_file(settings.file)
+    elif os.fspath(settings.subtitles) == AUTO:
         search.read_subtitles()
-    if not search.lists and recognise_speech:
-        search.recognise_speech("auto" if recognise_speech is True else recognise_speech)
+    if not search.lists and settings.speech != NONE:
+        search.recognise_speech(settings.speech)
     if not search.lists and search.other_languages:
         raise InputError(search.describe_other_languages())
-    if screen_text:
+    if settings.screen_text:
         search.read_screen()
     elif not search.lists:
         search.notes.append("text on the screen was not searched; enable it with screen_text (--screen-text)")

@@ -18,8 +18,7 @@ from av.codec.hwaccel import HWAccel, hwdevices_available
 
 from framesift._utils.memory import release_free_memory
 from framesift._utils.optional import is_installed
-from framesift._utils.records import shown
-from framesift.errors import InputError, OptionError
+from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.blank import FINE_SIDE
 from framesift.video.colour import Orientation, read_orientation
@@ -46,12 +45,6 @@ _FULL_RANGE = 2
 
 Decode = Literal["auto", "cpu", "cuda"]
 DECODES: tuple[Decode, ...] = get_args(Decode)
-
-
-def check_decode(decode: object) -> None:
-    """Reject a place of decoding that is not known; whether this machine has it shows when a video is decoded."""
-    if decode not in DECODES:
-        raise OptionError(f"decode is {shown(decode)}; expected one of {', '.join(DECODES)}")
 
 
 class UnsuitedVideo(InputError):

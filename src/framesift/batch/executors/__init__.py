@@ -1,27 +1,56 @@
 """Where batch work runs: this process, local processes or a Ray cluster."""
 
-from typing import get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args
 
-from framesift.batch.executors.base import Engine, Executor
+from framesift._utils.settings import check_names
+from framesift.batch.executors.base import Engine, Executor, Limits, OnBegin, OnEvent
 from framesift.errors import OptionError
+from framesift.pipeline.config import RECORDS, PipelineConfig
 
 
-def make_executor(name: Engine = "local", workers: int | None = None, address: str | None = None) -> Executor:
-    """The executor of this name. workers: None for as many as fit; address: of a Ray cluster, None for this machine."""
-    if name not in get_args(Engine):
-        raise OptionError(f"engine is {name!r}; expected {', '.join(get_args(Engine))}")
-    if workers is not None and (isinstance(workers, bool) or workers < 1):
-        raise OptionError(f"workers is {workers}; expected a whole number of at least 1")
-    if address is not None and name != "ray":
-        raise OptionError(f"engine is {name!r}; an address needs the engine ray")
-    if name == "ray":
-        from framesift.batch.executors.ray import RayExecutor
+@dataclass(frozen=True)
+class Execution:
+    """Where a run is executed, within which limits of one task, and who follows it.
 
-        return RayExecutor(workers, address)
-    if name == "inline":
-        from framesift.batch.executors.inline import InlineExecutor
+    engine: "local" (workers: processes; by default as cores and memory allow), "ray" (address: of a cluster; by default
+    this machine) or "inline" (this process). begin is called with the number of tasks to do and of those skipped, watch
+    with every `TaskEvent`.
+    """
 
-        return InlineExecutor()
-    from framesift.batch.executors.local import LocalExecutor
+    engine: Engine = "local"
+    workers: int | None = None
+    address: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    begin: OnBegin | None = None
+    watch: OnEvent | None = None
 
-    return LocalExecutor(workers)
+    def __post_init__(self) -> None:
+        if self.engine not in get_args(Engine):
+            raise OptionError(f"engine is {self.engine!r}; expected {', '.join(get_args(Engine))}")
+        if self.workers is not None and (isinstance(self.workers, bool) or self.workers < 1):
+            raise OptionError(f"workers is {self.workers}; expected a whole number of at least 1")
+        if self.address is not None and self.engine != "ray":
+            raise OptionError(f"engine is {self.engine!r}; an address needs the engine ray")
+
+    def make_executor(self) -> Executor:
+        if self.engine == "ray":
+            from framesift.batch.executors.ray import RayExecutor
+
+            return RayExecutor(self.workers, self.address)
+        if self.engine == "inline":
+            from framesift.batch.executors.inline import InlineExecutor
+
+            return InlineExecutor()
+        from framesift.batch.executors.local import LocalExecutor
+
+        return LocalExecutor(self.workers)
+
+
+def split_settings(config: PipelineConfig | None, settings: Mapping[str, Any]) -> tuple[PipelineConfig, Execution]:
+    """The configuration with these settings in place of its own, and the settings of the run among them."""
+    check_names(settings, Execution, *RECORDS.values())
+    own = {f.name: settings[f.name] for f in fields(Execution) if f.name in settings}
+    others = {name: value for name, value in settings.items() if name not in own}
+    return (config or PipelineConfig()).replace(**others), Execution(**own)

@@ -56,8 +56,8 @@ def memorycard(
     frames. seed: of the noise.
 
     Differs: the model gets frames instead of the whole video, and the noise is seeded; a key frame is the nearest
-    candidate; relevance is a cosine, in place of LongCLIP's product of vectors that are not normalised; the three
-    resolutions are an option of the exhibit (`scales=Q_FRAME_SCALES`); a pool smaller than the budget is filled up by
+    candidate; relevance is a cosine, in place of LongCLIP's product of vectors that are not normalised; the frames
+    have one resolution in place of three; a pool smaller than the budget is filled up by
     relevance; a budget for all frames asks nothing.
     """
     fewest, most = check_whole("min_sessions", min_sessions, low=1), check_whole("max_sessions", max_sessions, low=1)

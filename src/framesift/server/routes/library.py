@@ -312,7 +312,7 @@ def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, na
     if facts.problem:
         raise HTTPException(404, NO_SUCH_VIDEO)
     try:
-        read_events(partial, language=services.config.pipeline.language, duration_s=facts.duration_s)
+        read_events(partial, language=services.config.pipeline.text.language, duration_s=facts.duration_s)
     except InputError as error:
         raise InputError(str(error).replace(str(partial), repr(name[:200]))) from None
     services.files.store_subtitles(video, partial, name)

@@ -49,7 +49,7 @@ def get_choices(services: ServicesDep) -> Choices:
     """What can be chosen: methods with their options, text modes, readers."""
     from framesift.encoders.registry import choose_encoder
 
-    encoder = services.config.pipeline.encoder
+    encoder = services.config.pipeline.index.encoder
     return Choices(
         version=__version__,
         methods=[MethodRecord.model_validate(row) for row in list_methods()],

@@ -36,7 +36,7 @@ def search_library(
     videos = services.catalog.indexed(services.files.list_videos())
     if not videos or not text.strip():
         return []
-    settings = services.config.pipeline
+    settings = services.config.pipeline.index
     with _one_at_a_time:
         hits = search(
             text,
