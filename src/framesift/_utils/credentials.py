@@ -95,9 +95,6 @@ def public_address(text: str) -> str:
     return text
 
 
-def register_secrets(*_: str) -> None: ...
-
-
 def public_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 

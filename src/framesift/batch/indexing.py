@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.credentials import public_url, scrub
+from framesift._utils.credentials import public_url
 from framesift._utils.optional import require
 from framesift.batch.executors import split_settings
 from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
@@ -147,7 +147,7 @@ class IndexRun:
             self._tries[video.path] = before.tries
 
     def _record(self, event: TaskEvent) -> None:
-        path, error = event.task.name, scrub(event.error)
+        path, error = event.task.name, event.error
         if event.kind == "moved":
             return
         if event.kind == "started":

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.credentials import public_url, scrub
+from framesift._utils.credentials import public_url
 from framesift._utils.memory import peak_memory
 from framesift.batch.executors.base import RunAborted, Task
 from framesift.batch.items import RunItem, read_clip_events
@@ -101,7 +101,7 @@ class IndexWorker:
         with source as subtitle_file:
             found = self.pipeline.find_events(file.path, subtitles=subtitle_file)
         file.check_content()
-        store_subtitles(self.store, file.fingerprint, found, public_url(task.name))
+        store_subtitles(self.store, file.fingerprint, found, task.title)
         self.pipeline.encode_events(video_index, found.events, progress=progress)
         return found.warnings
 
@@ -323,8 +323,8 @@ class QuestionWorker:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error in one line, without credentials; one of another library starts with its type."""
-    text = scrub(" ".join(str(error).split()))
+    """An error in one line; one of another library starts with its type."""
+    text = " ".join(str(error).split())
     if isinstance(error, FramesiftError):
         return text
     log.debug("unexpected error", exc_info=error)

@@ -20,7 +20,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.credentials import scrub
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
@@ -139,7 +138,7 @@ def words(value: Any, name: str) -> list[str]:
         return []
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or any(isinstance(part, Mapping | list) for part in parts):
-        raise OptionError(f"{name} is {scrub(repr(value))}; expected a list, or names with commas between them")
+        raise OptionError(f"{name} is {value!r}; expected a list, or names with commas between them")
     return [str(part).strip() for part in parts if str(part).strip()]
 
 

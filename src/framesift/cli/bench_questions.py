@@ -71,10 +71,8 @@ def table_rows(table: "ResultTable") -> dict[str, Any]:
 
 
 def command_line(args: argparse.Namespace) -> str:
-    """The command as typed, without the credentials of any address."""
-    from framesift._utils.credentials import scrub_arguments
-
-    return shlex.join(["framesift", *scrub_arguments(args.argv)])
+    """The command as typed."""
+    return shlex.join(["framesift", *args.argv])
 
 
 def has_moments(dataset: "Dataset") -> bool:

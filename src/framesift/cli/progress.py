@@ -6,7 +6,6 @@ import time
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.credentials import public_url, scrub
 from framesift._utils.text import printable
 
 if TYPE_CHECKING:
@@ -54,18 +53,18 @@ class RunDisplay:
             self._draw(event)
         if not self.as_json and event.kind in ("failed", "retried"):
             outcome = "failed" if event.kind == "failed" else f"attempt {event.tries} failed, it will be retried"
-            self._print_error(f"framesift: {printable(scrub(event.error))} ({outcome})")
+            self._print_error(f"framesift: {printable(event.error)} ({outcome})")
 
     def print_event(self, kind: str, **fields: Any) -> None:
         sys.stdout.write(json.dumps({"event": kind, **fields}) + "\n")
         sys.stdout.flush()
 
     def _print_task_event(self, event: "TaskEvent") -> None:
-        fields: dict[str, Any] = {"name": public_url(event.task.name), "worker": event.worker, "try": event.tries}
+        fields: dict[str, Any] = {"name": event.task.title, "worker": event.worker, "try": event.tries}
         if event.kind == "moved":
             fields |= {"done": event.done, "expected": event.expected}
         if event.error:
-            fields["error"] = scrub(event.error)
+            fields["error"] = event.error
         if event.is_end:
             elapsed_s = time.monotonic() - self._started_s
             left_s = elapsed_s / self.ended * max(0, self._total - self.ended)
@@ -83,7 +82,7 @@ class RunDisplay:
 
             position = len(self._worker_lines) + 1
             self._worker_lines[event.worker] = tqdm(bar_format="{desc}", position=position, leave=False)
-        name = printable(PurePosixPath(public_url(event.task.name)).name)[:NAME_WIDTH]
+        name = printable(PurePosixPath(event.task.title).name)[:NAME_WIDTH]
         state = f"{event.done:.0f}/{event.expected:.0f}" if event.kind == "moved" else event.kind
         text = f"  {event.worker}: {name} {state}, {event.seconds:.0f} s"
         self._worker_lines[event.worker].set_description_str(text)

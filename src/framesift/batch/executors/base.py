@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
+from framesift._utils.credentials import public_url
 from framesift.errors import OptionError, ReaderError
 from framesift.progress import Progress
 
@@ -23,6 +24,11 @@ class Task:
 
     name: str
     data: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The name; of a URL, without its signature."""
+        return public_url(self.name)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any
 
 from framesift._utils.cores import usable_cores
-from framesift._utils.credentials import scrub
 from framesift._utils.memory import free_memory
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.errors import FramesiftError
@@ -105,7 +104,7 @@ class WorkerPool:
             error = worker.describe_exit()
             self._count_failed_start(worker, error)
             if task is not None:
-                yield self._failure(task, worker, attempts, f"{task.name}: {error}", seconds)
+                yield self._failure(task, worker, attempts, f"{task.title}: {error}", seconds)
             return
         if "fatal" in message:
             raise (RunAborted if message.get("aborted") else FramesiftError)(message["fatal"])
@@ -213,7 +212,7 @@ class _Process:
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - 4096))
         lines = [line for line in self._stderr.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        return f" ({scrub(lines[-1].strip())[:STDERR_TAIL_CHARS]})" if lines else ""
+        return f" ({lines[-1].strip()[:STDERR_TAIL_CHARS]})" if lines else ""
 
     def _send(self, value: Mapping[str, Any]) -> None:
         pipe = self._process.stdin

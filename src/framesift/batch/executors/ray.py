@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from framesift._utils.credentials import scrub
 from framesift._utils.optional import require
 from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.batch.executors.local import WorkerPool
@@ -45,7 +44,7 @@ class RayExecutor(Executor):
         try:
             yield from self._run_rounds(ray, spec, tasks, limits, tries or {})
         except ray.exceptions.RayError as error:
-            reason = scrub((str(error).splitlines() or [type(error).__name__])[0])[:200]
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise FramesiftError(
                 f"the run on Ray was interrupted ({reason}); finished work is saved: run the command again"
             ) from error
@@ -66,7 +65,7 @@ class RayExecutor(Executor):
             if not pending:
                 return
         for task in pending.values():
-            error = f"{task.name}: its Ray actor was lost {limits.tries} times during this task"
+            error = f"{task.title}: its Ray actor was lost {limits.tries} times during this task"
             yield TaskEvent("failed", task, "ray", limits.tries, error=error)
 
     def _run_round(

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from framesift._utils.credentials import scrub
 from framesift._utils.requirements import explain_mismatch
 from framesift.batch.executors.base import RunAborted, Task, Worker, WorkerSpec
 from framesift.errors import FramesiftError, MissingExtra
@@ -47,9 +46,9 @@ def main() -> None:
         for line in sys.stdin:
             _run_task(worker, Task(**json.loads(line)), send)
     except RunAborted as error:
-        send(fatal=scrub(str(error)), aborted=True)
+        send(fatal=str(error), aborted=True)
     except FramesiftError as error:
-        send(fatal=scrub(str(error)))
+        send(fatal=str(error))
     except (ImportError, AttributeError, TypeError) as error:
         if not (sentence := explain_mismatch(error)):
             raise
@@ -78,10 +77,10 @@ def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:
     except (RunAborted, MissingExtra):  # a missing package fails every attempt
         raise
     except FramesiftError as error:
-        send(error=scrub(str(error)))
+        send(error=str(error))
     except (OSError, ValueError, RuntimeError, MemoryError) as error:
         # An error of a library, such as torch when GPU memory is exhausted, costs this task's attempt only.
-        send(error=f"{task.name}: {type(error).__name__}: {scrub(' '.join(str(error).split()))[:300]}")
+        send(error=f"{task.title}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
 
 
 def _exit_with_parent(parent: int) -> None:
