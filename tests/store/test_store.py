@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift._utils.json import with_digest
 from framesift.store.maintenance import describe, prune
 from framesift.store.manifests import MANIFEST
 from framesift.store.store import INDEX, IndexKey, Store, StoredCandidates, default_store
@@ -96,10 +97,10 @@ def test_file_of_a_killed_process_is_pruned_after_a_day(filled):
     assert not file.exists() and filled.index_warnings(KEY) is not None
 
 
-def test_manifest_without_a_digest_is_read(filled):
+def test_manifest_without_a_digest_counts_as_damaged(filled, caplog):
     file = filled.root / KEY.folder / MANIFEST
     file.write_text(json.dumps({key: value for key, value in json.loads(file.read_text()).items() if key != "digest"}))
-    assert filled.load(KEY, "video.mp4").frames.tobytes()
+    assert filled.load(KEY, "video.mp4") is None and "does not match its digest" in caplog.text
 
 
 def test_second_run_to_finish_keeps_the_first_index(filled):
@@ -110,17 +111,11 @@ def test_second_run_to_finish_keeps_the_first_index(filled):
 
 
 def make_outdated(store):
-    """Rewrite the index as a version without flags wrote it."""
-    from hashlib import sha256
-
-    from safetensors.numpy import save
-
-    folder = store.root / KEY.folder
-    payload = save({"times_s": TIMES[:2], "frames": FRAMES[:2]})
-    (folder / INDEX).write_bytes(payload)
-    kept = json.loads((folder / MANIFEST).read_text())
-    del kept["rules"], kept["digest"]
-    (folder / MANIFEST).write_text(json.dumps(kept | {"sha256": sha256(payload).hexdigest()}))
+    """Give the index the number of other sampling rules."""
+    file = store.root / KEY.folder / MANIFEST
+    record = json.loads(file.read_text())
+    del record["digest"]
+    file.write_text(json.dumps(with_digest(record | {"rules": 1})))
 
 
 def test_index_by_other_sampling_rules_is_not_read_and_is_replaced(filled, caplog):

@@ -36,8 +36,8 @@ def with_digest(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_digest(record: dict[str, Any], name: str) -> None:
-    """Raise InputError if a record is not the one that was written. Those of earlier versions have no digest."""
-    if DIGEST in record and record[DIGEST] != _digest(record):
+    """Raise InputError if a record is not the one that was written."""
+    if record.get(DIGEST) != _digest(record):
         raise InputError(f"{name} does not match its digest; expected it as it was written")
 
 

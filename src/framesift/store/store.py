@@ -33,7 +33,6 @@ from framesift._utils.json import load_json, with_digest
 from framesift._utils.locks import file_lock
 from framesift._utils.records import read_value
 from framesift.errors import FramesiftError, InputError, NotStored, StoreError
-from framesift.store.arrays import pack_arrays, unpack_arrays
 from framesift.store.manifests import (
     MANIFEST,
     SAMPLING_RULES,
@@ -71,7 +70,6 @@ class IndexKey:
 
     @property
     def folder(self) -> Path:
-        # Indexes of earlier versions, in which every candidate is encoded, have no ending.
         ending = "" if self.unchanged_frames == "encode" else f"-{self.unchanged_frames}"
         return Path(self.video) / f"{self.encoder_prefix}{self.fps}fps-{self.mode}{ending}"
 
@@ -371,6 +369,24 @@ def index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoInde
         is_damaged=candidates.is_damaged,
         build_seconds=None if manifest.get("resumed", True) else float(manifest["seconds"]),
     )
+
+
+def pack_arrays(**arrays: Array) -> bytes:
+    """The arrays as the payload of an entry, in the format safetensors."""
+    from safetensors.numpy import save
+
+    return save(arrays)
+
+
+def unpack_arrays(payload: bytes) -> dict[str, Array]:
+    """The arrays of packed bytes, by name; StoreError if they are damaged."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(payload)
+    except SafetensorError as error:
+        raise StoreError(str(error)) from None
 
 
 def events_from(payload: bytes) -> list[Event]:

@@ -13,10 +13,9 @@ from framesift._utils.files import FileIdentity
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record
 from framesift.errors import FramesiftError, StoreError
-from framesift.store.arrays import pack_arrays, unpack_arrays
 from framesift.store.fingerprint import WatchedFile
 from framesift.store.manifests import is_current
-from framesift.store.store import Store, absolute_source
+from framesift.store.store import Store, absolute_source, pack_arrays, unpack_arrays
 from framesift.types.vectors import Array
 from framesift.video.clock import ClockShifts, Jump
 from framesift.video.timeline import TIMELINE_RULES, Timeline, keep_timeline
