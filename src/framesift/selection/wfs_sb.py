@@ -6,12 +6,10 @@ PyWavelets computes the wavelet transform, SciPy finds the peaks.
 
 import itertools
 import math
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
-from framesift.errors import MissingExtra
+from framesift._utils.optional import require
 from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import largest_remainder
@@ -85,7 +83,7 @@ def boundaries(scores: Array) -> list[int]:
     if scores.max() - scores.min() <= TIE_TOLERANCE * np.abs(scores).max():
         return []
     detail = np.abs(coarsest_detail(scores))
-    peaks, _ = _import("scipy.signal").find_peaks(
+    peaks, _ = require("scipy.signal", "peers").find_peaks(
         detail,
         height=detail.mean() + PEAK_HEIGHT * detail.std(),
         distance=max(MIN_DISTANCE, int(len(detail) * DISTANCE_SHARE)),
@@ -97,7 +95,7 @@ def boundaries(scores: Array) -> list[int]:
 
 def coarsest_detail(scores: Array) -> Array:
     """(N,) the signal reconstructed from the coarsest detail alone."""
-    pywt = _import("pywt")
+    pywt = require("pywt", "peers")
     level = min(math.floor(math.log2(len(scores)) - 3), pywt.dwt_max_level(len(scores), WAVELET))
     if level > 1:
         coefficients = pywt.wavedec(scores, WAVELET, mode=MODE, level=level)
@@ -125,13 +123,6 @@ def _importance(part: Array, scores: Array) -> float:
     relative_variance = part.var() / (scores.var() + 1e-8)
     value = LENGTH * (len(part) / len(scores)) + MEAN * part.mean() + MAXIMUM * part.max()
     return float(value + VARIANCE * relative_variance)
-
-
-def _import(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtra(f"wfs-sb can't import {module} ({error}): pip install 'framesift[peers]'") from error
 
 
 SELECTOR = Selector.of(

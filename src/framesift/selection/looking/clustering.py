@@ -1,11 +1,10 @@
 """Clusters of frame vectors: k-means by cosine, Ward's hierarchy, and the frame nearest to the middle of a cluster."""
 
 from collections.abc import Sequence
-from importlib import import_module
 
 import numpy as np
 
-from framesift.errors import MissingExtra
+from framesift._utils.optional import require
 from framesift.types.vectors import Array, merge_ties
 
 KMEANS_STEPS = 15
@@ -46,10 +45,7 @@ def ward_clusters(rows: Array, indices: Sequence[int], count: int) -> list[list[
     """Split the rows at `indices` into at most `count` clusters by Ward's method; one row is one cluster."""
     if len(indices) < 2:
         return [list(indices)]
-    try:
-        hierarchy = import_module("scipy.cluster.hierarchy")
-    except ImportError as error:
-        raise MissingExtra(f"videotree can't import scipy ({error}): pip install 'framesift[peers]'") from error
+    hierarchy = require("scipy.cluster.hierarchy", "peers")
     joined = hierarchy.linkage(rows[list(indices)].astype(np.float64), method="ward")
     labels = hierarchy.fcluster(joined, count, criterion="maxclust")
     return [[indices[j] for j in np.flatnonzero(labels == k).tolist()] for k in range(1, labels.max() + 1)]

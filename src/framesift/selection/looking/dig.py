@@ -6,12 +6,11 @@ Li et al., "Divide, then Ground: Adapting Frame Selection to Query Types for Lon
 import math
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
 
-from framesift.errors import MissingExtra
+from framesift._utils.optional import require
 from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
 from framesift.selection.result_builders import build_selection
 from framesift.selection.sampling import fill_by_relevance
@@ -122,10 +121,7 @@ def find_cuts(evidence: Evidence, *, prominence: float) -> list[int]:
     count = len(evidence)
     if count == 1:
         return [0, 0]
-    try:
-        find_peaks = import_module("scipy.signal").find_peaks
-    except ImportError as error:
-        raise MissingExtra(f"dig can't import scipy ({error}): pip install 'framesift[peers]'") from error
+    find_peaks = require("scipy.signal", "peers").find_peaks
     chunks = max(1, math.ceil(int(count / candidate_rate(evidence)) / CHUNK_S))
     borders = np.linspace(0, count - 1, chunks + 1).astype(int).tolist()
     borders[-1] = count

@@ -5,12 +5,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Protocol
 
 import numpy as np
 
-from framesift.errors import MissingExtra
+from framesift._utils.optional import require
 from framesift.selection.looking.access import FrameAccess
 from framesift.selection.looking.grids import detect_in_frame, detect_in_grids, detection_score, object_weights
 from framesift.selection.result_builders import build_selection
@@ -172,12 +171,8 @@ def spline_curve(visited: Array, scores: Array) -> Array:
     """(N,) a smoothing cubic spline through the visited frames; straight lines through fewer than 4."""
     if len(visited) <= SPLINE_DEGREE:
         return linear_curve(visited, scores)
-    try:
-        fit = import_module("scipy.interpolate").UnivariateSpline(
-            visited, scores[visited], k=SPLINE_DEGREE, s=SMOOTHING
-        )
-    except ImportError as error:
-        raise MissingExtra(f"this search can't import scipy ({error}): pip install 'framesift[peers]'") from error
+    spline = require("scipy.interpolate", "peers").UnivariateSpline
+    fit = spline(visited, scores[visited], k=SPLINE_DEGREE, s=SMOOTHING)
     curve: Array = fit(np.arange(len(scores)))
     return curve
 

@@ -4,12 +4,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
-from framesift.errors import MissingExtra
+from framesift._utils.optional import require
 from framesift.types.vectors import Array
 
 OPERATORS = ("AND", "OR", "SEQ", "RIGHT_AFTER")
@@ -166,10 +164,7 @@ def peaks_and_neighbours(curve: Array, size: int, rate: float) -> list[int]:
 
 def _find_peaks(curve: Array, distance: int) -> list[int]:
     """Peaks of a hundredth of the range, or of half that, …; none of a flat curve."""
-    try:
-        find: Any = import_module("scipy.signal").find_peaks
-    except ImportError as error:
-        raise MissingExtra(f"himu can't import scipy ({error}): pip install 'framesift[peers]'") from error
+    find = require("scipy.signal", "peers").find_peaks
     prominence = max(LEAST_PROMINENCE, PROMINENCE * float(curve.max() - curve.min()))
     for _ in range(HALVINGS):
         peaks: list[int] = find(curve, distance=distance, prominence=prominence)[0].tolist()
