@@ -4,9 +4,8 @@ An address is "scheme://host:port/path?query#model". Keys of servers come from e
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from framesift.errors import InputError
@@ -81,23 +80,3 @@ def public_url(url: str) -> str:
     query, hash_sign, fragment = rest.partition("#")
     kept = "&".join(pair for pair in query.split("&") if not _SIGNATURE.search(unquote(pair.partition("=")[0])))
     return f"{start}{'?' * bool(kept)}{kept}{hash_sign}{fragment}"
-
-
-def scrub(text: str) -> str:
-    return text
-
-
-def hide_secrets(text: str) -> str:
-    return text
-
-
-def public_address(text: str) -> str:
-    return text
-
-
-def public_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(options)
-
-
-def scrub_arguments(arguments: Iterable[str]) -> list[str]:
-    return list(arguments)

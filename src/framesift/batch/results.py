@@ -19,14 +19,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from framesift._utils.credentials import hide_secrets, public_address, public_options, public_url, scrub
 from framesift._utils.files import no_empty_folders, output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError, UnknownName
 from framesift.selection.registry import get_selector
-from framesift.types.lookup import SERVER_OPTIONS
 
 RESULT_SCHEMA = "framesift.result/2"
 RUN_SCHEMA = "framesift.run/1"
@@ -42,7 +40,7 @@ class Run:
     """What produced a number of rows: enough to reproduce them.
 
     data: fingerprint of the questions; annotation: hash of their file. prompts: the full text of each prompt by the
-    name rows use. readers: the options of each, without credentials. missing: files that do not exist, as sentences;
+    name rows use. readers: the options of each. missing: files that do not exist, as sentences;
     skipped: questions left out for that reason. items: questions of the run.
     """
 
@@ -84,7 +82,7 @@ class Result:
     budget: int
     options: Mapping[str, Any] = field(default_factory=dict)
     text_mode: str = "none"
-    reader: str = ""  # its name; of an address, without credentials
+    reader: str = ""  # its name, or its address
     prompt: str = ""  # the reader's prompt preset
     encoder: str = ""
     events: str = "subtitles"  # source of the text: subtitles, speech, screen, none
@@ -209,7 +207,7 @@ class ResultWriter:
     def add(self, row: Result) -> Result:
         """Write a row with this run's id and the current time; returns it as written."""
         written = replace(
-            _public_row(row),
+            row,
             run=self.run.id,
             annotation=row.annotation or self.run.annotation,
             finished_s=time.time(),
@@ -243,8 +241,8 @@ class ResultWriter:
 
 
 def new_run(**values: Any) -> Run:
-    """A Run with a new id and the current time; credentials in the command and the readers are removed."""
-    return _public(Run(**{"id": secrets.token_hex(8), "started_s": time.time(), **values}))
+    """A Run with a new id and the current time."""
+    return Run(**{"id": secrets.token_hex(8), "started_s": time.time(), **values})
 
 
 def read_results(*paths: str | os.PathLike[str]) -> Results:
@@ -295,44 +293,20 @@ def _record(line: bytes, location: str) -> Result | Run:
     value = read_value(Mapping[str, Any], load_json(line, location, "a result or a run"), location)
     schema = value.get("schema")
     if schema == RUN_SCHEMA:
-        return _public(read_record(Run, value, location))
+        return read_record(Run, value, location)
     if schema != RESULT_SCHEMA:
         raise InputError(f"{location} has the schema {shown(schema)}; expected {RESULT_SCHEMA} or {RUN_SCHEMA}")
-    return _public_row(read_record(Result, value, location))
+    return read_record(Result, value, location)
 
 
 def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """The options that differ from the method's defaults, without a seed equal to the row's and without credentials."""
+    """The options that differ from the method's defaults, without a seed equal to the row's."""
     try:
         defaults: Mapping[str, Any] = get_selector(method).options
     except UnknownName:
         defaults = {}
     own = {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
-    for name in SERVER_OPTIONS:
-        if isinstance(own.get(name), str):
-            own[name] = public_address(own[name])
     return {name: value for name, value in own.items() if (name, value) != ("seed", seed)}
-
-
-def _public(run: Run) -> Run:
-    readers = {public_address(name): _public_options(options) for name, options in run.readers.items()}
-    missing, notes = (tuple(map(scrub, texts)) for texts in (run.missing, run.notes))
-    return replace(run, command=scrub(run.command), readers=readers, missing=missing, notes=notes)
-
-
-def _public_row(row: Result) -> Result:
-    return replace(
-        row,
-        reader=public_address(row.reader),
-        video_id=public_url(row.video_id),
-        reply=hide_secrets(row.reply),
-        warnings=tuple(map(scrub, row.warnings)),
-        error=scrub(row.error),
-    )
-
-
-def _public_options(options: Any) -> Any:
-    return public_options(options) if isinstance(options, Mapping) else options
 
 
 def _short(value: Any) -> str:

@@ -15,7 +15,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.credentials import public_address, public_options
 from framesift.batch.executors import Execution
 from framesift.batch.executors.base import Executor, Limits, Task, WorkerSpec
 from framesift.batch.items import RunItem
@@ -92,7 +91,7 @@ def run_questions(
         encoder_fingerprint=weights,
         versions=package_versions(),
         prompts={reader.prompt: _prompt_text(reader.prompt) for reader in run_readers if reader.prompt in PRESETS},
-        readers={reader.name: public_options(reader.options) for reader in run_readers if reader.name},
+        readers={reader.name: reader.options for reader in run_readers if reader.name},
         seed=config.selection.seed,
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     )
@@ -250,7 +249,7 @@ def _describe_reader(spec: ReaderSpec, model: Reader) -> RunReader:
     if isinstance(width, bool) or width < 1:
         raise OptionError(f"concurrency is {width!r}; expected a whole number of at least 1")
     address = spec.reader if isinstance(spec.reader, str) else ""
-    name = public_address(spec.name or str(getattr(model, "name", type(model).__name__)))
+    name = spec.name or str(getattr(model, "name", type(model).__name__))
     return RunReader(
         name=name,
         address=address,

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from framesift._utils.credentials import public_address
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
 from framesift.encoders.registry import identify
@@ -75,7 +74,7 @@ class ReaderSpec:
 class RunReader:
     """A reader of a run. name: in rows; empty: no reader.
 
-    address: as given, with its credentials; it is sent to workers, never written. prompt: its preset. times: whether
+    address: as given. prompt: its preset. times: whether
     its prompt has the frames' times, time_format: how they are written. width: requests in flight at a time.
     """
 
@@ -155,7 +154,7 @@ def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str
         "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
         "blank_frames": config.selection.blank_frames,
         "unchanged_frames": config.index.unchanged_frames,
-        "namer": public_address(namer) if isinstance(namer, str) else "" if namer is None else _name(namer),
+        "namer": namer if isinstance(namer, str) else "" if namer is None else _name(namer),
     }
 
 

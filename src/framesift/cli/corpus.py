@@ -155,9 +155,8 @@ def _ask(args: argparse.Namespace) -> int:
 
 
 def _arguments(args: argparse.Namespace) -> dict[str, Any]:
-    from framesift._utils.credentials import scrub_arguments
 
-    command = shlex.join(["framesift", *scrub_arguments(args.argv)])
+    command = shlex.join(["framesift", *args.argv])
     return {"results": args.results, "config": config_from(args), "command": command, **_execution(args)}
 
 
