@@ -31,6 +31,7 @@ from PIL import Image
 
 import framesift as fs
 from framesift.encoders import efficientnet, minilm, offline
+from framesift.types.vectors import UnitRows
 
 CAPTIONS = {
     "astronaut.png": "a smiling woman in an orange space suit",
@@ -230,7 +231,7 @@ SELECTIONS = (("mmr", 8), ("mmr", 16), ("gcr", 8), ("gcr", 16), ("gcr", 32))
 
 def hits(rows, queries, truth, method, budget):
     """The number of phrases with at least one matching frame among those selected."""
-    times, vectors = np.arange(len(rows)) * 1.0, fs.UnitRows(rows)
+    times, vectors = np.arange(len(rows)) * 1.0, UnitRows(rows)
     found = 0
     for query, shown in zip(queries, truth, strict=True):
         evidence = fs.Evidence(times, float(len(rows)), vectors, query)

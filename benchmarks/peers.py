@@ -22,6 +22,8 @@ import numpy as np
 
 import framesift as fs
 import selection
+from framesift.types.lookup import Box, Objects
+from framesift.types.vectors import UnitRows
 
 COUNTS = (900, 3600, 14400)
 BUDGET = 32
@@ -44,7 +46,7 @@ class FixedModel:
     name = "fixed"
 
     def detect(self, images, phrases):
-        return [[fs.Box(phrases[0], 0.9, 0.0, 0.0, 20.0, 20.0)] for _ in images]
+        return [[Box(phrases[0], 0.9, 0.0, 0.0, 20.0, 20.0)] for _ in images]
 
     def embed(self, frames):
         return frames
@@ -52,7 +54,7 @@ class FixedModel:
 
 def make_evidence(count):
     video = selection.make_video(count)
-    vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
+    vectors, event_vectors = UnitRows(video.frames), UnitRows(video.events)
     assert len(vectors.step_distances)
     return fs.Evidence(video.times, video.duration_s, vectors, video.queries[0], video.event_records(), event_vectors)
 
@@ -61,7 +63,7 @@ def make_lookup(evidence):
     """Grey frames, and a question of two options whose words have the vectors of the first frames."""
     return fs.Lookup(
         frames=GreyFrames(),
-        objects=fs.Objects(("red car",)),
+        objects=Objects(("red car",)),
         question=fs.Question("Where is the red car?", ["in the garage", "on the bridge"]),
         encode_texts=lambda texts: evidence.frames[: len(texts)],
         score_events=lambda texts: np.zeros((len(texts), len(evidence.events))),

@@ -28,6 +28,7 @@ import gcr_numpy
 import numpy as np
 
 import framesift as fs
+from framesift.types.vectors import UnitRows
 
 DIM = 1152
 BUDGETS = (8, 32, 64)
@@ -114,7 +115,7 @@ def times_ms(calls, runs, clock=time.perf_counter):
 def measure(video, budget, runs, clock):
     """The times of gcr and of the NumPy program in float32 and float64, and whether each of these selects the same."""
     query, events = video.queries[0], video.event_records()
-    vectors, event_vectors = fs.UnitRows(video.frames), fs.UnitRows(video.events)
+    vectors, event_vectors = UnitRows(video.frames), UnitRows(video.events)
     steps = vectors.step_distances
 
     def framesift_gcr():

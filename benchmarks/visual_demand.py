@@ -14,7 +14,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import framesift as fs
+from framesift.selection.gcr.demand import visual_demand
 
 KINDS = ("textual", "both", "neither", "visual")
 
@@ -32,7 +32,7 @@ def print_kinds(halves):
     print("|---|---|" + "---:|" * (len(KINDS) + 1))
     for half, questions in halves.items():
         for label in sorted(set(questions.values())):
-            kinds = Counter(fs.visual_demand(text).kind for (_, text), given in questions.items() if given == label)
+            kinds = Counter(visual_demand(text).kind for (_, text), given in questions.items() if given == label)
             neutral = (kinds["both"] + kinds["neither"]) / kinds.total()
             cells = [half, label, *(str(kinds[kind]) for kind in KINDS), f"{neutral:.1%}"]
             print("| " + " | ".join(cells) + " |")
@@ -45,7 +45,7 @@ def print_separation(halves):
     )
     print("|---|---:|---:|---:|---:|")
     for half, questions in halves.items():
-        demands = [(label, float(fs.visual_demand(text))) for (_, text), label in questions.items()]
+        demands = [(label, float(visual_demand(text))) for (_, text), label in questions.items()]
         text = [d for label, d in demands if label == "T"]
         visual = [d for label, d in demands if label != "T"]
         shares = (
@@ -60,7 +60,7 @@ def print_agreement(halves):
     """One row per half of the list: how often the rules give the kind that a person gave."""
     print("\n| questions | agree |\n|---|---:|")
     for half, questions in halves.items():
-        kinds = ((fs.visual_demand(text).kind, label) for (_, text), label in questions.items())
+        kinds = ((visual_demand(text).kind, label) for (_, text), label in questions.items())
         agree = sum(label == ("neutral" if kind in ("both", "neither") else kind) for kind, label in kinds)
         print(f"| {half} | {agree} of {len(questions)} |")
 

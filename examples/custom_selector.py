@@ -15,6 +15,7 @@ import numpy as np
 
 import framesift as fs
 from framesift.demo.video import QUESTION, sample_video
+from framesift.rendering.exhibit import events_for
 
 
 def spaced_topk(evidence: fs.Evidence, budget: int, *, gap_s: float = 10.0) -> fs.Selection:
@@ -41,5 +42,5 @@ print(fs.select(index, QUESTION, events=events, budget=8, method="topk"))
 selection = fs.select(index, QUESTION, events=events, budget=8, method=spaced_topk, gap_s=20)
 print(selection)
 
-exhibit = fs.exhibit(video, fs.events_for(selection, events))
+exhibit = fs.exhibit(video, events_for(selection, events))
 print("Saved to", exhibit.save("spaced-topk", force=True))

@@ -4,10 +4,12 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 import framesift
+from framesift.pipeline.config import RECORDS
 
 ROOT = Path(framesift.__file__).parent
 
@@ -30,6 +32,7 @@ LAYERS = (
     ("cli", "__main__"),
 )
 LAYER_OF = {area: level for level, areas in enumerate(LAYERS) for area in areas}
+MOST_DECLARED_AGAIN = 131  # by name; many mean something else, as the language of a cue
 IMPORTED_BY_SELECTION = {"selection", "types", "errors", "_utils"}
 
 
@@ -68,6 +71,34 @@ def test_no_module_object_is_callable():
         and any(isinstance(entry, ast.FunctionDef) and entry.name == "__call__" for entry in node.body)
     ]
     assert callable_modules == []
+
+
+def test_functions_outside_selection_have_at_most_eight_parameters():
+    wide = {
+        f"{module}.{node.name}"
+        for module, node in functions()
+        if area(module) != "selection" and len({arg.arg for arg in arguments(node)} - {"self", "cls"}) > 8
+    }
+    assert wide == set()
+
+
+def test_settings_are_declared_once():
+    homes = {record.__module__ for record in RECORDS.values()}
+    names = {field.name for record in RECORDS.values() for field in fields(record)}
+    again = []
+    for module, node in functions():
+        given = node.args
+        named = [*given.posonlyargs, *given.args]
+        defaults = named[len(named) - len(given.defaults) :]
+        defaults += [arg for arg, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value is not None]
+        again += [f"{module}.{node.name}: {arg.arg}" for arg in defaults if arg.arg in names]
+    for module, path in modules().items():
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.ClassDef) and not (module in homes and node.name.endswith("Settings")):
+                lines = [line for line in node.body if isinstance(line, ast.AnnAssign) and line.value is not None]
+                again += [f"{module}.{node.name}: {ast.unparse(line.target)}" for line in lines]
+    outside = [text for text in again if area(text.partition(":")[0]) != "selection" and text.split(": ")[1] in names]
+    assert len(outside) <= MOST_DECLARED_AGAIN, "\n".join(outside)
 
 
 def test_graph_includes_lazy_imports():
@@ -133,6 +164,15 @@ def constant_prefix(argument: ast.expr, name: str) -> str:
         else:
             break
     return prefix
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for module, path in modules().items():
+        yield from ((module, n) for n in ast.walk(parse(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
 
 
 def type_names(tree: ast.Module) -> Iterator[str]:

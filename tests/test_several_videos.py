@@ -11,6 +11,7 @@ from framesift.indexing.video_frames import JointFrames
 from framesift.pipeline.prepared import GAP_S
 from framesift.readers.answers import answer_lines
 from framesift.readers.prompts import compose
+from framesift.types import VideoSpan
 from framesift.types.video import locate
 from framesift.video.frames import fetch
 from helpers.clips import make_clip
@@ -137,7 +138,7 @@ def test_exhibit_files_name_the_videos(pipeline, video, tmp_path):
 
 
 def test_times_are_located_in_the_video_they_belong_to():
-    spans = [fs.VideoSpan("a", 0.0, 12.0), fs.VideoSpan("b", 22.0, 5.0)]
+    spans = [VideoSpan("a", 0.0, 12.0), VideoSpan("b", 22.0, 5.0)]
     assert [locate(spans, t) for t in (0.0, 12.0, 22.0, 23.4)] == [("a", 0), ("a", 12), ("b", 0), ("b", 1.4)]
     assert locate((), 3.0) == ("", 3.0)
 

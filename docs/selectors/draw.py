@@ -21,6 +21,7 @@ from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.lexical import EventWords
 from framesift.selection.looking.grids import CELL_SIZE
 from framesift.text.object_names import RuleBasedNamer
+from framesift.types.lookup import Box
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
 WIDTH, HEIGHT, MARGIN = 720, 96, 16
@@ -43,7 +44,7 @@ class WholeFrameDetector:
         cells = [np.ascontiguousarray(grid[y : y + height, x : x + width]) for x, y in corners]
         cosines = self._encoder.encode_images(cells) @ phrase_vectors.T
         return [
-            fs.Box(phrase, float(max(cosine, 0.0)), x, y, x + width, y + height)
+            Box(phrase, float(max(cosine, 0.0)), x, y, x + width, y + height)
             for (x, y), row in zip(corners, cosines, strict=True)
             for phrase, cosine in zip(phrases, row, strict=True)
         ]

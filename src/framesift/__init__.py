@@ -10,152 +10,89 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from framesift import corpus
     from framesift._utils.version import __version__
-    from framesift.errors import (
-        BudgetError,
-        FramesiftError,
-        InputError,
-        MissingExtra,
-        OptionError,
-        ReaderError,
-        UnknownName,
-    )
+    from framesift.encoders.registry import encoders
+    from framesift.errors import FramesiftError, InputError, OptionError, ReaderError
     from framesift.indexing.index import index
     from framesift.mcp.agent_tools import agent_tools
     from framesift.pipeline.config import PipelineConfig
-    from framesift.pipeline.pipeline import Pipeline, PreparedVideo, select, select_many
-    from framesift.readers.base import ask, ask_many, readers
-    from framesift.rendering.exhibit import Exhibit, events_for, exhibit
-    from framesift.selection.gcr.config import GCRConfig
-    from framesift.selection.gcr.demand import visual_demand
+    from framesift.pipeline.pipeline import Pipeline, select, select_many
+    from framesift.readers.base import ask, readers
+    from framesift.rendering.exhibit import Exhibit, exhibit
     from framesift.selection.registry import Selector, select_frames, selectors
     from framesift.text.finding import find_events
-    from framesift.text.questions import parse_question, read_questions
     from framesift.text.subtitles.reading import read_events
-    from framesift.types import (
-        Answer,
-        Basis,
-        Event,
-        Evidence,
-        Question,
-        Selection,
-        Slot,
-        SubtitleTrack,
-        VideoIndex,
-        VideoInfo,
-        VideoSpan,
-        VisualDemand,
-        Window,
-    )
-    from framesift.types.lookup import Box, Detector, FrameSource, Lookup, Objects, Relation
-    from framesift.types.vectors import UnitRows
+    from framesift.types import Answer, Event, Evidence, Question, Selection, Slot, VideoIndex, VideoInfo, Window
+    from framesift.types.lookup import Lookup
 
 # In the order a user meets them: what flows, the calls, the settings, what can go wrong.
 _HOME = {
     "Event": "types",
     "Question": "types",
     "VideoInfo": "types",
-    "SubtitleTrack": "types",
     "VideoIndex": "types",
-    "VideoSpan": "types",
     "Evidence": "types",
     "Slot": "types",
     "Selection": "types",
-    "Basis": "types",
     "Answer": "types",
-    "VisualDemand": "types",
     "Window": "types",
-    "UnitRows": "types.vectors",
-    "FrameSource": "types.lookup",
     "Lookup": "types.lookup",
-    "Objects": "types.lookup",
-    "Relation": "types.lookup",
-    "Box": "types.lookup",
-    "Detector": "types.lookup",
     "index": "indexing.index",
     "read_events": "text.subtitles.reading",
     "find_events": "text.finding",
-    "parse_question": "text.questions",
-    "read_questions": "text.questions",
     "select_frames": "selection.registry",
     "Pipeline": "pipeline.pipeline",
     "PipelineConfig": "pipeline.config",
-    "PreparedVideo": "pipeline.pipeline",
     "select": "pipeline.pipeline",
     "select_many": "pipeline.pipeline",
     "exhibit": "rendering.exhibit",
     "Exhibit": "rendering.exhibit",
-    "events_for": "rendering.exhibit",
     "ask": "readers.base",
-    "ask_many": "readers.base",
     "readers": "readers.base",
+    "encoders": "encoders.registry",
     "corpus": "corpus",
     "agent_tools": "mcp.agent_tools",
     "selectors": "selection.registry",
     "Selector": "selection.registry",
-    "visual_demand": "selection.gcr.demand",
-    "GCRConfig": "selection.gcr.config",
     "FramesiftError": "errors",
     "InputError": "errors",
-    "BudgetError": "errors",
     "OptionError": "errors",
-    "UnknownName": "errors",
-    "MissingExtra": "errors",
     "ReaderError": "errors",
     "__version__": "_utils.version",
 }
 
 __all__ = [
     "Answer",
-    "Basis",
-    "Box",
-    "BudgetError",
-    "Detector",
     "Event",
     "Evidence",
     "Exhibit",
-    "FrameSource",
     "FramesiftError",
-    "GCRConfig",
     "InputError",
     "Lookup",
-    "MissingExtra",
-    "Objects",
     "OptionError",
     "Pipeline",
     "PipelineConfig",
-    "PreparedVideo",
     "Question",
     "ReaderError",
-    "Relation",
     "Selection",
     "Selector",
     "Slot",
-    "SubtitleTrack",
-    "UnitRows",
-    "UnknownName",
     "VideoIndex",
     "VideoInfo",
-    "VideoSpan",
-    "VisualDemand",
     "Window",
     "__version__",
     "agent_tools",
     "ask",
-    "ask_many",
     "corpus",
-    "events_for",
+    "encoders",
     "exhibit",
     "find_events",
     "index",
-    "parse_question",
     "read_events",
-    "read_questions",
     "readers",
     "select",
     "select_frames",
     "select_many",
     "selectors",
-    "visual_demand",
 ]
 
 
@@ -167,7 +104,7 @@ class _Package(ModuleType):
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name == "readers" and isinstance(value, ModuleType)):
+        if not (name in ("readers", "encoders") and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import framesift as fs
-from framesift.types.lookup import Box, Relation
+from framesift.types.lookup import Box, Objects, Relation
 
 COLOURS = {"red car": 0, "green tree": 1, "blue door": 2}
 
@@ -77,5 +77,5 @@ def scene(count, seed=0, kind="random"):
         lines,
         event_scores=rng.uniform(0, 1, len(lines)),
     )
-    objects = fs.Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),))
+    objects = Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),))
     return evidence, fs.Lookup(frames=source, objects=objects, detector=ColourDetector())

@@ -319,7 +319,9 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
     ]
 
     def use(path: Path) -> None:
-        questions = fs.read_questions(path)
+        from framesift.text.questions import read_questions
+
+        questions = read_questions(path)
         for selection in fs.select_many(index, [row.question for row in questions], encoder=model, budget=2):
             selection.to_json()
         json.dumps([asdict(row) | {"row": {}} for row in questions], ensure_ascii=False, allow_nan=False).encode()

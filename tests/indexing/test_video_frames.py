@@ -5,6 +5,7 @@ import pytest
 
 import framesift as fs
 from framesift.indexing.video_frames import VideoFrames
+from framesift.types.lookup import Box
 from framesift.video.frames import sample
 from helpers.clips import make_clip
 
@@ -61,7 +62,7 @@ def test_indexed_video_is_searched_in_one_call(clip, candidates):
         name = "anything"
 
         def detect(self, images, phrases):
-            return [[fs.Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in images]
+            return [[Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in images]
 
     times, encoder = [time_s for time_s, _ in candidates], Brightness()
     rows = encoder.encode_images([image for _, image in candidates])

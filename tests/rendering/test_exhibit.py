@@ -11,6 +11,7 @@ from PIL import ImageChops
 import framesift as fs
 from framesift.errors import InputError, OptionError
 from framesift.rendering import rendered_selection
+from framesift.rendering.exhibit import events_for
 from framesift.video.frames import fetch, frame_numbers, probe
 from helpers.showcase import EVENTS, QUESTION, make_selection
 
@@ -121,7 +122,7 @@ def test_selection_of_a_longer_video_is_rejected(video, selection):
 
 def test_events_for_assigns_the_event_at_the_time_of_each_slot(video):
     plain = make_selection(video, method="uniform", budget=40)
-    shown = {slot.time_s: slot.event for slot in fs.events_for(plain, EVENTS).slots}
+    shown = {slot.time_s: slot.event for slot in events_for(plain, EVENTS).slots}
     assert shown[2.0] == shown[4.0] == EVENTS[0]
     assert shown[10.0] == EVENTS[1]
     assert shown[12.0] == EVENTS[2]  # of two, the one that started last
@@ -129,6 +130,6 @@ def test_events_for_assigns_the_event_at_the_time_of_each_slot(video):
 
 
 def test_events_for_returns_a_grounded_selection_unchanged(video, selection):
-    assert fs.events_for(selection, EVENTS) is selection
+    assert events_for(selection, EVENTS) is selection
     without = make_selection(video, alpha_ground=0.0)
-    assert fs.events_for(without, EVENTS) is without
+    assert events_for(without, EVENTS) is without

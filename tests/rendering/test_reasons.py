@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.rendering.reasons import explain
+from framesift.types import Basis
 from helpers.examples import examples
 from helpers.selection_cases import cases
 from helpers.showcase import make_selection
@@ -125,7 +126,7 @@ def test_without_cover_a_region_represents_its_segment_and_replaces_nothing(sele
 
 def test_text_far_from_its_frame_is_stated():
     slot = fs.Slot(0, 51.0, "ground", 0.1, fs.Event(62, 65, "Run!"))
-    basis = fs.Basis(np.array([51.0]), np.array([0.1]), 100.0)
+    basis = Basis(np.array([51.0]), np.array([0.1]), 100.0)
     reason = explain(fs.Selection((slot,), "text", 1, basis=basis))[0]
     assert reason.why[-1] == (
         "The text at 0:01:02–0:01:05 has no frame; it is shown on the frame at 0:00:51, 11 s away."

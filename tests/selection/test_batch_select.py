@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.batch_select import select_from_vectors
+from framesift.types.lookup import Objects
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.models import make_lookup, random_model
 
@@ -52,7 +53,7 @@ def test_text_inside_a_gap_is_reported_with_its_distance():
 
 BLANK = np.isin(np.arange(60), [0, 1, 7, 20, 21, 22, 23, 24, 41, 58, 59])
 EVENTS = [fs.Event(k, k + 4.0, f"line {k}") for k in range(3, 55, 9)]
-OBJECTS = fs.Objects(("red car",), ("green tree", "blue door"), (("red car", "spatial", "green tree"),))
+OBJECTS = Objects(("red car",), ("green tree", "blue door"), (("red car", "spatial", "green tree"),))
 
 
 def runnable_methods():

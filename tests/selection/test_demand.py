@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.gcr.demand import find_cues, resolve_demand
+from framesift.selection.gcr.demand import find_cues, resolve_demand, visual_demand
 from helpers.sample_data import SAMPLE_DATA
 
 QUESTIONS = Path(__file__).with_name("demand_questions.tsv")
@@ -32,7 +32,7 @@ ANNOTATIONS = SAMPLE_DATA / "annotations" / "lvb_val.json"
     ],
 )
 def test_rules_on_simple_questions(stem, value, kind):
-    demand = fs.visual_demand(stem)
+    demand = visual_demand(stem)
     assert (demand, demand.kind) == (value, kind)
 
 
@@ -60,7 +60,7 @@ def test_quotation_in_curly_quotes_may_contain_an_apostrophe():
 def test_rules_agree_with_a_person_on_typed_questions(half):
     with QUESTIONS.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["half"] == half]
-    kinds = [fs.visual_demand(row["question"]).kind for row in rows]
+    kinds = [visual_demand(row["question"]).kind for row in rows]
     agree = [
         row["kind"] == {"both": "neutral", "neither": "neutral"}.get(k, k) for row, k in zip(rows, kinds, strict=True)
     ]
@@ -103,7 +103,7 @@ def test_request_to_describe_or_show_is_visual():
 
 def test_what_an_object_says_is_visual():
     for stem in ("What does the sign say?", "What does it say on the bottle?", "What does the screen say?"):
-        assert fs.visual_demand(stem).kind == "visual", stem
+        assert visual_demand(stem).kind == "visual", stem
 
 
 def test_what_a_person_says_on_screen_or_in_words_is_speech():
@@ -119,7 +119,7 @@ def test_weak_cue_decides_only_without_a_strong_one():
 
 def test_other_languages_are_neutral_except_for_quotations():
     for stem in ("Was hat er auf dem Bild an?", "¿Qué red usa?", "Que porte la femme sur la photo ?", "他为什么离开？"):
-        assert fs.visual_demand(stem).kind == "neither", stem
+        assert visual_demand(stem).kind == "neither", stem
     for stem in (
         "Wer sagt „wir müssen gehen“?",
         "Que se passe-t-il après « on y va » ?",
@@ -130,11 +130,11 @@ def test_other_languages_are_neutral_except_for_quotations():
 
 def test_long_repetitive_stems_are_judged():
     for part in ("'!'a", '"!!"', "‘", "do ", "text ", "it says ", "what is ", "orders a "):
-        assert fs.visual_demand(part * 5_000) in (0.2, 0.5, 0.8)
+        assert visual_demand(part * 5_000) in (0.2, 0.5, 0.8)
 
 
 def test_value_of_a_kind_is_configurable():
-    assert fs.visual_demand("What colour is it?", visual=0.9) == 0.9
+    assert visual_demand("What colour is it?", visual=0.9) == 0.9
 
 
 def test_demand_is_a_number_a_function_or_the_rules():
@@ -150,13 +150,13 @@ def test_unknown_demand_is_rejected():
 
 @given(st.text(max_size=300))
 def test_rules_accept_any_text(stem):
-    assert fs.visual_demand(stem) in (0.2, 0.5, 0.8)
+    assert visual_demand(stem) in (0.2, 0.5, 0.8)
 
 
 @pytest.mark.sample_data
 def test_rules_separate_questions_about_text_on_held_out_rows():
     rows = json.loads(ANNOTATIONS.read_text())[1::2]
-    about_text = [fs.visual_demand(row["question"]) for row in rows if row["question_category"].startswith("T")]
-    others = [fs.visual_demand(row["question"]) for row in rows if not row["question_category"].startswith("T")]
+    about_text = [visual_demand(row["question"]) for row in rows if row["question_category"].startswith("T")]
+    others = [visual_demand(row["question"]) for row in rows if not row["question_category"].startswith("T")]
     assert sum(d <= 0.5 for d in about_text) / len(about_text) > 0.9
     assert sum(d >= 0.5 for d in others) / len(others) > 0.95

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.gcr.config import GCRConfig
+from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.gcr.refine import Regions, evidence_values, omitted_regions, representative_frame
 from framesift.selection.scores import Ranking
 from framesift.selection.similarity_cache import SimilarityCache
+from framesift.types.vectors import UnitRows
 from helpers.examples import examples
 from helpers.gcr_reference import Reference
 from helpers.selection_cases import Case, cases, vectors
@@ -157,14 +159,14 @@ def test_closed_gate_skips_refine():
 
 def test_trace_lists_the_cues_of_the_demand():
     case = video()
-    case.demand = fs.visual_demand("What colour is the car?")
+    case.demand = visual_demand("What colour is the car?")
     ground = case.select().trace["ground"]
     assert ground["visual_demand"] == 0.8 and ground["demand_cues"] == ["visual: colour"]
 
 
 def test_demand_options_apply_to_the_rules():
     case = video(demand_visual=0.6)
-    case.demand = fs.visual_demand("What colour is the car?")
+    case.demand = visual_demand("What colour is the car?")
     assert case.select().trace["ground"]["visual_demand"] == 0.6
 
 
@@ -204,15 +206,15 @@ def test_of_identical_frames_the_earlier_are_selected():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_two_frame_region_is_represented_by_its_first_frame(dtype):
     # Both frames are equally close to their mean, whatever the rounding.
-    rows = fs.UnitRows(np.random.default_rng(3).standard_normal((400, 12))).rows.astype(dtype)
+    rows = UnitRows(np.random.default_rng(3).standard_normal((400, 12))).rows.astype(dtype)
     starts = np.arange(0, 400, 2)
     regions = Regions(starts, starts + 2)
-    assert [representative_frame(fs.UnitRows(rows), regions, k) for k in range(200)] == starts.tolist()
+    assert [representative_frame(UnitRows(rows), regions, k) for k in range(200)] == starts.tolist()
 
 
 def test_region_with_the_vector_of_a_selected_frame_has_no_novelty():
-    rows = fs.UnitRows(np.random.default_rng(3).standard_normal((200, 12))).rows.astype(np.float32)
-    frames = fs.UnitRows(np.concatenate((rows.repeat(2, axis=0), -rows[:1])))  # every second frame repeats the last
+    rows = UnitRows(np.random.default_rng(3).standard_normal((200, 12))).rows.astype(np.float32)
+    frames = UnitRows(np.concatenate((rows.repeat(2, axis=0), -rows[:1])))  # every second frame repeats the last
     cache = SimilarityCache(frames, range(0, 400, 2))
     regions = omitted_regions(cache.selected, 401)
     ranking = Ranking(frames.products(rows[:1])[:, 0])

@@ -14,6 +14,7 @@ from framesift.selection.looking.grids import CELL_SIZE, detect_in_grids, tile_i
 from framesift.selection.looking.logic_in_frames import RelationBonus, pairs_with_relation
 from framesift.selection.looking.object_search import spread_scores
 from framesift.selection.vsi_lite import resample_subtitle_scores, score_by_subtitles
+from framesift.types.lookup import Box, Objects, Relation
 from helpers.detector_scenes import COLOURS, ColourDetector, scene, scene_evidence
 from helpers.gcr_reference import min_max
 from helpers.subtitle_scores import reference_scores_at, reference_subtitle_scores
@@ -268,8 +269,8 @@ def test_boxes_outside_the_grid_belong_to_its_nearest_cell():
         name = "outside"
 
         def detect(self, images, phrases):
-            middle = [fs.Box("red car", 0.9, 195, 40, 215, 50), fs.Box("red car", 0.9, 380, 170, 390, 180)]
-            return [[*middle, fs.Box("red car", 0.9, -40, 0, -20, 9)]]
+            middle = [Box("red car", 0.9, 195, 40, 215, 50), Box("red car", 0.9, 380, 170, 390, 180)]
+            return [[*middle, Box("red car", 0.9, -40, 0, -20, 9)]]
 
     found = detect_in_grids(FrameAccess(*scene(3)), OutsideDetector(), [0, 1, 2], ["red car"], side=2)
     assert {index: len(boxes) for index, boxes in found.items()} == {0: 1, 1: 1, 2: 0}
@@ -291,15 +292,15 @@ def test_grid_is_filled_row_by_row():
 )
 def test_relations_hold_between_the_frames_of_a_grid(kind, expected):
     man, left, around = (
-        fs.Box("man", 0.9, 10, 10, 20, 40),
-        fs.Box("hat", 0.9, 60, 60, 70, 70),
-        fs.Box("hat", 0.9, 5, 5, 30, 50),
+        Box("man", 0.9, 10, 10, 20, 40),
+        Box("hat", 0.9, 60, 60, 70, 70),
+        Box("hat", 0.9, 5, 5, 30, 50),
     )
     # In the order they were drawn: the frames at 2, 4, 1 and 8 s.
     batch = [2, 4, 1, 8]
     found = {2: [man], 4: [man, left], 1: [man, around], 8: [left]}
     times_s = np.arange(10.0)
-    pairs = sorted(pairs_with_relation(fs.Relation("man", kind, "hat"), batch, found, times_s))
+    pairs = sorted(pairs_with_relation(Relation("man", kind, "hat"), batch, found, times_s))
     brute = sorted(
         (i, j) if kind in ("temporal", "causal") else (i,)
         for i in range(4)
@@ -318,8 +319,8 @@ def test_relations_hold_between_the_frames_of_a_grid(kind, expected):
 
 
 def test_a_relation_gives_its_gain_in_one_grid_only():
-    red, green = (fs.Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
-    bonus = RelationBonus([fs.Relation("red car", "spatial", "green tree")], np.arange(9.0), 0.25)
+    red, green = (Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
+    bonus = RelationBonus([Relation("red car", "spatial", "green tree")], np.arange(9.0), 0.25)
     found = {0: [red], 1: [red, green], 2: [green, red]}
     assert bonus.is_open
     assert bonus.add([0, 1, 2], found, [0.1, 0.2, 0.3]) == pytest.approx([0.1, 0.45, 0.55])
@@ -328,8 +329,8 @@ def test_a_relation_gives_its_gain_in_one_grid_only():
 
 
 def test_a_frame_of_both_objects_gains_twice_from_a_temporal_relation():
-    red, green = (fs.Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
-    bonus = RelationBonus([fs.Relation("red car", "temporal", "green tree")], np.arange(9.0), 0.25)
+    red, green = (Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
+    bonus = RelationBonus([Relation("red car", "temporal", "green tree")], np.arange(9.0), 0.25)
     assert bonus.add([3], {3: [red, green]}, [0.0]) == [0.5]
 
 
@@ -346,7 +347,7 @@ needs_detector = pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-f
 
 @needs_detector
 def test_missing_detector_is_an_error(method):
-    lookup = fs.Lookup(objects=fs.Objects(("red car",)))
+    lookup = fs.Lookup(objects=Objects(("red car",)))
     with pytest.raises(fs.InputError, match=f"{method} needs an object detector: pass detector="):
         fs.select_frames(scene_evidence(9), budget=2, method=method, lookup=lookup)
 
@@ -361,6 +362,6 @@ def test_missing_objects_are_an_error(method):
 @needs_detector
 def test_missing_frame_source_is_an_error(method):
     evidence = fs.Evidence(range(3), 3.0, np.eye(3), np.ones(3))
-    lookup = fs.Lookup(objects=fs.Objects(("red car",)), detector=ColourDetector())
+    lookup = fs.Lookup(objects=Objects(("red car",)), detector=ColourDetector())
     with pytest.raises(fs.InputError, match=f"{method} needs decoded frames: pass lookup="):
         fs.select_frames(evidence, lookup=lookup, budget=2, method=method)

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
+from framesift.errors import BudgetError, UnknownName
 from framesift.selection import registry
+from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking
 from framesift.selection.uniform import evenly_spaced
+from framesift.types.lookup import Objects
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.examples import examples
 from helpers.gcr_reference import Reference, first_best, ranked
@@ -90,7 +93,7 @@ def test_every_selector_fills_the_budget_in_order_and_repeats(case):
 def check_selection(case, method):
     evidence = case.evidence()
     levels = np.random.default_rng(len(evidence)).integers(0, 256, (len(evidence), 3))
-    dim, objects = evidence.vectors.dim, fs.Objects(("red car",), ("blue door",))
+    dim, objects = evidence.vectors.dim, Objects(("red car",), ("blue door",))
     lookup = make_lookup(dim, frames=Scenes(levels, evidence.relevance), objects=objects)
     options = {"lookup": lookup, **options_for(fs.selectors()[method], dim)}
     selection = fs.select_frames(evidence, budget=case.budget, method=method, **options)
@@ -157,7 +160,7 @@ def test_select_many_equals_one_selection_per_question(case, count):
     )
     for question, query, selection in zip(questions, queries, many, strict=True):
         single = fs.Evidence(
-            one.times_s, one.duration_s, case.frames, query, one.events, one.event_features, fs.visual_demand(question)
+            one.times_s, one.duration_s, case.frames, query, one.events, one.event_features, visual_demand(question)
         )
         expected = fs.select_frames(single, budget=case.budget, method="gcr", **case.options)
         assert [(s.index, s.role, s.event) for s in selection.slots] == [
@@ -183,13 +186,13 @@ def small_evidence():
 
 
 def test_unknown_selector_lists_all_selectors():
-    with pytest.raises(fs.UnknownName, match=r"no selector 'best'; expected one of sift, gcr, uniform, topk, mmr, "):
+    with pytest.raises(UnknownName, match=r"no selector 'best'; expected one of sift, gcr, uniform, topk, mmr, "):
         fs.select_frames(small_evidence(), budget=2, method="best")
 
 
 @pytest.mark.parametrize("budget", [0, -1, 2.0, "4", None, True])
 def test_budget_must_be_a_whole_number(budget):
-    with pytest.raises(fs.BudgetError, match="expected a whole number of at least 1"):
+    with pytest.raises(BudgetError, match="expected a whole number of at least 1"):
         fs.select_frames(small_evidence(), budget=budget)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.errors import MissingExtra
 from framesift.selection.wfs_sb import coarsest_detail
 from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.gcr_reference import TIE_TOLERANCE, above, dot, first_best, ranked
@@ -166,7 +167,7 @@ def test_without_peaks_half_is_uniform_and_half_is_most_relevant():
 
 def test_missing_package_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pywt", None)
-    with pytest.raises(fs.MissingExtra, match=r"pip install 'framesift\[peers\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'framesift\[peers\]'"):
         fs.select_frames(curve_evidence("random", 100), budget=4, method="wfs-sb")
 
 

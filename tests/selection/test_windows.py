@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.batch_select import select_from_vectors
+from framesift.types import Basis
 from helpers.detector_scenes import Scenes
 from helpers.models import make_lookup
 from selection.test_batch_select import OBJECTS, indices_in, make_index
@@ -106,7 +107,7 @@ def test_basis_records_the_window_and_its_events():
     assert basis.skipped == (20, 21, 22)
     assert basis.events[0] == fs.Event(14.5, 16.0, "line 12 of words")
     assert basis.events[-1] == fs.Event(42.0, 44.0, "line 42 of words")
-    assert fs.Basis.from_dict(basis.to_dict()).window == basis.window
+    assert Basis.from_dict(basis.to_dict()).window == basis.window
 
 
 def test_each_question_has_its_own_window():

@@ -4,6 +4,7 @@ import pytest
 
 import framesift as fs
 from framesift.text.object_names import LanguageModelNamer, RuleBasedNamer
+from framesift.types.lookup import Objects, Relation
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_reply_of_a_language_model_is_parsed():
         return f'Sure: {{"targets": ["Red Car"], "cues": ["road"], "relations": {relations}}}'
 
     named = LanguageModelNamer(complete).name_objects(fs.Question("Where does it park?", ("A. On the road",)))
-    assert named == fs.Objects(("red car",), ("road",), (fs.Relation("red car", "spatial", "road"),))
+    assert named == Objects(("red car",), ("road",), (Relation("red car", "spatial", "road"),))
     assert "Where does it park? On the road" in prompts[0]
 
 
@@ -65,9 +66,9 @@ def test_weights_are_parsed_from_the_reply():
 
 def test_text_instead_of_phrases_is_rejected():
     with pytest.raises(fs.InputError, match="expected a list of phrases"):
-        fs.Objects("red car")
+        Objects("red car")
 
 
 def test_unknown_relation_is_rejected():
     with pytest.raises(fs.InputError, match="'beside'; expected one of spatial, attribute, temporal, causal"):
-        fs.Objects(("a",), relations=(("a", "beside", "b"),))
+        Objects(("a",), relations=(("a", "beside", "b"),))

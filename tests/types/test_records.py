@@ -7,6 +7,7 @@ import pytest
 
 import framesift as fs
 from framesift._utils.text import clock, rounded_clock
+from framesift.types import Basis, VisualDemand
 
 
 def evidence(**changes):
@@ -160,7 +161,7 @@ def test_invalid_selection_json_is_rejected(text, message):
 
 
 def test_selection_of_an_earlier_version_is_read():
-    basis = fs.Basis(np.array([0.0, 1.0]), np.array([0.1, 0.2]), 2.0, skipped=(0,), damaged=(1,))
+    basis = Basis(np.array([0.0, 1.0]), np.array([0.1, 0.2]), 2.0, skipped=(0,), damaged=(1,))
     record = fs.Selection((fs.Slot(1, 1.0, "context", 0.2),), "topk", 1, basis=basis, warnings=("odd",)).to_dict()
     assert fs.Selection.from_dict(record).basis.skipped == (0,)
     del record["warnings"], record["basis"]["skipped"], record["basis"]["damaged"]
@@ -199,7 +200,7 @@ def test_rounded_clock_shows_tenths_where_there_are_any():
 
 
 def test_visual_demand_can_be_copied():
-    demand = copy.deepcopy(fs.VisualDemand(0.8, "visual", ["visual: colour"]))
+    demand = copy.deepcopy(VisualDemand(0.8, "visual", ["visual: colour"]))
     assert demand == 0.8 and demand.kind == "visual" and demand.cues == ("visual: colour",)
 
 
