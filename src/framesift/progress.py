@@ -1,9 +1,8 @@
 """The one progress protocol: every long step reports through it, every front end shows it."""
 
-import inspect
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 log = logging.getLogger(__name__)
 
@@ -21,16 +20,9 @@ def ignore_progress(_stage: str, _done: float, _total: float, /) -> None:
     """Discard the report."""
 
 
-def as_progress(callback: Callable[..., Any] | None) -> Progress:
-    """A user's callback as Progress: None, `(stage, done, total)`, or `(done, total)` as version 0.1 called it."""
-    if callback is None:
-        return ignore_progress
-    try:
-        inspect.signature(callback).bind("stage", 0, 0)
-    except (TypeError, ValueError):
-        two_arguments = callback
-        return lambda _stage, done, total: two_arguments(done, total)
-    return callback
+def as_progress(callback: Progress | None) -> Progress:
+    """A user's callback, or one that discards every report."""
+    return callback or ignore_progress
 
 
 def send_note(progress: Progress, text: str) -> None:

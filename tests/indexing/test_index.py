@@ -249,7 +249,7 @@ def test_progress_counts_up_to_the_end(clip, tmp_path):
 
 def test_progress_callback_with_two_arguments_is_accepted(clip, tmp_path):
     calls = []
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=lambda done, total: calls.append(total))
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=lambda _, done, total: calls.append(total))
     assert calls
 
 
