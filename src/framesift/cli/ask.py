@@ -59,25 +59,17 @@ def _ask(args: argparse.Namespace) -> int:
 def _ask_one(args: argparse.Namespace, pipeline: "Pipeline", exhibit: SavedExhibit) -> None:
     """Print the answer to the only question; to one without options as it arrives."""
     from framesift.readers.answers import answer_lines
-    from framesift.readers.base import stream_answer
 
-    question, config = exhibit.asked.question, pipeline.config
-    if question.choices or config.reading.reader is None:
+    question = exhibit.asked.question
+    if question.choices:
         (answer,) = pipeline.read([(exhibit.exhibit, question)])
         _print_answer(args, exhibit, answer)
         _save_answer(exhibit, answer)
         return
     shown = exhibit.exhibit
-    pieces = stream_answer(
-        shown,
-        question,
-        reader=config.reading.reader,
-        text_mode=config.reading.text_mode,
-        **config.reading.reader_options,
-    )
     # A time alone names no frame of several videos; the lines below the answer have their links.
     report = "" if shown.several else _report(exhibit)
-    answer = print_stream(pieces, shown.selection.times_s, report=report)
+    answer = print_stream(pipeline.answer(shown, question), shown.selection.times_s, report=report)
     print("\n".join(answer_lines(answer, question, report=_report(exhibit))[1:]), end="\n\n")
     _save_answer(exhibit, answer)
 

@@ -23,7 +23,7 @@ from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.inputs import make_lookups, resolve_options, score_events, with_chance
 from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
-from framesift.readers.base import OnError, ask_many, check_reader
+from framesift.readers.base import OnError, ask_many, check_reader, stream_answer
 from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
 from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
@@ -223,6 +223,15 @@ class Pipeline:
             overlay=config.reading.overlay,
             seed=config.selection.seed,
             size=config.reading.size,
+        )
+
+    def answer(self, exhibit: Exhibit, question: Question) -> Iterator[str | Answer]:
+        """The reader's reply in pieces as they arrive, then the Answer; only the Answer where it can't stream."""
+        settings = self.config.reading
+        if settings.reader is None:
+            raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
+        return stream_answer(
+            exhibit, question, reader=settings.reader, text_mode=settings.text_mode, **settings.reader_options
         )
 
     def read(

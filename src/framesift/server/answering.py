@@ -17,7 +17,6 @@ from framesift.errors import FramesiftError, OptionError, PluginError, ReaderErr
 from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.pipeline import Pipeline
-from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
@@ -166,7 +165,8 @@ class Answering:
             exhibit = self.select(video, request, request.method, request.text_mode, abandoned=stopped).exhibit
             question = parse_question(request.question, request.options)
             stop_requests_with(stopped)
-            pieces = stream_answer(exhibit, question, reader=address, text_mode=request.text_mode, **options)
+            config = self.catalog.config.replace(reader=address, reader_options=options, text_mode=request.text_mode)
+            pieces = Pipeline(config).answer(exhibit, question)
             with closing(cast(Generator[str | Answer], pieces)):  # which ends the request to a model's server
                 for piece in pieces:
                     check_wanted(stopped)
