@@ -69,6 +69,11 @@ def test_a_visual_demand_that_the_method_does_not_use_is_rejected(clip, tmp_path
     assert selection.trace["visual_demand"] == 0.8
 
 
+def test_a_value_in_place_of_a_record_is_an_error():
+    with pytest.raises(fs.OptionError, match=r"text is 'en'; expected TextSettings\(…\)"):
+        fs.PipelineConfig(text="en")
+
+
 def test_config_lists_the_settings_for_an_unknown_one():
     with pytest.raises(fs.OptionError, match="there is no setting 'frames'; expected one of encoder, fps"):
         fs.PipelineConfig.from_dict({"frames": 8})

@@ -139,7 +139,7 @@ RECORDS: Mapping[str, type] = {
 }
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, init=False)
 class PipelineConfig:
     """Every setting of the pipeline, checked when it is made: `PipelineConfig(encoder="siglip", budget=8)`.
 
@@ -154,9 +154,11 @@ class PipelineConfig:
     reading: ReaderSettings
 
     def __init__(self, **settings: Any) -> None:
-        records = {name: settings.pop(name, None) or record() for name, record in RECORDS.items()}
+        records = {name: settings.pop(name) if name in settings else record() for name, record in RECORDS.items()}
         check_names(settings, *RECORDS.values())
         for name, record in records.items():
+            if not isinstance(record, RECORDS[name]):
+                raise OptionError(f"{name} is {shown(record)}; expected {RECORDS[name].__name__}(…)")
             own = {f.name: settings[f.name] for f in fields(record) if f.name in settings}
             object.__setattr__(self, name, replace(record, **own) if own else record)
 
