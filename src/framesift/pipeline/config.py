@@ -131,7 +131,7 @@ class ReaderSettings:
                 raise OptionError(f"{name} is {value!r}; expected a whole number of at least 1")
 
 
-RECORDS: Mapping[str, type] = {
+RECORDS: Mapping[str, Any] = {
     "index": IndexSettings,
     "text": TextSettings,
     "selection": SelectionSettings,
@@ -154,7 +154,9 @@ class PipelineConfig:
     reading: ReaderSettings
 
     def __init__(self, **settings: Any) -> None:
-        records = {name: settings.pop(name) if name in settings else record() for name, record in RECORDS.items()}
+        records: dict[str, Any] = {
+            name: settings.pop(name) if name in settings else record() for name, record in RECORDS.items()
+        }
         check_names(settings, *RECORDS.values())
         for name, record in records.items():
             if not isinstance(record, RECORDS[name]):
