@@ -22,7 +22,7 @@ def ignore_progress(_stage: str, _done: float, _total: float, /) -> None:
 
 def as_progress(callback: Progress | None) -> Progress:
     """A user's callback, or one that discards every report."""
-    return callback or ignore_progress
+    return ignore_progress if callback is None else callback
 
 
 def send_note(progress: Progress, text: str) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from framesift.errors import InputError
-from framesift.text.finding import search_events
+from framesift.store.store import Store
+from framesift.text.finding import TextSettings, search_events
 from framesift.text.tracks import list_tracks, read_track
 from framesift.video.frames import probe
 from helpers.sample_data import SAMPLE_DATA
@@ -128,13 +129,13 @@ def test_subtitles_that_are_pictures_are_named_in_a_warning(tmp_path):
     pictures = ("hdmv_pgs_subtitle", "eng", 1, [(0, 500, b"\x80\0\0")])
     video = make_clip(tmp_path / "video.mkv", pictures)
     (tmp_path / "video.sup").write_bytes(b"pictures")
-    found = search_events(video, store=tmp_path / "store", recognise_speech=False)
+    found = search_events(video, TextSettings(speech="none"), Store(tmp_path / "store"))
     assert found.events == ()
     in_file, in_video = found.warnings
     assert "video.sup contains pictures, which can't be read; expected subtitles of text" in in_file
     assert "track 1 PGS (eng) is not text and can't be read; pass a file with --subtitles" in in_video
     with pytest.raises(InputError, match="contains pictures, which can't be read"):
-        search_events(video, subtitles=tmp_path / "video.sup", store=tmp_path / "store")
+        search_events(video, TextSettings(subtitles=tmp_path / "video.sup"), Store(tmp_path / "store"))
 
 
 def test_track_of_blank_cues_contains_no_events(tmp_path):
