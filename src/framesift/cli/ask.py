@@ -46,9 +46,8 @@ def _ask(args: argparse.Namespace) -> int:
     fitted = fit_config(args, config, [row.question for row in questions_from(args)])
     pipeline = Pipeline(fitted)
     exhibits = make_exhibits(args, pipeline)
-    check_reader(
-        config.reading.reader, **fitted.reading.reader_options
-    )  # before the video is indexed, which may take long
+    # Before the video is indexed, which may take long.
+    check_reader(config.reading.reader, **fitted.reading.reader_options)
     if args.questions or args.json:
         return _ask_all(args, pipeline, exhibits)
     for exhibit in exhibits:

@@ -19,11 +19,17 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = get_args(ToolFormat)
 _ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n     .+)*)", re.MULTILINE)
 
 
-def _read_seconds(value: object, info: ValidationInfo) -> object:
-    return records.read_value(records.Seconds, value, info.field_name or "time")
+def _read_as(kind: Any) -> BeforeValidator:
+    """Read an argument by the rules for values of files, which are stricter than pydantic's."""
+
+    def read(value: object, info: ValidationInfo) -> object:
+        return records.read_value(kind, value, info.field_name or "time")
+
+    return BeforeValidator(read)
 
 
-MOMENT = BeforeValidator(_read_seconds)  # seconds, also as text such as 2:05
+MOMENT = _read_as(records.Seconds)  # seconds, also as text such as 2:05
+WHOLE = _read_as(int)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import LibraryVideo, public_message
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
-from framesift.mcp.schemas import MOMENT, ToolDefinition, arguments_model, define, read_arguments
+from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession, Call, StillRunning, WatchedSelection
 from framesift.pipeline.pipeline import PreparedVideo
 from framesift.rendering.reasons import explain
@@ -31,9 +31,9 @@ MAX_CUES = 500
 MAX_HITS = 50
 TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library", "video_info")
 
-Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1])]
+Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1]), WHOLE]
 Start = Annotated[float, Field(ge=0), MOMENT]
-Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]  # a server may have another maximum
+Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET), WHOLE]  # a server may have another maximum
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class VideoTools:
     session: AgentSession
     call: Call = field(default_factory=Call)
 
-    def list_videos(self, contains: str = "", limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 50) -> Reply:
+    def list_videos(self, contains: str = "", limit: Annotated[int, Field(ge=1, le=MAX_LISTED), WHOLE] = 50) -> Reply:
         """List the videos that can be watched: name, length, and whether they are indexed.
 
         Use the names as the argument `video` of the other tools.
@@ -111,7 +111,7 @@ class VideoTools:
         contains: str = "",
         from_s: Start | None = None,
         to_s: Start | None = None,
-        limit: Annotated[int, Field(ge=1, le=MAX_CUES)] = 100,
+        limit: Annotated[int, Field(ge=1, le=MAX_CUES), WHOLE] = 100,
     ) -> Reply:
         """Read what is said in a video: subtitles, or recognised speech, one line per cue with its time.
 
@@ -151,7 +151,7 @@ class VideoTools:
         self,
         text: str,
         by: Literal["both", "frames", "words"] = "both",
-        limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,
+        limit: Annotated[int, Field(ge=1, le=MAX_HITS), WHOLE] = 10,
     ) -> Reply:
         """Find which of the indexed videos, at which seconds, match a text best.
 
@@ -326,7 +326,7 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
 def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:
     """The arguments of a tool; some depend on the server's configuration."""
     defaults = {"budget": config.default_budget, "max_side": config.max_side} if tool == "watch" else {}
-    annotations = {"budget": Annotated[int, Field(ge=1, le=config.max_budget)]}
+    annotations = {"budget": Annotated[int, Field(ge=1, le=config.max_budget), WHOLE]}
     return arguments_model(getattr(VideoTools, tool), annotations=annotations, defaults=defaults)
 
 
