@@ -107,7 +107,7 @@ def test_result_is_printed_also_where_it_cannot_be_saved(prepared, place, monkey
         raise OutputError("the disk is full")
 
     monkeypatch.setattr(Exhibit, "save", fail)
-    monkeypatch.setattr(export, "save_comparison", fail)
+    monkeypatch.setattr(export, "save", fail)
     name, *flags = command.split()
     words = [name, str(prepared / "clip.mp4"), "-q", "Cold? A) yes B) no", "--budget", "4", *flags]
     assert main(words) == 1

@@ -10,7 +10,7 @@ from PIL import ImageChops
 
 import framesift as fs
 from framesift.errors import InputError, OptionError
-from framesift.rendering import rendered_selection
+from framesift.rendering import exhibit as exhibits
 from framesift.rendering.exhibit import events_for
 from framesift.video.frames import fetch, frame_numbers, probe
 from helpers.showcase import EVENTS, QUESTION, make_selection
@@ -79,7 +79,7 @@ def test_shuffled_overlay_moves_every_text_and_is_reproducible(video):
 
 @given(st.lists(st.sampled_from(["", "a", "b", "c", "d"]), max_size=12), st.integers(0, 5))
 def test_shuffling_moves_texts_only_among_frames_that_have_one(texts, seed):
-    shuffled = rendered_selection._shuffle(texts, seed)
+    shuffled = exhibits._shuffle(texts, seed)
     assert sorted(shuffled) == sorted(texts)
     assert [bool(t) for t in shuffled] == [bool(t) for t in texts]
 
@@ -87,7 +87,7 @@ def test_shuffling_moves_texts_only_among_frames_that_have_one(texts, seed):
 def test_another_overlay_does_not_decode_again(video, selection, monkeypatch):
     shown = fs.exhibit(video, selection)
     list(shown.pictures())
-    monkeypatch.setattr(rendered_selection, "fetch_available", lambda *a, **k: pytest.fail("decoded again"))
+    monkeypatch.setattr(exhibits, "fetch_available", lambda *a, **k: pytest.fail("decoded again"))
     assert len(list(shown.with_overlay("blank").pictures())) == len(selection)
 
 
@@ -102,7 +102,7 @@ def test_cached_and_new_images_come_in_order_of_time(video, selection):
 
 
 def test_images_beyond_the_cache_are_decoded_again(video, selection, monkeypatch):
-    monkeypatch.setattr(rendered_selection, "CACHE_BYTES", 0)
+    monkeypatch.setattr(exhibits, "CACHE_BYTES", 0)
     shown = fs.exhibit(video, selection)
     first, second = ([p.tobytes() for p in shown.pictures()] for _ in range(2))
     assert first == second and not shown._decoded

@@ -196,7 +196,7 @@ def test_comparison_of_restored_selections_stays_inside_its_folder(video, tmp_pa
     selection = make_selection(video)
     methods = ("../../out", "/x/y", "a/b", "a\\b", "\0", "", "x" * 300, "gcr")
     exhibits = [fs.exhibit(video, replace(selection, method=method)) for method in methods]
-    folder = export.save_comparison(exhibits, tmp_path / "both")
+    folder = export.save(exhibits, tmp_path / "both")
     names = {path.name for path in folder.iterdir()} - {LIST, "report.html", "frames"}
     assert names == {*(f"selection-{number}.json" for number in range(1, 8)), "selection-gcr.json"}
     assert {path.name for path in (folder / "frames").iterdir()} == {*map(str, range(1, 8)), "gcr"}
@@ -205,7 +205,7 @@ def test_comparison_of_restored_selections_stays_inside_its_folder(video, tmp_pa
 
 def test_comparison_has_one_report_and_every_selection(video, tmp_path):
     exhibits = [fs.exhibit(video, make_selection(video, method=name)) for name in ("gcr", "uniform")]
-    folder = export.save_comparison(exhibits, tmp_path / "both")
+    folder = export.save(exhibits, tmp_path / "both")
     names = {path.name for path in folder.iterdir()}
     assert names == {LIST, "frames", "report.html", "selection-gcr.json", "selection-uniform.json"}
     assert len(list((folder / "frames" / "uniform").iterdir())) == len(exhibits[1])

@@ -9,7 +9,7 @@ import pytest
 
 import framesift as fs
 from framesift.indexing import index as indexing
-from framesift.rendering import rendered_selection
+from framesift.rendering import exhibit as exhibits
 from framesift.video.frames import Sampling, fetch_available
 from helpers.clips import Clip, two_colours, write_frames
 from helpers.encoders import GridEncoder
@@ -45,7 +45,7 @@ def select(index, budget=12, **options):
 
 
 def test_exhibit_of_a_video_with_warnings_decodes_nothing_by_itself(video, index, monkeypatch):
-    monkeypatch.setattr(rendered_selection, "fetch_available", lambda *_, **__: pytest.fail("decoded"))
+    monkeypatch.setattr(exhibits, "fetch_available", lambda *_, **__: pytest.fail("decoded"))
     assert len(fs.exhibit(video[0], select(index))) == 12
 
 
@@ -98,7 +98,7 @@ def test_selected_frames_are_decoded_once(video, index, tmp_path, monkeypatch):
         fetched_s.extend(times_s)
         return fetch_available(path, times_s, **options)
 
-    monkeypatch.setattr(rendered_selection, "fetch_available", count)
+    monkeypatch.setattr(exhibits, "fetch_available", count)
     events = [fs.Event(2.0, 3.0, "a red wall"), fs.Event(4.0, 5.0, "a blue wall")]
     selection = fs.select(index, "Which wall?", events=events, budget=4, encoder=GridEncoder())
     shown = fs.exhibit(video[0], selection)

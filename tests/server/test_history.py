@@ -124,7 +124,7 @@ def test_export_has_the_answers_and_a_comparison_its_frames(slow_server):
     with zipfile.ZipFile(BytesIO(reply.content)) as files:
         names = [name.partition("/")[2] for name in files.namelist()]
         report = files.read(files.namelist()[0].partition("/")[0] + "/report.html").decode()
-    assert "answers.json" in names and sum(name.startswith("frames/uniform/") for name in names) == 3
+    assert "answers.json" in names and sum(name.startswith("frames/uniform/0") for name in names) == 3
     assert "The **wind**, at 0:09." in report and "with the frames of" in report
 
 

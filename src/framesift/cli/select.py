@@ -286,7 +286,7 @@ def _print_question(question: Question) -> None:
 
 def _compare(args: argparse.Namespace) -> int:
     from framesift.pipeline.pipeline import Pipeline
-    from framesift.rendering.export import check_free, save_comparison
+    from framesift.rendering.export import check_free, save
     from framesift.selection.registry import method_for_demand
 
     methods = list(dict.fromkeys(name.strip() for name in args.methods.split(",") if name.strip()))
@@ -314,13 +314,7 @@ def _compare(args: argparse.Namespace) -> int:
     places: dict[str, str] = {}
     try:
         with ProgressBar(show=not args.json) as bar:
-            saved = save_comparison(
-                exhibits,
-                out,
-                force=args.force,
-                with_video=args.with_video,
-                progress=bar,
-            )
+            saved = save(exhibits, out, force=args.force, with_video=args.with_video, progress=bar)
         places = {"saved": str(saved), "report": str(saved / "report.html")}
     finally:
         if args.json:

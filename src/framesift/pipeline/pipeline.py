@@ -24,8 +24,7 @@ from framesift.pipeline.inputs import make_lookups, resolve_options, score_event
 from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
 from framesift.readers.base import OnError, ask_many, check_reader, stream_answer
-from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
-from framesift.rendering.rendered_selection import ShownVideo
+from framesift.rendering.exhibit import Exhibit, ShownVideo, events_for, make_exhibit
 from framesift.selection.batch_select import select_from_vectors
 from framesift.store.store import IndexKey, Store
 from framesift.store.text_vectors import cached_text_vectors
@@ -219,7 +218,7 @@ class Pipeline:
         return make_exhibit(
             selection,
             [ShownVideo(span.name, one.path, one.info, span.start_s) for one, span in several]
-            or [ShownVideo.alone(video.path, video.info)],
+            or [ShownVideo(video.path.name, video.path, video.info)],
             overlay=config.reading.overlay,
             seed=config.selection.seed,
             size=config.reading.size,

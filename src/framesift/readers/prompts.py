@@ -17,8 +17,7 @@ from framesift.types.question import option_letter
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from framesift.rendering.exhibit import Exhibit
-    from framesift.rendering.rendered_selection import Overlay
+    from framesift.rendering.exhibit import Exhibit, Overlay
 
 TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "memorycard", "sheet4", "sheet9"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)

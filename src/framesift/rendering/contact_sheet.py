@@ -1,12 +1,14 @@
 """The contact sheet: all selected frames on one image, each with its time, role, relevance and text."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from PIL import Image, ImageDraw
 
+from framesift._utils.text import counted
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.rendering.typesetting.layout import TextBlock, lay_out
 
@@ -18,8 +20,7 @@ MIN_CELL_WIDTH = 90
 # Limits of the aspect ratio of the cells; images of another ratio are letterboxed.
 MIN_ASPECT, MAX_ASPECT = 3 / 4, 16 / 9
 TITLE_SIZE, TITLE_LINES = 26.0, 3
-LEGEND_SIZE = 15.0
-RELEVANCE_NOTE = "number at the right: relevance to the question"
+NOTE_SIZE = 15.0
 TEXT_LINES = 2
 # Text size as a fraction of a card's width, and its limits in pixels.
 CARD_TEXT, MIN_TEXT, MAX_TEXT = 0.055, 10.0, 17.0
@@ -59,20 +60,21 @@ class Grid:
 
 
 def sheet(cards: Sequence[Card], *, title: str, width: int = 1600) -> Image.Image:
-    """Draw the cards in their order, row by row, under the title and a legend of the roles."""
+    """Draw the cards in their order, row by row, under the title and the number of frames in each role."""
     grid = _grid(cards, width)
-    heading = lay_out(title, width - 2 * grid.margin, sizes=(TITLE_SIZE,), lines=TITLE_LINES)
-    legend = _legend(cards, width - 2 * grid.margin)
+    inside = max(1, width - 2 * grid.margin)
+    heading = lay_out(title, inside, sizes=(TITLE_SIZE,), lines=TITLE_LINES)
+    note = lay_out(_note(cards), inside, sizes=(NOTE_SIZE,), lines=2)
     texts = [lay_out(card.text, grid.cell[0], sizes=(grid.text_size,), lines=TEXT_LINES) for card in cards]
     pairs = list(zip(cards, texts, strict=True))
     rows = [pairs[k : k + grid.columns] for k in range(0, len(pairs), grid.columns)]
     heights = [_row_height(grid, [block for _, block in row]) for row in rows]
 
-    legend_height = max((y for *_, y in legend), default=0) + math.ceil(LEGEND_SIZE * 1.8)
-    top = grid.margin + heading.height + (grid.gap if heading.lines else 0) + legend_height + grid.gap
+    note_top = grid.margin + heading.height + (grid.gap if heading.lines else 0)
+    top = note_top + note.height + grid.gap
     canvas = Image.new("RGB", (width, top + sum(heights) + grid.gap * max(0, len(rows) - 1) + grid.margin), BACKGROUND)
     heading.draw(canvas, (grid.margin, grid.margin), INK)
-    _draw_legend(canvas, legend, (grid.margin, top - grid.gap - legend_height))
+    note.draw(canvas, (grid.margin, note_top), FAINT_INK)
     for row, height in zip(rows, heights, strict=True):
         for column, (card, block) in enumerate(row):
             _draw_card(canvas, grid, card, block, (grid.margin + column * (grid.cell[0] + grid.gap), top))
@@ -122,10 +124,11 @@ def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple
     x, y = xy
     side = round(grid.text_size * 0.4)
     width = grid.cell[0] - 2 * side
-    for size in _shrinking(grid.text_size):
+    blocks = [lay_out(part, width, sizes=(grid.text_size,), lines=1) for part in parts]
+    needed = sum(block.width for block in blocks) + grid.text_size * 0.8
+    if needed > width:
+        size = max(MIN_STRIP_TEXT, grid.text_size * width / needed)
         blocks = [lay_out(part, width, sizes=(size,), lines=1) for part in parts]
-        if sum(block.width for block in blocks) + size * 0.8 <= width:
-            break
     left, middle, right = blocks
     free = width - left.width - right.width
     starts = 0, left.width + max(0, free - middle.width) // 2, width - right.width
@@ -133,33 +136,7 @@ def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple
         block.draw(canvas, (x + side + start, y + (grid.strip - block.height) // 2), "white")
 
 
-def _shrinking(size: float) -> Iterator[float]:
-    while size > MIN_STRIP_TEXT:
-        yield size
-        size -= 0.5
-    yield MIN_STRIP_TEXT
-
-
-def _legend(cards: Sequence[Card], width: int) -> list[tuple[str, TextBlock, int, int]]:
-    """Colour, text and position of each role on the sheet, with the number of its cards."""
-    present = [card.role for card in cards]
-    roles = [role for role in ROLE_COLOURS if role in present]
-    roles += sorted(set(present) - set(roles))
-    notes = [(ROLE_COLOURS.get(role, OTHER_ROLE), f"{role} {present.count(role)}") for role in roles]
-    entries, x, y = [], 0, 0
-    for colour, note in [*notes, (BACKGROUND, RELEVANCE_NOTE)] if cards else []:
-        block = lay_out(note, max(1, width - 2 * LEGEND_SIZE), sizes=(LEGEND_SIZE,), lines=1)
-        used = block.width + round(LEGEND_SIZE * 2.8)
-        if x and x + used > width:
-            x, y = 0, y + math.ceil(LEGEND_SIZE * 1.6)
-        entries.append((colour, block, x, y))
-        x += used
-    return entries
-
-
-def _draw_legend(canvas: Image.Image, legend: Sequence[tuple[str, TextBlock, int, int]], xy: tuple[int, int]) -> None:
-    brush, side = ImageDraw.Draw(canvas), round(LEGEND_SIZE)
-    for colour, block, x, y in legend:
-        left, top = xy[0] + x, xy[1] + y
-        brush.rectangle((left, top, left + side - 1, top + side - 1), fill=colour)
-        block.draw(canvas, (left + round(side * 1.5), top + (side - block.height) // 2), FAINT_INK)
+def _note(cards: Sequence[Card]) -> str:
+    roles = Counter(card.role for card in cards)
+    counts = ", ".join(f"{count} {role}" for role, count in roles.items())
+    return f"{counted(len(cards), 'frame')}: {counts}. The number at the right is the relevance to the question."

@@ -1,10 +1,10 @@
 """Saving exhibits: everything is written under a temporary name and then renamed, so that no partial result is seen."""
 
-import contextlib
 import os
 import re
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,16 @@ from PIL import Image
 from framesift._utils.files import link_or_copy
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import (
-    files_in,
     has_output,
     is_unused,
     output_folder,
     staging_folder,
 )
-from framesift._utils.text import readable
 from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
 from framesift.rendering.contact_sheet import Card, sheet
+from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export_formats import FORMATS, check_formats, file_name
-from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages, collect_images, jpeg
@@ -39,88 +37,64 @@ _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)  # of a method, as part of a fil
 
 
 def save(
-    exhibit: RenderedSelection,
+    exhibits: Sequence[Exhibit],
     folder: str | os.PathLike[str],
     *,
     force: bool = False,
     with_video: bool = False,
     formats: Sequence[str] = (),
-    row: Mapping[str, Any],
-    answers: Sequence[Answer] = (),
-    progress: Progress = ignore_progress,
-) -> Path:
-    """Write one exhibit; see `Exhibit.save`."""
-    names = check_formats(formats)
-    with new_directory(folder, force=force) as directory:
-        (directory / "frames").mkdir()
-
-        def write_frame(position: int, image: Image.Image) -> None:
-            (directory / "frames" / file_name(exhibit, position)).write_bytes(jpeg(image, quality=FRAME_QUALITY))
-
-        images = collect_images(exhibit, on_frame=write_frame, progress=progress)
-        text = dump_json(exhibit.to_dict())
-        (directory / SELECTION).write_text(text, encoding="utf-8")
-        (directory / SHEET).write_bytes(jpeg(_contact_sheet(exhibit, images), quality=SHEET_QUALITY))
-        _write_answers(directory, answers)
-        view = view_of([exhibit], [images], json_text=text) | {"answers": [answer_row(answer) for answer in answers]}
-        (directory / REPORT).write_text(render_report(view), encoding="utf-8")
-        for name in names:
-            file, text_of = FORMATS[name]
-            (directory / file).write_text(text_of(exhibit, row), encoding="utf-8")
-        if with_video:
-            _add_videos(exhibit, directory)
-    return Path(folder).absolute()
-
-
-def save_comparison(
-    exhibits: Sequence[RenderedSelection],
-    folder: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    with_video: bool = False,
+    row: Mapping[str, Any] | None = None,
     answers: Sequence[tuple[str, Answer]] = (),
     progress: Progress = ignore_progress,
 ) -> Path:
-    """Write one report with a lane for each exhibit, and the frames and the selection of each.
+    """Write one report with a lane for each exhibit, and the frames and the selection of each; see `Exhibit.save`.
 
-    answers: of readers, each with the method whose frames it is about.
+    answers: of readers, each with the method whose frames it is about. The contact sheet and `formats` are written for
+    a single exhibit only.
     """
-    count = sum(len(exhibit) for exhibit in exhibits)
-    with new_directory(folder, force=force) as directory:
+    names = check_formats(formats)
+    check_free(folder, force=force)
+    count, done = sum(len(exhibit) for exhibit in exhibits), 0
+    with output_folder(folder) as directory:
         images, selections = [], {}
-        for k, exhibit in enumerate(exhibits):
-            before = sum(len(earlier) for earlier in exhibits[:k])
-
-            def report_overall(stage: str, done: float, _: float, before: int = before) -> None:
-                progress(stage, min(before + done, count), count)
-
-            folder_of_lane = directory / "frames" / _lane_name(exhibit.selection.method, k + 1)
-            folder_of_lane.mkdir(parents=True, exist_ok=True)
-
-            def write_frame(
-                position: int, image: Image.Image, own: RenderedSelection = exhibit, target: Path = folder_of_lane
-            ) -> None:
-                (target / file_name(own, position)).write_bytes(jpeg(image, quality=FRAME_QUALITY))
-
-            images.append(collect_images(exhibit, on_frame=write_frame, count=count, progress=report_overall))
-            selections[exhibit.selection.method] = exhibit.to_dict()
-        for number, (method, data) in enumerate(selections.items(), 1):
-            (directory / f"selection-{_lane_name(method, number)}.json").write_text(dump_json(data), encoding="utf-8")
-        _write_answers(directory, [answer for _, answer in answers])
-        view = view_of(exhibits, images, json_text=dump_json(selections))
-        view |= {"answers": [answer_row(answer, method) for method, answer in answers]}
+        for number, exhibit in enumerate(exhibits, 1):
+            method = exhibit.selection.method
+            name = "" if len(exhibits) == 1 else _lane_name(method, number)
+            report = partial(_report_overall, progress, done, count)
+            images.append(_write_frames(exhibit, directory / "frames" / name, count, report))
+            done += len(exhibit)
+            selections[method] = exhibit.to_dict()
+            file = f"selection-{name}.json" if name else SELECTION
+            (directory / file).write_text(dump_json(selections[method]), encoding="utf-8")
+        only = exhibits[0] if len(exhibits) == 1 else None
+        if only is not None:
+            (directory / SHEET).write_bytes(jpeg(_contact_sheet(only, images[0]), quality=SHEET_QUALITY))
+            for name in names:
+                file, text_of = FORMATS[name]
+                (directory / file).write_text(text_of(only, row or {}), encoding="utf-8")
+        if answers:
+            rows = [answer.to_dict() for _, answer in answers]
+            (directory / ANSWERS).write_text(dump_json(rows), encoding="utf-8")
+        view = view_of(exhibits, images, json_text=dump_json(selections if only is None else only.to_dict()))
+        view |= {"answers": [_answer_row(answer, "" if only else method) for method, answer in answers]}
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
-        if with_video:
-            _add_videos(exhibits[0], directory)
+        for video in exhibits[0].videos if with_video else ():
+            link_or_copy(video.path.resolve(), directory / video.name)
     return Path(folder).absolute()
 
 
-@contextlib.contextmanager
-def new_directory(folder: str | os.PathLike[str], *, force: bool) -> Iterator[Path]:
-    """A temporary directory whose files get under the requested name when the block succeeds, else it is removed."""
-    check_free(folder, force=force)
-    with output_folder(folder) as directory:
-        yield directory
+def _write_frames(exhibit: Exhibit, folder: Path, count: int, progress: Progress) -> ReportImages:
+    """Write the frames of one of the exhibits of a report with `count` frames in all."""
+    folder.mkdir(parents=True)
+
+    def write(position: int, image: Image.Image) -> None:
+        (folder / file_name(exhibit, position)).write_bytes(jpeg(image, quality=FRAME_QUALITY))
+
+    return collect_images(exhibit, on_frame=write, count=count, progress=progress)
+
+
+def _report_overall(progress: Progress, before: int, count: int, stage: str, done: float, _: float) -> None:
+    progress(stage, min(before + done, count), count)
 
 
 def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REPORT) -> None:
@@ -143,16 +117,7 @@ def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REP
 
 def zip_directory(directory: Path) -> Path:
     """Write a zip file with this directory and its files beside it."""
-    archive = directory.with_name(f"{directory.name}.zip")
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name in sorted(files_in(directory)):
-            zipped.write(directory / name, readable(f"{directory.name}/{name}"))
-    return archive
-
-
-def _add_videos(exhibit: RenderedSelection, directory: Path) -> None:
-    for video in exhibit.videos:
-        link_or_copy(video.path.resolve(), directory / video.name)
+    return Path(shutil.make_archive(os.fspath(directory), "zip", directory.parent, directory.name))
 
 
 def _lane_name(method: str, number: int) -> str:
@@ -160,13 +125,7 @@ def _lane_name(method: str, number: int) -> str:
     return method if _NAME.fullmatch(method) and method.strip(".") else str(number)
 
 
-def _write_answers(directory: Path, answers: Sequence[Answer]) -> None:
-    if answers:
-        rows = [answer.to_dict() for answer in answers]
-        (directory / ANSWERS).write_text(dump_json(rows), encoding="utf-8")
-
-
-def answer_row(answer: Answer, method: str = "") -> dict[str, Any]:
+def _answer_row(answer: Answer, method: str) -> dict[str, Any]:
     """A reader's answer as the report shows it. method: whose frames it is about, in a comparison."""
     letter = f"{answer.letter}: " if answer.letter else ""
     text = f"{letter}{answer.text}" if answer.parsed else answer.raw or answer.text
@@ -174,7 +133,7 @@ def answer_row(answer: Answer, method: str = "") -> dict[str, Any]:
     return {"reader": answer.reader, "method": method, "text": text, "is_markdown": is_markdown, "note": answer.note}
 
 
-def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Image:
+def _contact_sheet(exhibit: Exhibit, images: ReportImages) -> Image.Image:
     question = exhibit.question
     cards = [
         Card(

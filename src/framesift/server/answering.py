@@ -21,7 +21,7 @@ from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF, TextMode
 from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
 from framesift.rendering.exhibit import Exhibit
-from framesift.rendering.export import save_comparison, zip_directory
+from framesift.rendering.export import save, zip_directory
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
@@ -202,14 +202,7 @@ class Answering:
                 return write_text(folder / "selection.json", dump_json(content))
             target = folder / f"{export_name(video)}-evidence"
 
-            def report(*_: object) -> None:
-                check_wanted(abandoned)
-
-            if len(exhibits) > 1:
-                saved = save_comparison(exhibits, target, answers=answers, progress=report)
-            else:
-                own = [answer for _, answer in answers]
-                saved = exhibits[0].save(target, answers=own, progress=report)
+            saved = save(exhibits, target, answers=answers)
             return zip_directory(saved) if request.format == "zip" else saved / "report.html"
 
     def _encode_question(self, index: VideoIndex, question: Question) -> Array:

@@ -5,7 +5,6 @@ else. Every string of the view is untrusted; the template escapes them all.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +28,6 @@ LONG_SETTING = 80  # characters: gets a row of its own
 SHORT_VIDEO_S = 10
 FEW_FRAMES = 5  # below this the cards are larger
 MANY_FRAMES = 60  # above this a card shows the image, time and role only; the rest is one click away
-IMAGE_URL = re.compile(r"data:image/(?:jpeg|png|webp|gif|avif);base64,[A-Za-z0-9+/]+={0,2}")
 
 
 def render_report(view: Mapping[str, Any]) -> str:
@@ -125,7 +123,7 @@ class _Page:
     def _frame_key(self, frame: Mapping[str, Any]) -> tuple[str, int]:
         """The same for frames of several lanes that are one frame of one video."""
         several = len(self.view["videos"]) > 1
-        return self._video_at(frame["time_s"])["name"] if several else "", int(frame["frame"])
+        return self._video_at(frame["time_s"])["name"] if several else "", frame["frame"]
 
     def legend(self) -> list[dict[str, Any]]:
         counts = Counter(frame["role"] for lane in self.lanes for frame in lane["frames"])
@@ -159,16 +157,15 @@ class _Page:
         }
 
     def _frame(self, position: int, k: int, frame: Mapping[str, Any]) -> dict[str, Any]:
-        number, time = int(frame["number"]), self.label(frame["time_s"])
         is_lazy = len(self.lanes[position]["frames"]) > MANY_FRAMES
-        size = (int(frame["width"]), int(frame["height"]))
+        size = frame["width"], frame["height"]
         others = (self.names[other] for other in self.lanes_of_frame[self._frame_key(frame)] if other != position)
         return {
             "id": f"{position}-{k}",
             # The first lane's frames have addresses: report.html#frame-3.
-            "anchor": f"frame-{number}" if position == 0 else "",
-            "number": number,
-            "time": time,
+            "anchor": f"frame-{frame['number']}" if position == 0 else "",
+            "number": frame["number"],
+            "time": self.label(frame["time_s"]),
             "role": _role(frame["role"]),
             "is_damaged": frame["damaged"],
             "image": self._image(frame["picture"], frame["alt"], size, is_lazy=is_lazy),
@@ -184,8 +181,8 @@ class _Page:
                 for row in frame["nearly"]
             ],
             "full_time": _shorten(frame["clock"], 40),
-            "video_frame": f"{int(frame['frame']):,}".replace(",", "\u202f"),
-            "relevance": f"{frame['relevance']:.4f}".replace("-", "−") if _is_finite(frame["relevance"]) else "",
+            "video_frame": f"{frame['frame']:,}".replace(",", "\u202f"),
+            "relevance": f"{frame['relevance']:.4f}".replace("-", "−"),
             "also_in": ", ".join(dict.fromkeys(others)),
         }
 
@@ -193,18 +190,10 @@ class _Page:
         self, source: str, alt: str, size: tuple[int, int] | None = None, *, is_lazy: bool = True
     ) -> dict[str, Any] | None:
         """The values of an <img>. An image that the page already contains is referred to by its id."""
-        if not IMAGE_URL.fullmatch(source):
+        if not source:
             return None
-        is_first = source not in self.image_ids
-        image_id = self.image_ids.setdefault(source, len(self.image_ids))
-        return {
-            "source": source,
-            "id": image_id,
-            "is_first": is_first,
-            "size": size,
-            "alt": alt,
-            "is_lazy": is_lazy,
-        }
+        image = {"source": source, "is_first": source not in self.image_ids, "size": size, "alt": alt}
+        return image | {"id": self.image_ids.setdefault(source, len(self.image_ids)), "is_lazy": is_lazy}
 
     def timeline_note(self) -> str:
         whole = "The whole video" if len(self.view["videos"]) == 1 else "All videos, one after the other,"
@@ -242,21 +231,17 @@ class _Page:
                     {"id": f"{position}-{k}"} | {key: frame[key] for key in ("number", "time_s", "role", "text")}
                     for k, frame in enumerate(lane["frames"])
                 ],
-                "omitted": [{key: row[key] for key in ("start_s", "end_s", "note")} for row in lane["omitted"]],
-                "swaps": [{key: row[key] for key in ("out_s", "in_s", "note")} for row in lane["swaps"]],
+                "omitted": lane["omitted"],
+                "swaps": lane["swaps"],
             }
             for position, (lane, name) in enumerate(zip(self.lanes, self.names, strict=True))
         ]
         return {
-            "videos": [dict(video) for video in view["videos"]],
+            "videos": view["videos"],
             "duration_s": view["video"]["duration_s"],
             "window": view["window"],
-            "curve": {
-                "times_s": [_rounded(time_s, 3) for time_s in view["curve"]["times_s"]],
-                "relevance": [_rounded(value, 5) for value in view["curve"]["relevance"]],
-                "chance": view["curve"]["chance"],
-            },
-            "events": [{key: event[key] for key in ("start_s", "end_s", "text")} for event in view["events"]],
+            "curve": view["curve"],
+            "events": view["events"],
             "lanes": lanes,
         }
 
@@ -272,24 +257,15 @@ def _role(role: str) -> dict[str, str]:
 
 
 def _clock(time_s: float) -> str:
-    seconds = max(0, math.floor(time_s + 1e-6)) if _is_finite(time_s) else 0
+    seconds = math.floor(time_s + 1e-6)
     return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _length(duration_s: float) -> str:
     """A duration as a clock time, or in seconds where a clock would show almost nothing."""
-    is_short = _is_finite(duration_s) and 0 < duration_s < SHORT_VIDEO_S
-    return duration_text(duration_s) if is_short else _clock(duration_s)
+    return duration_text(duration_s) if 0 < duration_s < SHORT_VIDEO_S else _clock(duration_s)
 
 
 def _shorten(text: object, length: int) -> str:
     text = " ".join(str(text).split())
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
-
-
-def _rounded(value: Any, digits: int) -> float | None:
-    return round(float(value), digits) if _is_finite(value) else None
