@@ -91,7 +91,7 @@ def test_stages_table_goes_from_uniform_to_the_whole():
 
 
 def test_text_modes_stand_in_the_papers_order_with_their_gains():
-    modes = ("aligned", "none", "memorycard", "shuffled", "prompt", "blank", "tagged")
+    modes = ("aligned", "none", "shuffled", "prompt", "blank", "tagged")
     made = layouts.text_modes_table([one for mode in modes for one in answers(text_mode=mode)])
     assert column(made, "Input") == list(layouts.TEXT_MODE_TITLES.values())
     assert column(made, "Verdict")[0] == "–" and set(column(made, "Verdict")[1:]) <= {

@@ -251,7 +251,7 @@ def test_completion_script_completes_commands_flags_and_choices(capsys, tmp_path
     for words, expected in {
         ("framesift", "se"): "select selectors serve",
         ("framesift", "select", "--me"): "--method",
-        ("framesift", "select", "--overlay", ""): "aligned blank shuffled none memorycard",
+        ("framesift", "select", "--overlay", ""): "aligned blank shuffled none",
     }.items():
         done = subprocess.run([bash, "-c", complete, "", str(script), *words], capture_output=True, text=True)
         assert done.stdout.strip() == expected, done.stderr

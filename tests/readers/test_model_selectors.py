@@ -116,15 +116,6 @@ def test_captioner_and_model_may_be_two_servers(server, video, tmp_path):
     assert selection.trace["options"]["captioner"].endswith("#captions-1b")
 
 
-def test_sessions_of_a_reply_become_cards(server, video, tmp_path):
-    sessions = [{"start": k, "end": k + 2.5, "topic": f"Part {k}", "keyframes": [k + 1]} for k in range(0, 40, 2)]
-    server.words = json.dumps({"sessions": sessions})
-    made, prepared = pipeline(video, tmp_path, "memorycard", server.url, overlay="memorycard")
-    exhibit = made.exhibit(prepared, made.select(prepared, QUESTION))
-    assert all("\nTopic: Part " in frame.text for frame in exhibit.frames)
-    assert {picture.size for picture in exhibit.pictures()} == {(96, 64)}
-
-
 def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path))
     video = make_clip(tmp_path / "clip.mp4", seconds=6)

@@ -361,7 +361,7 @@ def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
     exhibit = frames.exhibit
     if exhibit is None:
         return replace(row, error=frames.error)
-    is_drawn = bool(row.reader) and OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled", "memorycard")
+    is_drawn = bool(row.reader) and OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled")
     own_bytes, gpu_bytes = peak_memory()
     return replace(
         row,

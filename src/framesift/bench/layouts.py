@@ -41,7 +41,6 @@ TEXT_MODE_TITLES = {
     "tagged": "Frame-tagged subtitle prompt",
     "shuffled": "Shuffled subtitle overlay",
     "aligned": "Aligned subtitle overlay",
-    "memorycard": "Memory cards",
 }
 WITHOUT = "without"  # the option that omits a stage of GCR
 MEAN = "Mean of categories"  # what MLVU reports as M-Avg

@@ -2,7 +2,7 @@
 
 methods: [gcr, uniform]          names of `framesift selectors`
 budgets: [8, 32]
-text_modes: [aligned]            none, blank, prompt, tagged, shuffled, aligned, memorycard
+text_modes: [aligned]            none, blank, prompt, tagged, shuffled, aligned
 readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: only frames
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default

@@ -91,7 +91,7 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
     command.add_argument("--methods", metavar="NAME,NAME", help=f"of `framesift selectors`{narrow}")
     command.add_argument("--budgets", metavar="N,N", help=f"how many frames{narrow}")
     command.add_argument(
-        "--text-modes", metavar="NAME,NAME", help=f"none, blank, prompt, tagged, shuffled, aligned, memorycard{narrow}"
+        "--text-modes", metavar="NAME,NAME", help=f"none, blank, prompt, tagged, shuffled, aligned{narrow}"
     )
     readers = "http://HOST/v1[#MODEL], local:MODEL, similarity, each also as NAME=…; none: frames alone"
     command.add_argument("--readers", metavar="READER,READER", help=readers)

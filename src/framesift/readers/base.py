@@ -60,8 +60,7 @@ def ask(
 
     question: by default the one the frames were selected for. reader: "http://host:8000/v1#model", "local:MODEL",
     "similarity", the name of another package's reader, or an object; options: those of the reader. text_mode: "aligned"
-    draws each event's text on its own frame; "none", "blank", "prompt", "tagged" and "shuffled" are the controls;
-    "memorycard" writes what is said above each frame.
+    draws each event's text on its own frame; "none", "blank", "prompt", "tagged" and "shuffled" are the controls.
     """
     asked = _question_or_default(exhibit, question)
     check_text_mode(text_mode)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from framesift.rendering.exhibit import Exhibit, Overlay
 
-TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "memorycard", "sheet4", "sheet9"]
+TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "sheet4", "sheet9"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)
 # What each mode draws on the frames; nothing in the two that put the text into the prompt.
 OVERLAY_OF: "dict[TextMode, Overlay]" = {
@@ -29,7 +29,6 @@ OVERLAY_OF: "dict[TextMode, Overlay]" = {
     "tagged": "none",
     "shuffled": "shuffled",
     "aligned": "aligned",
-    "memorycard": "memorycard",
     "sheet4": "aligned",
     "sheet9": "aligned",
 }

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from PIL import Image
 
@@ -23,10 +23,7 @@ from framesift.types import Answer, Event, Question, Selection, Slot, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch_available, frame_numbers, probe
 
-if TYPE_CHECKING:
-    from framesift.rendering.cards import MemoryCard
-
-Overlay = Literal["aligned", "blank", "shuffled", "none", "memorycard"]
+Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
 # Decoded images are cached up to this size in all; those beyond it are decoded again.
 CACHE_BYTES = 512 * 2**20
@@ -65,8 +62,7 @@ class Exhibit:
     """The rendered frames of a selection: `pictures()` yields the images, `save` writes them with a report.
 
     overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
-    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation. "memorycard"
-    puts each frame under a header with what is said around it, on a canvas of the frame's size.
+    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
     videos: one, or several in the order of their joint timeline. size: the shorter side in pixels, None for the
     video's own.
     """
@@ -118,7 +114,6 @@ class Exhibit:
         texts = {
             "aligned": self._texts,
             "shuffled": _shuffle(self._texts, self.seed),
-            "memorycard": [card.text for card in self._cards],
         }.get(self.overlay, [""] * len(self.selection))
         damaged = set() if self.selection.basis is None else set(self.selection.basis.damaged)
         rows = zip(self.selection.slots, self.numbers, texts, strict=True)
@@ -139,11 +134,8 @@ class Exhibit:
     def draw(self, place: int, picture: Image.Image) -> Image.Image:
         """Draw the overlay on the decoded image of the frame at this position."""
         # These load the typesetting, which times and JSON don't need.
-        from framesift.rendering.cards import render_card
         from framesift.rendering.overlay import render
 
-        if self.overlay == "memorycard":
-            return render_card(picture, self._cards[place])
         if self.overlay == "blank":
             return render(picture, self._texts[place], blank=True)
         return render(picture, self.frames[place].text)
@@ -200,12 +192,6 @@ class Exhibit:
         if self.several:
             return {"videos": [video.to_dict() | {"start_s": video.start_s} for video in self.videos]}
         return {"video": self.videos[0].to_dict()}
-
-    @cached_property
-    def _cards(self) -> "list[MemoryCard]":
-        from framesift.rendering.cards import memory_cards
-
-        return memory_cards(self.selection) if self.overlay == "memorycard" else []
 
     @property
     def _texts(self) -> list[str]:
