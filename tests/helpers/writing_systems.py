@@ -45,7 +45,7 @@ def differs(one: Image.Image, other: Image.Image) -> Array:
 def clear_font_caches() -> None:
     """Clear every cache of font selection and shaping."""
     fonts._missing.clear()
-    lists = (fonts._own_files, fonts._ranked, fonts._font_files)
+    lists = (fonts._own_files, fonts._other_files)
     for cached in (fonts._find, fonts._weighted, *lists, fonts._open, fonts._all_letters):
         cached.cache_clear()
     read_paragraph.cache_clear()

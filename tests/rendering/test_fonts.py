@@ -18,7 +18,7 @@ def install_system_fonts(folder: Path, names: dict[str, str], monkeypatch: pytes
     for name, package in names.items():
         (folder / name).write_bytes(font_file(package).read_bytes())
     monkeypatch.setattr(fonts, "system_folders", lambda: [folder])
-    for packages in ("OWN_PACKAGES", "FONT_GROUPS", "UNREGISTERED_PACKAGES"):
+    for packages in ("OWN_PACKAGES", "FONT_GROUPS"):
         monkeypatch.setattr(fonts, packages, ())
     clear_font_caches()
 
@@ -51,27 +51,9 @@ def test_package_fonts_precede_system_fonts(tmp_path: Path, monkeypatch: pytest.
     assert face is not None and face.name == "Arimo Regular"
 
 
-def test_regular_fonts_precede_bold_and_preferred_ones_precede_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = {
-        "Aaa-Bold.ttf": "fontpkg_noto_sans_thai",
-        "Aaa.ttf": "fontpkg_noto_sans_devanagari",
-        "DejaVuSans.ttf": "fontpkg_arimo",
-    }
-    install_system_fonts(tmp_path, names, monkeypatch)
-    assert [path.name for path in fonts._ranked("")] == ["DejaVuSans.ttf", "Aaa.ttf", "Aaa-Bold.ttf"]
-
-
-def test_ranking_does_not_depend_on_the_order_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = [Path("/b/Zeta.ttf"), Path("/a/Alpha.ttf"), Path("/c/NotoSansThai-Regular.ttf")]
-    ranked = []
-    for order in (paths, paths[::-1]):
-        monkeypatch.setattr(fonts, "_files_in", lambda folders, order=order: iter(order))
-        fonts._font_files.cache_clear()
-        fonts._ranked.cache_clear()
-        ranked.append(fonts._ranked(""))
-    assert ranked[0] == ranked[1]
+def test_regular_fonts_precede_bold_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_system_fonts(tmp_path, {"A-Bold.ttf": "fontpkg_arimo", "Longer.ttf": "fontpkg_arimo"}, monkeypatch)
+    assert [path.name for path in fonts._other_files()] == ["Longer.ttf", "A-Bold.ttf"]
 
 
 def test_damaged_files_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

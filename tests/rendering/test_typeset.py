@@ -4,10 +4,9 @@ import bidi
 import pytest
 from PIL import Image
 
-from framesift.rendering.text_cleanup import clusters, drawable
 from framesift.rendering.typesetting import fonts, shaping
-from framesift.rendering.typesetting.layout import lay_out
-from framesift.rendering.typesetting.line_breaks import breaks
+from framesift.rendering.typesetting.layout import breaks, lay_out
+from framesift.rendering.typesetting.text_cleanup import clusters, drawable
 from helpers.writing_systems import SENTENCES, differs, shape, wrap
 
 

@@ -12,9 +12,8 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import entry_points
-from itertools import chain
 from pathlib import Path
 
 import uharfbuzz as hb
@@ -34,20 +33,11 @@ OWN_PACKAGES = (
 )
 # Entry point groups under which other packages register fonts.
 FONT_GROUPS = ("fontpkg.family", "fonts_ttf")
-# Packages that contain fonts without an entry point.
-UNREGISTERED_PACKAGES = ("matplotlib",)
 SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
 REGULAR = 400.0
 # A file with more faces than this is damaged.
 MAX_FACES = 64
 
-# Sans-serif screen fonts of common systems; others follow in the order of their names.
-PREFERRED = (
-    *("notosans", "dejavusans", "liberationsans", "arimo", "opensans", "roboto", "arial", "segoeui", "tahoma"),
-    *("sfpro", "helvetica", "lucidagrande", "leelawad", "nirmala", "mangal", "kohinoor", "thonburi", "geezapro"),
-    *("sourcehansans", "pingfang", "hiragino", "applesdgothic", "msyh", "microsoftyahei", "yugoth", "meiryo"),
-    *("malgun", "nanumgothic", "wqy", "droidsans", "ubuntu", "freesans", "unifont"),
-)
 # Words in the name of a font that is not regular and upright.
 _UNUSUAL = (
     *("bold", "italic", "oblique", "light", "thin", "black", "heavy", "medium", "condensed", "narrow", "mono", "serif"),
@@ -55,12 +45,8 @@ _UNUSUAL = (
 )
 # Fonts of emoji, blanks and boxes claim letters that they do not draw.
 _NOT_TEXT = ("emoji", "lastresort", "blank", "wingdings", "webdings", "barcode", "icons")
-# Han characters share code points across languages: these words in the name of a font indicate whose forms it has.
-_REGIONS = {
-    "ja": ("cjkjp", "sansjp", "hiragino", "yugoth", "meiryo", "msgothic", "ipa", "takao", "vlgothic"),
-    "ko": ("cjkkr", "sanskr", "applesdgothic", "malgun", "nanum", "gulim", "baekmuk"),
-    "zh": ("cjksc", "sanssc", "sanscn", "pingfang", "msyh", "microsoftyahei", "simhei", "wqy"),
-}
+# Han characters share code points across languages: the faces of the package that have a language's forms.
+_REGIONS = {"ja": "cjkjp", "ko": "cjkkr", "zh": "cjksc"}
 
 log = logging.getLogger(__name__)
 _missing: dict[str, str] = {}
@@ -136,45 +122,25 @@ def _all_letters() -> hb.Set:
 
 def _faces(language: str) -> Iterator[Typeface]:
     # Other fonts are searched for where those of the packages lack a letter: listing all of them takes a while.
-    for files in (_own_files, partial(_ranked, language)):
+    for files in (_own_files, _other_files):
         for path in files():
             faces = _open(path)
-            yield from sorted(faces, key=lambda face: not _is_regional(face.name, language)) if language else faces
+            region = _REGIONS.get(language)
+            yield from sorted(faces, key=lambda face: region not in _simple(face.name)) if region else faces
 
 
 @cache
 def _own_files() -> tuple[Path, ...]:
     """The font files of OWN_PACKAGES, in order of preference."""
-
-    def key(path: Path) -> tuple[object, ...]:
-        return *_rank(path.stem), str(path)
-
-    files = (sorted(_files_in(_package_folders(package)), key=key) for package in OWN_PACKAGES)
-    return tuple(dict.fromkeys(chain.from_iterable(files)))
+    return tuple(dict.fromkeys(path for package in OWN_PACKAGES for path in _files_in(_package_folders(package))))
 
 
 @cache
-def _ranked(language: str) -> tuple[Path, ...]:
-    """The other font files in order of preference, independent of the order of directory listings."""
-
-    def key(item: tuple[Path, bool]) -> tuple[object, ...]:
-        path, is_of_system = item
-        return is_of_system, not _is_regional(path.stem, language), *_rank(path.stem), str(path)
-
-    return tuple(path for path, _ in sorted(_font_files().items(), key=key))
-
-
-@cache
-def _font_files() -> dict[Path, bool]:
-    """The font files of other packages and of the system, and whether they are of the system."""
-    files: dict[Path, bool] = {}
+def _other_files() -> tuple[Path, ...]:
+    """The font files of other packages, then those of the system, each in order of preference."""
     registered = {entry.module.partition(".")[0] for group in FONT_GROUPS for entry in entry_points(group=group)}
-    for package in sorted(registered.union(UNREGISTERED_PACKAGES)):
-        for path in _files_in(_package_folders(package)):
-            files.setdefault(path, False)
-    for path in _files_in(system_folders()):
-        files.setdefault(path, True)
-    return files
+    folders = [folder for package in sorted(registered) for folder in _package_folders(package)]
+    return tuple(dict.fromkeys((*_files_in(folders), *_files_in(system_folders()))))
 
 
 def _package_folders(package: str) -> list[Path]:
@@ -183,8 +149,7 @@ def _package_folders(package: str) -> list[Path]:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         return []
-    folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
-    return [folder / "mpl-data" / "fonts" / "ttf" for folder in folders] if package == "matplotlib" else folders
+    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
 
 
 def system_folders() -> list[Path]:
@@ -200,29 +165,26 @@ def system_folders() -> list[Path]:
     return [*(Path(folder, "fonts") for folder in (own, *shared.split(":")) if folder), home / ".fonts"]
 
 
-def _files_in(folders: Iterable[Path]) -> Iterator[Path]:
-    for folder in folders:
-        for path, _, names in os.walk(folder):  # skips unreadable directories
-            for name in names:
-                simple = _simple(name)
-                if os.path.splitext(name)[1].lower() in SUFFIXES and not any(word in simple for word in _NOT_TEXT):
-                    yield Path(path, name)
+def _files_in(folders: Iterable[Path]) -> list[Path]:
+    """The font files in these folders, in order of preference, independent of the order of directory listings."""
+    files = [Path(path, name) for folder in folders for path, _, names in os.walk(folder) for name in names]
+    return sorted(
+        (path for path in files if path.suffix.lower() in SUFFIXES and not _contains(path.stem, _NOT_TEXT)),
+        key=lambda path: (*_rank(path.stem), str(path)),
+    )
 
 
 def _simple(name: str) -> str:
     return "".join(filter(str.isalnum, name.lower()))
 
 
-def _rank(name: str) -> tuple[int, int, int, str]:
-    """Sort key: regular before other styles, then PREFERRED, then short names first."""
-    simple = _simple(name)
-    family = next((k for k, start in enumerate(PREFERRED) if simple.startswith(start)), len(PREFERRED))
-    return sum(word in simple for word in _UNUSUAL), family, len(simple), simple
+def _contains(name: str, words: Iterable[str]) -> int:
+    return sum(word in _simple(name) for word in words)
 
 
-def _is_regional(name: str, language: str) -> bool:
-    simple = _simple(name)
-    return any(word in simple for word in _REGIONS.get(language, ()))
+def _rank(name: str) -> tuple[int, int, str]:
+    """Sort key: regular before other styles, then short names first."""
+    return _contains(name, _UNUSUAL), len(name), name
 
 
 @cache

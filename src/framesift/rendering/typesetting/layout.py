@@ -3,13 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, groupby
+from typing import Any
 
 import numpy as np
 import uharfbuzz as hb
 from PIL import Image
 
 from framesift.rendering.typesetting.fonts import REGULAR
-from framesift.rendering.typesetting.line_breaks import breaks
 from framesift.rendering.typesetting.shaping import (
     Letter,
     Paragraph,
@@ -25,6 +27,17 @@ MAX_LETTERS_PER_EM = 6
 # An ellipsis follows a whole word if that drops at most this many letters.
 MAX_DROPPED_LETTERS = 12
 BALANCING_STEPS = 6
+
+# As in UAX #14 and the Japanese kinsoku rules: none of these may begin a line …
+_NO_START = set("、。，．：；？！,.:;?!)]}）］｝〉》」』】〕”’»›…‥・ー々ゝゞヽヾ〜%％‰℃°")
+_NO_START |= set("ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶ")
+_NO_START_AFTER_SPACE = set("?!:;»%")  # French puts a space before them
+# … and none of these may end one.
+_NO_END = set("([{（［｛〈《「『【〔“‘«‹¡¿$¥￥€£#＃")
+_HYPHENS = set("-‐–—")
+# Scripts written without spaces.
+_IDEOGRAPHIC = {"Hani", "Hira", "Kana", "Bopo", "Yiii"}
+_WITHOUT_SPACES = {"Thai"}
 
 LetterSpan = tuple[int, int]
 
@@ -182,3 +195,45 @@ def _draw_line(image: Image.Image, line: ShapedLine, size: float, xy: tuple[floa
     rows = np.frombuffer(raster.buffer, dtype=np.uint8).reshape(extents.height, extents.stride)[::-1, : extents.width]
     mask = Image.fromarray(np.ascontiguousarray(rows))
     image.paste(fill, (left, top), mask)
+
+
+# Line breaking ------------------------------------------------------------------------------------------------------
+
+
+def breaks(clusters: Sequence[str], scripts: Sequence[str]) -> list[bool]:
+    """For each cluster, whether a line may end after it. scripts: ISO 15924, "" for characters without a script."""
+    allowed = [False] * len(clusters)
+    for k in range(len(clusters) - 1):
+        before, after = clusters[k], clusters[k + 1]
+        if after == " ":
+            continue
+        if before == " ":
+            allowed[k] = after[0] not in _NO_START_AFTER_SPACE
+        elif before[0] in _HYPHENS:
+            allowed[k] = bool(k) and clusters[k - 1] != " " and after[0].isalpha()
+        elif _is_ideographic(before, scripts[k]) or _is_ideographic(after, scripts[k + 1]):
+            allowed[k] = before[0] not in _NO_END and after[0] not in _NO_START
+    for is_unspaced, run in groupby(range(len(clusters)), key=lambda k: scripts[k] in _WITHOUT_SPACES):
+        if is_unspaced:
+            places = list(run)
+            for k in _word_ends([clusters[place] for place in places]):
+                allowed[places[k]] = True
+    return allowed
+
+
+def _is_ideographic(cluster: str, script: str) -> bool:
+    return script in _IDEOGRAPHIC or "\u3000" <= cluster[0] <= "\u30ff" or "\uff01" <= cluster[0] <= "\uff60"
+
+
+def _word_ends(clusters: Sequence[str]) -> list[int]:
+    """Indices of the clusters that end a Thai word, except the last."""
+    sizes = list(accumulate(map(len, clusters)))
+    ends = set(accumulate(map(len, _thai().parse("".join(clusters)))))
+    return [k for k, size in enumerate(sizes[:-1]) if size in ends]
+
+
+@cache
+def _thai() -> Any:
+    import budoux
+
+    return budoux.load_default_thai_parser()

@@ -14,9 +14,9 @@ from itertools import accumulate, groupby
 import bidi
 import uharfbuzz as hb
 
-from framesift.rendering.text_cleanup import clusters, drawable
 from framesift.rendering.typesetting import fonts
 from framesift.rendering.typesetting.fonts import Typeface
+from framesift.rendering.typesetting.text_cleanup import clusters, drawable
 
 # In ems. A line is as high as its ink, between the height of Latin text and that of Thai with all its marks; higher ink
 # is clipped.
