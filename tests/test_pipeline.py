@@ -147,7 +147,7 @@ def test_the_exhibit_carries_frame_numbers_and_text(pipeline, clip):
 def test_asking_without_a_reader_is_one_sentence(clip, tmp_path):
     pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), store=tmp_path))
     with pytest.raises(fs.OptionError, match="no reader is configured"):
-        pipeline.read([])
+        pipeline.ask(pipeline.prepare(clip, events=EVENTS), QUESTION)
 
 
 def test_language_that_is_not_there_is_an_error_before_indexing(clip, tmp_path):

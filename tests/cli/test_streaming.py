@@ -2,7 +2,7 @@
 
 import pytest
 
-from framesift.cli.streaming import link_citations, print_stream
+from framesift.cli.ask import link_citations, print_stream
 from framesift.types import Answer
 
 TIMES_S = (1.0, 7.0, 67.0)

@@ -1,5 +1,6 @@
 """Readers by name, address or object, and the calls that ask them."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,11 @@ import pytest
 import framesift as fs
 from framesift.errors import InputError, OptionError, ReaderError, UnknownName
 from framesift.readers.answers import answer_from_reply
-from framesift.readers.base import ask, ask_many, get_reader, readers
+from framesift.readers.base import ask, get_reader, readers
+
+
+def pipeline(reader, **settings):
+    return fs.Pipeline(fs.PipelineConfig(reader=reader, **settings))
 
 
 class Parrot:
@@ -74,8 +79,8 @@ def test_error_of_a_reader_that_is_not_ours_is_a_sentence(exhibit, question):
 
     with pytest.raises(ReaderError, match=r"the reader Fragile failed \(KeyError: 'answer'\)"):
         ask(exhibit, question, reader=Fragile())
-    (kept,) = ask_many([(exhibit, question)], reader=Mute(), on_error="keep")
-    assert kept.note == "the reader Mute returned a str; expected an Answer"
+    with pytest.raises(ReaderError, match="the reader Mute returned a str; expected an Answer"):
+        ask(exhibit, question, reader=Mute())
 
 
 def test_unknown_reader_lists_the_valid_ones():
@@ -102,7 +107,7 @@ def test_readers_lists_local_models_and_similarity():
     assert {"local:qwen2.5-vl-7b", "local:llava-video-7b", "similarity"} <= readers().keys()
 
 
-def test_ask_many_consumes_pairs_only_slightly_ahead(exhibit, question):
+def test_many_questions_are_read_only_slightly_ahead(exhibit, question):
     taken = []
 
     def pairs():
@@ -110,16 +115,31 @@ def test_ask_many_consumes_pairs_only_slightly_ahead(exhibit, question):
             taken.append(k)
             yield exhibit, question
 
-    answers = ask_many(pairs(), reader=Parrot(), concurrency=2)
+    answers = pipeline(Parrot(), concurrency=2).answer_many(pairs())
     next(answers)
     answers.close()
     assert len(taken) <= 5
 
 
-@pytest.mark.parametrize("options", [{"concurrency": 0}, {"concurrency": True}, {"on_error": "hope"}])
-def test_ask_many_checks_its_options(exhibit, question, options):
-    with pytest.raises(OptionError, match="expected"):
-        list(ask_many([(exhibit, question)], reader=Parrot(), **options))
+def test_many_questions_are_asked_at_once_within_the_limit_and_ordered(server, exhibit, question):
+    server.hold = threading.Barrier(3)
+    pairs = ((exhibit, fs.Question(f"Number {k}?", ["x", "y"])) for k in range(6))
+    answers = list(pipeline(server.url, concurrency=3).answer_many(pairs))
+    assert [answer.letter for answer in answers] == ["B"] * 6
+    assert server.most_at_once == 3
+
+
+def test_failure_of_one_of_many_questions_is_kept_on_request(server, exhibit, question):
+    server.refuse(400, "odd")
+    answers = list(pipeline(server.url, concurrency=1).answer_many([(exhibit, question)] * 2, keep_failures=True))
+    assert [answer.parsed for answer in answers] == [False, True]
+    assert "returned 400: odd" in answers[0].note
+
+
+def test_failure_of_one_of_many_questions_is_an_error_by_default(server, exhibit, question):
+    server.refuse(400, "odd")
+    with pytest.raises(ReaderError, match="odd"):
+        list(pipeline(server.url, concurrency=1).answer_many([(exhibit, question)] * 2))
 
 
 def test_answer_to_dict_is_json(exhibit, question):

@@ -8,7 +8,7 @@ import pytest
 
 import framesift as fs
 from framesift.errors import InputError, OptionError, ReaderError
-from framesift.readers.base import ask, ask_many
+from framesift.readers.base import ask
 from framesift.readers.connection import ServerConnection
 from framesift.readers.openai import OpenAIReader
 
@@ -283,27 +283,6 @@ def test_log_replies_logs_the_reply(server, exhibit, question, caplog):
     with caplog.at_level(logging.INFO):
         OpenAIReader(server.url, log_replies=True).answer(exhibit, question)
     assert "Surely B" in caplog.text
-
-
-def test_ask_many_is_concurrent_within_the_limit_and_ordered(server, exhibit, question):
-    server.hold = threading.Barrier(3)
-    pairs = ((exhibit, fs.Question(f"Number {k}?", ["x", "y"])) for k in range(6))
-    answers = list(ask_many(pairs, reader=server.url, concurrency=3))
-    assert [answer.letter for answer in answers] == ["B"] * 6
-    assert server.most_at_once == 3
-
-
-def test_ask_many_keeps_a_failure_on_request(server, exhibit, question):
-    server.refuse(400, "odd")
-    answers = list(ask_many([(exhibit, question)] * 2, reader=server.url, concurrency=1, on_error="keep"))
-    assert [answer.parsed for answer in answers] == [False, True]
-    assert "returned 400: odd" in answers[0].note
-
-
-def test_ask_many_stops_at_a_failure_by_default(server, exhibit, question):
-    server.refuse(400, "odd")
-    with pytest.raises(ReaderError, match="odd"):
-        list(ask_many([(exhibit, question)] * 2, reader=server.url, concurrency=1))
 
 
 @pytest.mark.parametrize("address", ["http://localhost:8000", "http:///v1", "https://"])

@@ -8,7 +8,7 @@ import pytest
 
 import framesift as fs
 from framesift.errors import OptionError, ReaderError
-from framesift.readers.base import ask_many
+from framesift.readers.base import ask
 from framesift.readers.openai import OpenAIReader
 from framesift.rendering.exhibit import exhibit as make_exhibit
 
@@ -148,7 +148,8 @@ def test_refused_video_is_sent_again_as_pictures(vllm, exhibit, question, status
 def test_refused_video_is_not_sent_again_and_loses_no_question(vllm, exhibit, question, caplog):
     vllm.refuse(400, "At most 0 video(s) may be provided in one prompt.")
     with caplog.at_level(logging.INFO, "framesift"):
-        answers = list(ask_many([(exhibit, question)] * 3, reader=OpenAIReader(vllm.url), concurrency=1))
+        reader = OpenAIReader(vllm.url)
+        answers = [ask(exhibit, question, reader=reader) for _ in range(3)]
     assert [(answer.letter, answer.frames_as) for answer in answers] == [("B", "pictures")] * 3
     assert sum("video_url" in json.dumps(request) for request in vllm.requests) == 1
     assert len([record for record in caplog.records if "which refused a video" in record.message]) == 1

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,31 +82,104 @@ def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
     command.add_argument("--with-video", action="store_true", help="put the video beside the report, which plays it")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class SavedExhibit:
-    """One question's exhibit, and where it was written: `saved` and `report`, empty if it was not."""
+    """The exhibit of one question, made when it is first needed.
+
+    folder: where it was written, if it was; failure: why not, or why its run's lists were not.
+    """
 
     asked: QuestionRow
     make: Callable[[], "Exhibit"]
-    saved: dict[str, str]
+    folder: Path | None = None
+    failure: FramesiftError | None = None
 
-    @property
+    @cached_property
     def exhibit(self) -> "Exhibit":
-        return self.make()
+        return self.make()  # reads the whole file to number its frames
 
     def to_dict(self) -> dict[str, Any]:
-        return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | self.saved
+        saved = {} if self.folder is None else {"saved": str(self.folder), "report": str(self.folder / "report.html")}
+        return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | saved
+
+
+class ExhibitRun:
+    """The exhibits of a command's questions. The arguments are checked at once; `select` and `write` do the work."""
+
+    LIST = "exhibits.json"  # of many questions: what was written for each
+
+    def __init__(self, args: argparse.Namespace, pipeline: "Pipeline", asked: list[QuestionRow]) -> None:
+        from framesift.rendering.export import REPORT, check_free
+        from framesift.rendering.export_formats import check_formats
+
+        self.args, self.pipeline, self.asked = args, pipeline, asked
+        self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
+        check_formats(args.format)
+        self._out = _out_folder(args)
+        if not args.no_exhibit:
+            args.stored = True if args.questions else None
+            check_free(self._out, force=args.force, marker=self.LIST if args.questions else REPORT)
+
+    def select(self) -> None:
+        """Prepare the video, and select frames for every question."""
+        self.video = prepare(self.args, self.pipeline)
+        with ProgressBar(show=not self.args.json, unit=" calls") as bar:
+            questions, windows = [row.question for row in self.asked], [row.window for row in self.asked]
+            selections = self.pipeline.select(self.video, questions, windows=windows, progress=bar)
+            self.selections = [self.pipeline.compare_with_chance(self.video, selection) for selection in selections]
+
+    def write(self, number: int) -> SavedExhibit:
+        """Print the frames of a question, and write its exhibit unless none is wanted."""
+        args, row, selection = self.args, self.asked[number], self.selections[number]
+        if not args.json:
+            _print_question(row.question)
+            if selection.basis is not None and selection.basis.window is not None:
+                print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
+            print(selection, end="\n\n", flush=True)  # the exhibit takes longer
+            _print_match(selection)
+            _print_own_warnings(self.video, selection)
+        exhibit = SavedExhibit(row, partial(self.pipeline.exhibit, self.video, selection))
+        if args.no_exhibit:
+            return exhibit
+        folder = self._out / _folder_name(number + 1, row) if args.questions else self._out
+        shown = exhibit.exhibit
+        try:
+            exhibit.folder = _save(args, row, shown, folder)
+            if args.questions:
+                self._add_to_lists(row, shown, folder)
+        except FramesiftError as error:
+            exhibit.failure = error
+        if exhibit.folder and not args.json:
+            print_warnings(text for text in shown.selection.warnings if text not in selection.warnings)
+        return exhibit
+
+    def _add_to_lists(self, row: QuestionRow, exhibit: "Exhibit", saved_in: Path) -> None:
+        """Rewrite the files that list all questions so far: exhibits, and native frame numbers."""
+        from framesift.rendering.export_formats import numbers_row
+
+        times = exhibit.selection.times_s
+        own = {self.LIST: {"question": row.question.text, "folder": saved_in.name, "times_s": times}}
+        numbers = [name for name in NUMBER_FORMATS if name in self.args.format]
+        own |= {f"{name}.json": numbers_row(exhibit, row.row, name) for name in numbers}
+        with output_folder(self._out, keep=True) as folder:
+            for name, fields in own.items():
+                self._rows.setdefault(name, []).append(fields)
+                (folder / name).write_text(dump_json(self._rows[name]), encoding="utf-8")
 
 
 def _select(args: argparse.Namespace) -> int:
     from framesift.pipeline.pipeline import Pipeline
 
-    config = config_from(args)
-    questions = [row.question for row in questions_from(args)]
+    asked = questions_from(args)
+    run = ExhibitRun(args, Pipeline(fit_config(args, config_from(args), [row.question for row in asked])), asked)
+    run.select()
     results: list[dict[str, Any]] = []
     try:
-        for exhibit in make_exhibits(args, Pipeline(fit_config(args, config, questions))):
+        for number in range(len(asked)):
+            exhibit = run.write(number)
             results.append(exhibit.to_dict() if args.json else {})
+            if exhibit.failure is not None:
+                raise exhibit.failure
     finally:
         print_results(args, results)
     return 0
@@ -116,60 +189,6 @@ def print_results(args: argparse.Namespace, results: list[dict[str, Any]]) -> No
     """Print what `--json` prints, also after an error where there are results."""
     if args.json and results:
         print_json(results if args.questions else results[0])
-
-
-def make_exhibits(args: argparse.Namespace, pipeline: "Pipeline") -> Iterator[SavedExhibit]:
-    """The exhibit of each question, printed and written before the next is made; the arguments are checked at once.
-
-    One that was selected and can't be written is yielded too, before the error is raised.
-    """
-    from framesift.rendering.export import REPORT, check_free
-    from framesift.rendering.export_formats import check_formats
-
-    asked = questions_from(args)
-    check_formats(args.format)
-    out = _out_folder(args)
-    if not args.no_exhibit:
-        args.stored = True if args.questions else None
-        marker = _QuestionLists.MARK if args.questions else REPORT
-        check_free(out, force=args.force, marker=marker)
-    return _make_each(args, pipeline, asked, out)
-
-
-def _make_each(
-    args: argparse.Namespace, pipeline: "Pipeline", asked: list[QuestionRow], out: Path
-) -> Iterator[SavedExhibit]:
-    video = prepare(args, pipeline)
-    with ProgressBar(show=not args.json, unit=" calls") as bar:
-        questions, windows = [row.question for row in asked], [row.window for row in asked]
-        selections = pipeline.select(video, questions, windows=windows, progress=bar)
-        selections = [pipeline.compare_with_chance(video, selection) for selection in selections]
-    lists = _QuestionLists(out, args.format) if args.questions and not args.no_exhibit else None
-    for number, (row, selection) in enumerate(zip(asked, selections, strict=True), 1):
-        make = cache(partial(pipeline.exhibit, video, selection))  # reads the whole file to number its frames
-        if not args.json:
-            _print_question(row.question)
-            if selection.basis is not None and selection.basis.window is not None:
-                print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
-            print(selection, end="\n\n", flush=True)  # the exhibit takes longer
-            _print_match(selection)
-            _print_own_warnings(video, selection)
-        folder = out / _folder_name(number, row) if args.questions else out
-        saved: dict[str, str] = {}
-        failure: FramesiftError | None = None
-        if not args.no_exhibit:
-            exhibit = make()
-            try:
-                saved = _save(args, row, exhibit, folder)
-                if lists is not None:
-                    lists.add(exhibit, row, folder)
-            except FramesiftError as error:
-                failure = error
-        if saved and not args.json:
-            print_warnings(text for text in make().selection.warnings if text not in selection.warnings)
-        yield SavedExhibit(row, make, saved)
-        if failure is not None:
-            raise failure
 
 
 def _print_match(selection: Selection) -> None:
@@ -228,7 +247,7 @@ def _out_folder(args: argparse.Namespace) -> Path:
     return Path(f"{Path(args.videos[0]).stem}{more}-{kind}")
 
 
-def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder: Path) -> dict[str, str]:
+def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder: Path) -> Path:
     """Write one question's exhibit; where it is."""
     with ProgressBar(show=not args.json) as bar:
         saved = exhibit.save(
@@ -239,36 +258,13 @@ def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder
             row=row.row,
             progress=bar,
         )
-    report = saved / "report.html"
     if not args.json:
-        print(f"Report: {report}{_how_to_keep(args)}\n")
-    return {"saved": str(saved), "report": str(report)}
+        print(f"Report: {saved / 'report.html'}{_how_to_keep(args)}\n")
+    return saved
 
 
 def _how_to_keep(args: argparse.Namespace) -> str:
     return " (the next run replaces it; keep it with --out DIR)" if args.out is None else ""
-
-
-class _QuestionLists:
-    """The files that list all questions of a run, rewritten after each: exhibits, and native frame numbers."""
-
-    MARK = "exhibits.json"
-
-    def __init__(self, out: Path, formats: list[str]) -> None:
-        self.out = out
-        self.rows: dict[str, list[dict[str, Any]]] = {"exhibits": []}
-        self.rows |= {name: [] for name in NUMBER_FORMATS if name in formats}
-
-    def add(self, exhibit: "Exhibit", row: QuestionRow, saved_in: Path) -> None:
-        from framesift.rendering.export_formats import numbers_row
-
-        times = exhibit.selection.times_s
-        self.rows["exhibits"].append({"question": row.question.text, "folder": saved_in.name, "times_s": times})
-        for name in self.rows.keys() - {"exhibits"}:
-            self.rows[name].append(numbers_row(exhibit, row.row, name))
-        with output_folder(self.out, keep=True) as folder:
-            for name, rows in self.rows.items():
-                (folder / f"{name}.json").write_text(dump_json(rows), encoding="utf-8")
 
 
 def _folder_name(number: int, row: QuestionRow) -> str:

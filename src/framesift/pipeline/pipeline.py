@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import check_device, get_encoder, get_text_encoder
-from framesift.errors import InputError, OptionError
+from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import build_index
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.inputs import make_lookups, resolve_options, score_events, with_chance
 from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import WatchedProgress, as_progress
-from framesift.readers.base import OnError, ask_many, check_reader, stream_answer
+from framesift.readers.base import Reader, check_reader, get_reader, map_in_order, stream_answer
 from framesift.rendering.exhibit import Exhibit, ShownVideo, events_for, make_exhibit
 from framesift.selection.batch_select import select_from_vectors
 from framesift.store.store import IndexKey, Store
@@ -224,30 +224,34 @@ class Pipeline:
             size=config.reading.size,
         )
 
-    def answer(self, exhibit: Exhibit, question: Question) -> Iterator[str | Answer]:
-        """The reader's reply in pieces as they arrive, then the Answer; only the Answer where it can't stream."""
-        settings = self.config.reading
-        if settings.reader is None:
-            raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
-        return stream_answer(
-            exhibit, question, reader=settings.reader, text_mode=settings.text_mode, **settings.reader_options
-        )
+    def answer(
+        self, exhibit: Exhibit, question: Question | str | None = None, *, stream: bool = True
+    ) -> Iterator[str | Answer]:
+        """The reader's reply in pieces as they arrive, then the Answer; with `stream=False` only the Answer."""
+        reader, text_mode = self._reader(), self.config.reading.text_mode
+        return stream_answer(exhibit, question, reader=reader, text_mode=text_mode, stream=stream)
 
-    def read(
-        self, exhibits: Iterable[tuple[Exhibit, Question | str | None]], *, on_error: OnError = "raise"
+    def answer_many(
+        self, exhibits: Iterable[tuple[Exhibit, Question | str | None]], *, keep_failures: bool = False
     ) -> Iterator[Answer]:
-        """The reader's answer to each exhibit and question, in order, several in flight at a time."""
-        config = self.config
-        if config.reading.reader is None:
-            raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
-        return ask_many(
-            exhibits,
-            reader=config.reading.reader,
-            text_mode=config.reading.text_mode,
-            concurrency=config.reading.concurrency,
-            on_error=on_error,
-            **config.reading.reader_options,
-        )
+        """Yield the answers in order, several questions in flight at a time; `exhibits` is read only slightly ahead.
+
+        keep_failures: a question that fails gets an answer with `parsed` False and the reason in `note`.
+        """
+        width = self.config.reading.concurrency
+        if width is None:
+            width = getattr(self._reader(), "concurrency", 1)
+
+        def answer_one(asked: tuple[Exhibit, Question | str | None]) -> Answer:
+            try:
+                *_, answer = self.answer(*asked, stream=False)
+            except FramesiftError as error:
+                if not keep_failures:
+                    raise
+                return Answer("", parsed=False, text_mode=self.config.reading.text_mode, note=str(error))
+            return cast(Answer, answer)
+
+        return map_in_order(answer_one, exhibits, width)
 
     @overload
     def ask(self, video: PreparedVideo, questions: Question | str) -> Answer: ...  # type: ignore[overload-overlap]
@@ -262,8 +266,14 @@ class Pipeline:
             check_reader(self.config.reading.reader, **self.config.reading.reader_options)
         selections = self.select(video, asked)
         exhibits = (self.exhibit(video, selection) for selection in selections)
-        answers = list(self.read(zip(exhibits, asked, strict=True)))
+        answers = list(self.answer_many(zip(exhibits, asked, strict=True)))
         return answers[0] if isinstance(questions, Question | str) else answers
+
+    def _reader(self) -> Reader:
+        settings = self.config.reading
+        if settings.reader is None:
+            raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
+        return get_reader(settings.reader, **settings.reader_options)
 
     def _encoder(self, index: VideoIndex) -> Encoder:
         named = self.config.index.encoder

@@ -9,11 +9,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
 
 from framesift._utils.credentials import LOCAL, SIMILARITY, check_reader_address
 from framesift._utils.plugins import reason
@@ -26,7 +26,6 @@ from framesift.types import Answer, Question
 if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
 
-OnError = Literal["raise", "keep"]
 InputT = TypeVar("InputT")
 OutputT = TypeVar("OutputT")
 
@@ -62,9 +61,8 @@ def ask(
     "similarity", the name of another package's reader, or an object; options: those of the reader. text_mode: "aligned"
     draws each event's text on its own frame; "none", "blank", "prompt", "tagged" and "shuffled" are the controls.
     """
-    asked = _question_or_default(exhibit, question)
-    check_text_mode(text_mode)
-    return _answer(get_reader(reader, **options), exhibit, asked, text_mode)
+    *_, answer = stream_answer(exhibit, question, reader=reader, text_mode=text_mode, stream=False, **options)
+    return cast(Answer, answer)
 
 
 def stream_answer(
@@ -73,55 +71,33 @@ def stream_answer(
     *,
     reader: "str | Reader",
     text_mode: str = "aligned",
+    stream: bool = True,
     **options: object,
 ) -> Iterator[str | Answer]:
     """Yield the reply to a question in pieces as they arrive, then the Answer; arguments as in `ask`.
 
-    A reader that can't stream yields the Answer only. Closing the iterator ends the request.
+    A reader that can't stream yields the Answer only, as do all with `stream=False`. Closing the iterator ends the
+    request.
     """
-    asked = _question_or_default(exhibit, question)
+    if isinstance(question, str):
+        question = Question(question)
+    asked = exhibit.question if question is None else question
+    if asked is None:
+        raise InputError("no question was given and the selection has none; pass one to ask")
     check_text_mode(text_mode)
     model = get_reader(reader, **options)
-    stream = getattr(model, "stream", None)
-    if not callable(stream):
-        yield _answer(model, exhibit, asked, text_mode)
-        return
-    with closing(stream(exhibit, asked, text_mode)) as pieces, _explained(model):
-        for piece in pieces:
-            yield piece if isinstance(piece, str) else _checked(model, exhibit, piece)
-
-
-def ask_many(
-    pairs: "Iterable[tuple[Exhibit, Question | str | None]]",
-    *,
-    reader: "str | Reader",
-    text_mode: str = "aligned",
-    concurrency: int | None = None,
-    on_error: OnError = "raise",
-    **options: object,
-) -> Iterator[Answer]:
-    """Yield the answers to many questions in order, as they arrive; `pairs` is consumed only slightly ahead.
-
-    concurrency: questions at a time; by default the reader's own. on_error: "keep" yields an answer with `parsed` False
-    and the reason in `note` for a question that failed, and continues.
-    """
-    if on_error not in get_args(OnError):
-        raise OptionError(f"on_error is {on_error!r}; expected raise or keep")
-    check_text_mode(text_mode)
-    model = get_reader(reader, **options)
-    width = getattr(model, "concurrency", 1) if concurrency is None else concurrency
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise OptionError(f"concurrency is {width!r}; expected a whole number of at least 1")
-
-    def answer_one(pair: "tuple[Exhibit, Question | str | None]") -> Answer:
-        try:
-            return _answer(model, pair[0], _question_or_default(*pair), text_mode)
-        except FramesiftError as error:
-            if on_error == "raise":
-                raise
-            return Answer("", parsed=False, text_mode=text_mode, note=str(error))
-
-    return map_in_order(answer_one, pairs, width)
+    in_pieces = getattr(model, "stream", None) if stream else None
+    try:
+        if in_pieces is None:
+            yield _checked(model, exhibit, model.answer(exhibit, asked, text_mode))
+            return
+        with closing(in_pieces(exhibit, asked, text_mode)) as pieces:
+            for piece in pieces:
+                yield piece if isinstance(piece, str) else _checked(model, exhibit, piece)
+    except FramesiftError:
+        raise
+    except Exception as error:
+        raise ReaderError(f"the reader {_name(model)} failed ({reason(error)})") from error
 
 
 def get_reader(reader: "str | Reader", **options: object) -> Reader:
@@ -202,23 +178,6 @@ def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT]
             tasks.put(None)
 
 
-def _answer(model: Reader, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
-    """The model's answer; an error of code that is not ours becomes a ReaderError."""
-    with _explained(model):
-        answer = model.answer(exhibit, question, text_mode)
-    return _checked(model, exhibit, answer)
-
-
-@contextmanager
-def _explained(model: Reader) -> Iterator[None]:
-    try:
-        yield
-    except FramesiftError:
-        raise
-    except Exception as error:
-        raise ReaderError(f"the reader {_name(model)} failed ({reason(error)})") from error
-
-
 def _checked(model: Reader, exhibit: "Exhibit", answer: object) -> Answer:
     """The answer of a reader; frames of several videos are named in it."""
     if not isinstance(answer, Answer):
@@ -235,15 +194,6 @@ def _checked(model: Reader, exhibit: "Exhibit", answer: object) -> Answer:
 
 def _name(model: Reader) -> str:
     return str(getattr(model, "name", type(model).__name__))
-
-
-def _question_or_default(exhibit: "Exhibit", question: Question | str | None) -> Question:
-    if isinstance(question, str):
-        return Question(question)
-    asked = exhibit.question if question is None else question
-    if asked is None:
-        raise InputError("no question was given and the selection has none; pass one to ask")
-    return asked
 
 
 def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:

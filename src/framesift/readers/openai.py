@@ -57,7 +57,7 @@ class OpenAIReader:
     "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
     "pictures", images each after its own time. picture_ids: send vLLM's `uuid` or SGLang's `content_hash` with each
     image, so that it is processed once; None sends it to these servers only. preset: see `prompts`; times: whether the
-    frames' times are sent; time_format: see `time_formats`. concurrency: questions at once in `ask_many`. is_allowed:
+    frames' times are sent; time_format: see `time_formats`. concurrency: questions in flight at once. is_allowed:
     whether an IP address may be connected to, directly and without a proxy; None: all, by a proxy if one is set.
     """
 
