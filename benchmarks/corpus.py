@@ -157,7 +157,7 @@ def search_times(folder, args):
     times_s, nothing = np.arange(3600.0), np.zeros(3600, bool)
     for k in range(args.hours):
         candidates = StoredCandidates(times_s, cone.rows(3600, k), nothing, nothing, np.zeros(0))
-        key = IndexKey(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact")
+        key = IndexKey(f"{k:032x}", cone.name, cone.fingerprint, "1", "exact", "reuse")
         store.save(key, candidates, {"video": {"path": f"/videos/{k}.mp4"}})
     began = time.perf_counter()
     search("the first one", encoder=cone, store=store.root)

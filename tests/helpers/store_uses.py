@@ -13,8 +13,7 @@ from framesift.indexing.index import PART_SIZE
 from framesift.search.search import search
 from framesift.store.fingerprint import fingerprint
 from framesift.store.maintenance import describe, prune
-from framesift.store.store import Store
-from framesift.store.text_vectors import cached_text_vectors
+from framesift.store.store import Store, cached_text_vectors
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.fault_tries import Fault
@@ -37,7 +36,8 @@ class SmallStore:
         return frames | {(hit.video, hit.event, hit.event_relevance) for hit in hits if hit.event is not None}
 
     def events(self) -> set[object]:
-        return set(Store(self.root).load_events(fingerprint(self.clip), "subtitles") or ())
+        events, _ = Store(self.root).load_events(fingerprint(self.clip), "subtitles") or ((), ())
+        return set(events)
 
     def vectors(self) -> set[object]:
         index = fs.index(self.clip, self.model, store=self.root)

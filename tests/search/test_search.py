@@ -96,7 +96,7 @@ def save(store, k, count=40, blank=None, **facts):
     nothing = np.zeros(count, dtype=bool)
     is_blank = nothing if blank is None else np.isin(np.arange(count), blank)
     candidates = StoredCandidates(np.arange(count) * 1.0, frames, is_blank, nothing, np.zeros(0))
-    store.save(IndexKey(f"{k:032x}", "words", "ab" * 8, "1", "exact"), candidates, {"video": video})
+    store.save(IndexKey(f"{k:032x}", "words", "ab" * 8, "1", "exact", "reuse"), candidates, {"video": video})
 
 
 def best_of(store, text):
@@ -180,7 +180,7 @@ def test_words_of_a_text_come_before_every_frame(tmp_path):
     vectors = ENCODER.encode_texts([query, "a comet", "They left."])
     nothing = np.zeros(3, dtype=bool)
     candidates = StoredCandidates(np.array([0.0, 50.0, 100.0]), vectors[[0, 0, 1]], nothing, nothing, np.zeros(0))
-    store.save(IndexKey("0" * 32, "words", "ab" * 8, "1", "exact"), candidates, {"video": {"path": "/v.mp4"}})
+    store.save(IndexKey("0" * 32, "words", "ab" * 8, "1", "exact", "reuse"), candidates, {"video": {"path": "/v.mp4"}})
     events = [Event(49, 51, "They left."), Event(104, 106, query), Event(110, 112, "Whales!")]
     store.save_events("0" * 32, "corpus", events, "/v.mp4")
     for text in (query, "whales left", "whales"):
@@ -195,7 +195,7 @@ def test_hits_stand_out_where_they_score_more_than_unrelated_questions(tmp_path)
     frames = np.concatenate([np.eye(10, dtype=np.float32)[[8, 9]], meant])  # no text has anything of the first two
     nothing = np.zeros(3, dtype=bool)
     candidates = StoredCandidates(np.arange(3) * 20.0, frames, nothing, nothing, np.zeros(0))
-    store.save(IndexKey("0" * 32, "words", "ab" * 8, "1", "exact"), candidates, {"video": {"path": "/v.mp4"}})
+    store.save(IndexKey("0" * 32, "words", "ab" * 8, "1", "exact", "reuse"), candidates, {"video": {"path": "/v.mp4"}})
     hits = search("a comet", encoder=ENCODER, store=store.root)
     assert [(hit.time_s, hit.stands_out) for hit in hits] == [(40, True), (0, False), (20, False)]
     assert match_note(hits) == match_note([]) == ""

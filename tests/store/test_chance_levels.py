@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 
-from framesift.store import manifests
-from framesift.store.chance import levels_name, load_levels, save_levels
+from framesift.store import store as stores
 from framesift.store.maintenance import prune
-from framesift.store.store import Store
+from framesift.store.store import Store, levels_name
 
 FRAMES = np.eye(3, dtype=np.float32)
 
@@ -15,13 +14,13 @@ FRAMES = np.eye(3, dtype=np.float32)
 def saved(tmp_path, levels=(0.1, 0.2, -math.inf)):
     store, name = Store(tmp_path), levels_name(FRAMES, ["encoder", ["a text"]])
     (tmp_path / "content").mkdir()
-    save_levels(store, "content", name, levels, "")
+    store.save_levels("content", name, levels, "")
     return store, name
 
 
 def test_levels_are_read_back_also_without_words(tmp_path):
     store, name = saved(tmp_path)
-    assert load_levels(store, "content", name) == (0.1, 0.2, -math.inf)
+    assert store.load_levels("content", name) == [0.1, 0.2, -math.inf]
 
 
 def test_name_changes_with_the_vectors_and_with_the_text(tmp_path):
@@ -30,12 +29,12 @@ def test_name_changes_with_the_vectors_and_with_the_text(tmp_path):
 
 
 def test_levels_of_a_video_without_an_index_are_not_stored(tmp_path):
-    save_levels(Store(tmp_path), "content", "chance-1", (0.1, 0.2, 0.3), "")
+    Store(tmp_path).save_levels("content", "chance-1", (0.1, 0.2, 0.3), "")
     assert not (tmp_path / "content").exists()
 
 
 def test_levels_by_other_rules_are_pruned(tmp_path, monkeypatch):
     store, _ = saved(tmp_path)
     assert prune(store) == []
-    monkeypatch.setattr(manifests, "CHANCE_RULES", 2)
+    monkeypatch.setattr(stores, "CHANCE_RULES", 0)
     assert [row["reason"][:26] for row in prune(store)] == ["made by an earlier version"]

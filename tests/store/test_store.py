@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,9 @@ import pytest
 import framesift as fs
 from framesift._utils.json import with_digest
 from framesift.store.maintenance import describe, prune
-from framesift.store.manifests import MANIFEST
-from framesift.store.store import INDEX, IndexKey, Store, StoredCandidates, default_store
+from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, StoredCandidates, default_store
 
-KEY = IndexKey("ab" * 16, "some/encoder", "f" * 16, "auto", "exact")
+KEY = IndexKey("ab" * 16, "some/encoder", "f" * 16, "auto", "exact", "reuse")
 TIMES = np.array([0.0, 1.0 / 3, 2.0])
 FRAMES = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float16)
 
@@ -122,7 +122,7 @@ def test_index_by_other_sampling_rules_is_not_read_and_is_replaced(filled, caplo
     make_outdated(filled)
     with caplog.at_level(logging.INFO):
         assert filled.load(KEY, "video.mp4") is None
-    assert "other sampling rules" in caplog.text
+    assert "other rules" in caplog.text
     assert "damaged" not in caplog.text
     assert filled.index_warnings(KEY) is None
     filled.save(KEY, candidates(), manifest())
@@ -174,7 +174,7 @@ def test_environment_variable_sets_the_store(monkeypatch, tmp_path):
 
 
 def test_folder_names_are_safe_for_any_encoder_name():
-    key = IndexKey("ab" * 16, "../../etc/passwd\n;rm", "f" * 16, "1", "exact")
+    key = IndexKey("ab" * 16, "../../etc/passwd\n;rm", "f" * 16, "1", "exact", "reuse")
     assert ".." not in key.folder.parts
     assert len(key.folder.parts) == 2
 
@@ -213,21 +213,22 @@ def test_stored_events_are_loaded_unchanged(store):
     events = [fs.Event(0.5, 2.0, "Ünï </script>", "speech"), fs.Event(3.0, 3.0, "")]
     assert store.load_events("ab" * 16, "speech-moonshine") is None
     store.save_events("ab" * 16, "speech-moonshine", events, "video.mp4")
-    assert store.load_events("ab" * 16, "speech-moonshine") == events
+    assert store.load_events("ab" * 16, "speech-moonshine") == (events, ())
     assert store.load_events("ab" * 16, "speech-whisper") is None
 
 
 def test_empty_events_are_stored(store):
     store.save_events("ab" * 16, "speech", [], "video.mp4")
-    assert store.load_events("ab" * 16, "speech") == []
+    assert store.load_events("ab" * 16, "speech") == ([], ())
 
 
 def test_text_vectors_are_keyed_by_texts_and_encoder(store):
     vectors = np.eye(2, 4, dtype=np.float32)
-    store.save_texts("some/encoder", "f" * 16, ["a", "b"], vectors)
-    assert (store.load_texts("some/encoder", "f" * 16, ["a", "b"]) == vectors).all()
-    assert store.load_texts("some/encoder", "f" * 16, ["b", "a"]) is None
-    assert store.load_texts("some/encoder", "e" * 16, ["a", "b"]) is None
+    encoder, other = (SimpleNamespace(name="some/encoder", fingerprint=letter * 16) for letter in "fe")
+    store.save_texts(encoder, ["a", "b"], vectors)
+    assert (store.load_texts(encoder, ["a", "b"]) == vectors).all()
+    assert store.load_texts(encoder, ["b", "a"]) is None
+    assert store.load_texts(other, ["a", "b"]) is None
     assert prune(store) == []
 
 

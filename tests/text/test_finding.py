@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import framesift as fs
-from framesift.store.text_vectors import cached_text_vectors
+from framesift.store.store import cached_text_vectors
 from framesift.text import finding as library_events
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder

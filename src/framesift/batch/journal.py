@@ -25,7 +25,7 @@ from framesift._utils.records import FilePath, read_field, read_record, shown
 from framesift.batch.listing import VideoEntry, is_url
 from framesift.batch.settings import IndexSpec
 from framesift.errors import InputError
-from framesift.store.manifests import MANIFEST, is_current
+from framesift.store.store import is_current
 
 FOLDER = "corpus"  # inside the store
 # Column → its type in the Parquet file. seconds: of the last attempt.
@@ -103,7 +103,7 @@ class FinishedVideos:
         if file_stamp(video.path) != row["stamp"]:
             return None
         folder = self._root / row["fingerprint"] / self._folder
-        return row if (folder / MANIFEST).exists() and is_current(folder) else None
+        return row if is_current(folder) else None
 
     def add(self, row: ManifestRow) -> None:
         self._rows[row["path"]] = row

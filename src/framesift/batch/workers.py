@@ -109,7 +109,7 @@ class IndexWorker:
 def store_subtitles(store: Store, fingerprint: str, found: FoundEvents, path: str) -> None:
     """Store a video's subtitles, in place of earlier ones, so that a search of the store finds their words."""
     stored = store.load_events(fingerprint, EVENTS)
-    if stored is not None and stored != list(found.events):
+    if stored is not None and stored[0] != list(found.events):
         shutil.rmtree(store.root / fingerprint / f"events-{EVENTS}", ignore_errors=True)
     if found.events:
         store.save_events(fingerprint, EVENTS, found.events, path, warnings=found.warnings)

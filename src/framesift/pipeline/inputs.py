@@ -17,10 +17,8 @@ from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords, quoting
 from framesift.selection.registry import get_selector
-from framesift.store.chance import levels_name, load_levels, save_levels
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import Store
-from framesift.store.text_vectors import cached_text_vectors
+from framesift.store.store import Store, cached_text_vectors, levels_name
 from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Event, Question, Selection, VideoIndex
 from framesift.types.lookup import SERVER_OPTIONS, FrameSource, Lookup
@@ -75,7 +73,7 @@ def _levels(
     if is_stored and not video.videos and UNKNOWN not in encoders and os.path.isfile(video.path):
         content = fingerprint(video.path)
         name = levels_name(video.index.frames, [*encoders, UNRELATED, [event.text for event in video.events]])
-        stored = load_levels(store, content, name)
+        stored = store.load_levels(content, name)
         if stored is not None:
             return ChanceLevels(*stored)
     frames = video.index.vectors.products(cached_text_vectors(encoder, UNRELATED, config.index.store))
@@ -83,7 +81,7 @@ def _levels(
     words = _word_scores(UNRELATED, queries, video, video.events, text_encoder, config)
     levels = chance_levels(frames, words)
     if name:
-        save_levels(store, content, name, (levels.low, levels.high, levels.words), str(video.path))
+        store.save_levels(content, name, (levels.low, levels.high, levels.words), str(video.path))
     return levels
 
 

@@ -26,8 +26,7 @@ from framesift.progress import WatchedProgress, as_progress
 from framesift.readers.base import Reader, check_reader, get_reader, map_in_order, stream_answer
 from framesift.rendering.exhibit import Exhibit, ShownVideo, events_for, make_exhibit
 from framesift.selection.batch_select import select_from_vectors
-from framesift.store.store import IndexKey, Store
-from framesift.store.text_vectors import cached_text_vectors
+from framesift.store.store import IndexKey, Store, cached_text_vectors
 from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, Window
 from framesift.types.question import as_questions

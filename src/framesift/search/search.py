@@ -28,8 +28,7 @@ from framesift.search.sources import (
 )
 from framesift.selection.chance import word_scores
 from framesift.selection.lexical import is_quote
-from framesift.store.manifests import manifest_warnings, read_manifest
-from framesift.store.store import PART, IndexKey, Store
+from framesift.store.store import PART, IndexKey, Store, manifest_warnings, read_manifest
 from framesift.types import Event
 from framesift.types.selection import NOTHING_MATCHES
 from framesift.types.vectors import Array
@@ -122,7 +121,7 @@ class _Corpus:
     def __init__(self, store: Store, model: Encoder, videos: Collection[str] | None = None) -> None:
         self.store, self.model, self.videos = store, model, videos
         # The folder's name up to the sampling: an index of any sampling can be searched.
-        self._prefix = IndexKey("", model.name, fingerprint_of(model), "", "").encoder_prefix
+        self._prefix = IndexKey("", model.name, fingerprint_of(model), "", "", "").encoder_prefix
         self._folders = self._list_folders()
 
     def _list_folders(self) -> dict[str, list[str]]:

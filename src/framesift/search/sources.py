@@ -25,9 +25,18 @@ from framesift.encoders.base import Encoder
 from framesift.errors import FramesiftError, InputError, StoreError
 from framesift.selection.chance import UNRELATED, best_level, word_scores
 from framesift.selection.lexical import EventWords, quoting
-from framesift.store.manifests import CHANCE_RULES, SAMPLING_RULES, read_manifest
-from framesift.store.store import INDEX, Store, StoredCandidates, events_from, log_unwritable, read_payload
-from framesift.store.text_vectors import cached_text_vectors
+from framesift.store.store import (
+    CHANCE_RULES,
+    INDEX,
+    SAMPLING_RULES,
+    Store,
+    StoredCandidates,
+    cached_text_vectors,
+    events_from,
+    log_unwritable,
+    read_manifest,
+    read_payload,
+)
 from framesift.types import Event
 from framesift.types.vectors import BLOCK_ROWS, Array, small_products, unit_rows
 

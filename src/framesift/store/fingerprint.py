@@ -107,15 +107,13 @@ def read_watched(
 
     compute: calls `check_content` before it stores anything.
     """
-    try:
-        with watch(path) as file:
-            return compute(file)
-    except FileChanged as change:
-        log.warning("%s; what was computed from it is discarded and computed again", change)
-    try:
-        with watch(path) as file:
-            return compute(file)
-    except FileChanged:
-        raise InputError(
-            f"{os.fspath(path)} is being written: it changed again while it was read; try again when it is complete"
-        ) from None
+    for is_last in (False, True):
+        try:
+            with watch(path) as file:
+                return compute(file)
+        except FileChanged as change:
+            if not is_last:
+                log.warning("%s; what was computed from it is discarded and computed again", change)
+    raise InputError(
+        f"{os.fspath(path)} is being written: it changed again while it was read; try again when it is complete"
+    )

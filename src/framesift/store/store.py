@@ -19,7 +19,6 @@ import logging
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -29,24 +28,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from framesift._utils.files import atomic_folder, is_temporary, output_error, write_bytes
-from framesift._utils.json import load_json, with_digest
+from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.locks import file_lock
-from framesift._utils.records import read_value
+from framesift._utils.records import read_record, read_value
+from framesift.encoders.base import UNKNOWN, TextEncoder, encode_long_texts, fingerprint_of
 from framesift.errors import FramesiftError, InputError, NotStored, StoreError
-from framesift.store.manifests import (
-    MANIFEST,
-    SAMPLING_RULES,
-    SCHEMA,
-    has_current_rules,
-    info_from,
-    is_current,
-    manifest_warnings,
-    read_manifest,
-)
-from framesift.types import Event, VideoIndex
+from framesift.progress import Progress, ignore_progress
+from framesift.types import Event, VideoIndex, VideoInfo
 from framesift.types.vectors import Array, unit_rows
+from framesift.video.timeline import TIMELINE_RULES
 
 STORE_VARIABLE = "FRAMESIFT_STORE"
+SCHEMA = "framesift.kept/1"
+MANIFEST = "manifest.json"
+# The rules by which candidates are chosen and marked. An index made by others is built again; raise it with the rules.
+SAMPLING_RULES = 3
+# The rules by which chance levels are computed, in the same way.
+CHANCE_RULES = 2
+TEXTS_AT_A_TIME = 1024  # encoded between two calls of progress
 PART, TEXTS, REPLIES = ".part", "texts", "replies"
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}  # by kind of entry
 PAYLOADS |= {"reply": "reply.json", "timeline": "timeline.safetensors", "chance": "levels.json"}
@@ -66,7 +65,7 @@ class IndexKey:
     encoder_fingerprint: str
     fps: str
     mode: str
-    unchanged_frames: str = "reuse"
+    unchanged_frames: str
 
     @property
     def folder(self) -> Path:
@@ -163,11 +162,9 @@ class Store:
 
     def load(self, key: IndexKey, path: str) -> VideoIndex | None:
         """Load the index of `key`; None if there is none, or one by other sampling rules. A damaged one is removed."""
-        folder = self.index_folder(key)
-        if not is_current(folder):
-            log.info("%s was made by other sampling rules and is built again", folder)
-            return None
-        return self.load_entry(folder, "index", lambda data, manifest: index_from(data, manifest, path))
+        return self.load_entry(
+            self.index_folder(key), "index", lambda data, manifest: _index_from(data, manifest, path)
+        )
 
     def index_folder(self, key: IndexKey) -> Path:
         """Where the index of `key` is: one in which every candidate is encoded serves as one that reuses vectors."""
@@ -176,8 +173,7 @@ class Store:
 
     def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
         """Write the finished index and remove its parts. An index that another process wrote first stays."""
-        manifest = {**manifest, "rules": SAMPLING_RULES, "key": asdict(key)}
-        self.save_entry(self.root / key.folder, "index", candidates.pack(), manifest)
+        self.save_entry(self.root / key.folder, "index", candidates.pack(), {**manifest, "key": asdict(key)})
         self.remove_parts(key)
 
     def load_or_compute(
@@ -201,18 +197,12 @@ class Store:
             found = load()  # another process may have stored it by now
             return compute() if found is None else found
 
-    def load_events(self, video: str, name: str) -> list[Event] | None:
-        """Load the events that `name` found in the video with this fingerprint; None if there are none stored."""
-        stored = self.load_events_and_warnings(video, name)
-        return None if stored is None else stored[0]
-
-    def load_events_and_warnings(self, video: str, name: str) -> tuple[list[Event], tuple[str, ...]] | None:
-        """Load the events as `load_events` does, and the warnings saved with them."""
-
-        def read(data: bytes, manifest: dict[str, Any]) -> tuple[list[Event], tuple[str, ...]]:
-            return events_from(data), tuple(manifest.get("warnings", ()))
-
-        return self.load_entry(self.root / video / f"events-{_slug(name)}", "events", read)
+    def load_events(self, video: str, name: str) -> tuple[list[Event], tuple[str, ...]] | None:
+        """The events that `name` found in the video with this fingerprint, and its warnings; None if not stored."""
+        folder = self.root / video / f"events-{_slug(name)}"
+        return self.load_entry(
+            folder, "events", lambda data, manifest: (events_from(data), tuple(manifest["warnings"]))
+        )
 
     def save_events(
         self, video: str, name: str, events: Sequence[Event], path: str, *, warnings: Sequence[str] = ()
@@ -222,41 +212,56 @@ class Store:
         manifest |= {"warnings": list(warnings)}
         self._save_if_writable(self.root / video / f"events-{_slug(name)}", "events", payload, manifest)
 
-    def load_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Array | None:
+    def load_texts(self, encoder: TextEncoder, texts: Sequence[str]) -> Array | None:
         """Load the vectors of these texts, in this order; None if they are not stored."""
-        folder = self._texts_folder(encoder, encoder_fingerprint, texts)
-        return self.load_entry(folder, "texts", lambda data, _: unpack_arrays(data)["vectors"])
+        return self.load_entry(
+            self._texts_folder(encoder, texts), "texts", lambda data, _: unpack_arrays(data)["vectors"]
+        )
 
-    def save_texts(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str], vectors: Array) -> None:
-        folder = self._texts_folder(encoder, encoder_fingerprint, texts)
-        manifest = {"key": {"encoder": encoder}, "texts": len(texts)}
-        self._save_if_writable(folder, "texts", pack_arrays(vectors=vectors.astype(np.float32)), manifest)
+    def save_texts(self, encoder: TextEncoder, texts: Sequence[str], vectors: Array) -> None:
+        manifest = {"key": {"encoder": encoder.name}, "texts": len(texts)}
+        payload = pack_arrays(vectors=vectors.astype(np.float32))
+        self._save_if_writable(self._texts_folder(encoder, texts), "texts", payload, manifest)
 
     def load_reply(self, model: str, digest: str) -> str | None:
         """Load a model's reply to the message with this digest; None if it is not stored."""
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
-        return self.load_entry(
-            folder, "reply", lambda data, _: read_value(str, load_json(data, "the reply", "a text"), "")
-        )
+        return self.load_entry(folder, "reply", lambda data, _: str(json.loads(data)))
 
     def save_reply(self, model: str, digest: str, reply: str) -> None:
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
         self._save_if_writable(folder, "reply", json.dumps(reply).encode(), {"made_by": model})
 
+    def load_levels(self, video: str, name: str) -> list[float] | None:
+        """The chance levels stored under a name of `levels_name` for the video with this fingerprint."""
+        return self.load_entry(self.root / video / name, "chance", lambda data, _: list(json.loads(data)))
+
+    def save_levels(self, video: str, name: str, levels: Sequence[float], path: str) -> None:
+        """Store levels beside the video's index, if it has one."""
+        folder = self.root / video / name
+        if folder.parent.is_dir():
+            manifest = {"video": {"path": absolute_source(path)}}
+            self._save_if_writable(folder, "chance", json.dumps(list(levels)).encode(), manifest)
+
     def load_entry(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
-        """What `read` makes of an entry's payload and manifest; None without one. A damaged one is removed."""
-        if not (folder / MANIFEST).exists():
-            return None
+        """What `read` makes of an entry's payload and manifest. A damaged one is removed.
+
+        None if there is none, or one by other rules.
+        """
         try:
             manifest = read_manifest(folder)
+            if not _has_current_rules(manifest):
+                log.info("%s was made by other rules and is made again", folder)
+                return None
             value = read(read_payload(folder, kind, manifest), manifest)
-        except FileNotFoundError:  # another process is replacing or pruning it
+        except FileNotFoundError:  # or another process is replacing or pruning it
             return None
         except (StoreError, KeyError, TypeError, ValueError, OSError) as error:
             log.warning("%s is damaged (%s) and is computed again", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
             return None
-        _touch(folder / MANIFEST)
+        with suppress(OSError):  # a read-only store is still readable
+            os.utime(folder / MANIFEST)
         return value
 
     def _save_if_writable(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
@@ -270,7 +275,8 @@ class Store:
         self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any], *, replace: bool = False
     ) -> None:
         """Write payload and manifest atomically; without `replace`, a current entry of another process stays."""
-        manifest = {"schema": SCHEMA, "kind": kind, **manifest, "sha256": hashlib.sha256(payload).hexdigest()}
+        checksum = hashlib.sha256(payload).hexdigest()
+        manifest = {"schema": SCHEMA, "kind": kind, "rules": _rules(kind), **manifest, "sha256": checksum}
         with _write_errors(folder):
             try:
                 with atomic_folder(folder, replace=replace or not is_current(folder)) as temporary:
@@ -286,7 +292,7 @@ class Store:
             manifest = read_manifest(self.index_folder(key))
         except (StoreError, OSError):
             return None
-        return manifest_warnings(manifest) if has_current_rules(manifest) else None
+        return manifest_warnings(manifest) if _has_current_rules(manifest) else None
 
     def save_part(self, key: IndexKey, start: int, candidates: StoredCandidates) -> None:
         """Store the candidates from `start` on, so that an interrupted run can resume here."""
@@ -336,9 +342,43 @@ class Store:
         folder = self.root / key.folder
         return folder.with_name(folder.name + PART)
 
-    def _texts_folder(self, encoder: str, encoder_fingerprint: str, texts: Sequence[str]) -> Path:
+    def _texts_folder(self, encoder: TextEncoder, texts: Sequence[str]) -> Path:
         digest = hashlib.blake2b(json.dumps(list(texts)).encode(), digest_size=16).hexdigest()
-        return self.root / TEXTS / f"{_slug(encoder)}-{encoder_fingerprint[:12]}-{digest}"
+        return self.root / TEXTS / f"{_slug(encoder.name)}-{fingerprint_of(encoder)[:12]}-{digest}"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of an entry; StoreError if it is not the one that was written."""
+    try:
+        manifest = load_json((folder / MANIFEST).read_bytes(), "the manifest", "that of an entry")
+        if not isinstance(manifest, dict):
+            raise StoreError("the manifest is not an object")
+        check_digest(manifest, "the manifest")
+    except InputError as error:
+        raise StoreError(str(error)) from None
+    return manifest
+
+
+def manifest_warnings(manifest: dict[str, Any]) -> tuple[str, ...]:
+    """The warnings stored with an index or with events."""
+    return (*manifest.get("sampling", {}).get("warnings", ()), *manifest.get("warnings", ()))
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the folder has an entry with a readable manifest, made by the current rules."""
+    with suppress(StoreError, OSError):
+        return _has_current_rules(read_manifest(folder))
+    return False
+
+
+def _has_current_rules(manifest: dict[str, Any]) -> bool:
+    return manifest.get("schema") == SCHEMA and manifest.get("rules") == _rules(manifest["kind"])
+
+
+def _rules(kind: str) -> int | str | None:
+    """The rules by which entries of this kind are made now; None if none apply to it."""
+    rules: dict[str, int | str] = {"index": SAMPLING_RULES, "timeline": TIMELINE_RULES, "chance": CHANCE_RULES}
+    return rules.get(kind)
 
 
 def absolute_source(path: str) -> str:
@@ -354,13 +394,13 @@ def read_payload(folder: Path, kind: str, manifest: dict[str, Any]) -> bytes:
     return payload
 
 
-def index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
-    """The index of an entry's payload and manifest; an error of their types if they are damaged."""
+def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
     candidates = StoredCandidates.unpack(payload)
     # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
     frames = unit_rows(candidates.frames, "frames").astype(np.float32)
+    info = read_record(VideoInfo, manifest["video"] | {"path": ""}, "the manifest: video")
     return VideoIndex(
-        info_from(manifest["video"], path),
+        replace(info, path=path),
         candidates.times_s,
         frames,
         manifest["key"]["encoder"],
@@ -394,6 +434,40 @@ def events_from(payload: bytes) -> list[Event]:
     return list(read_value(tuple[Event, ...], load_json(payload, "the list", "events"), "the list of events"))
 
 
+def cached_text_vectors(
+    encoder: TextEncoder,
+    texts: Sequence[str],
+    store: str | os.PathLike[str] | None,
+    *,
+    progress: Progress = ignore_progress,
+) -> Array:
+    """Encode texts as (n, D) float32 unit rows, or read them from the store if they were encoded before.
+
+    Equal texts are encoded once. Without a fingerprint, versions of an encoder can't be distinguished, so its vectors
+    are not stored. progress: counts distinct texts.
+    """
+    opened = Store(store)
+    vectors = opened.load_texts(encoder, texts)
+    if vectors is None:
+        numbers = {text: k for k, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(numbers)
+        parts = []
+        for start in range(0, max(len(distinct), 1), TEXTS_AT_A_TIME):
+            progress("encoding text", start, len(distinct))
+            parts.append(encode_long_texts(encoder, distinct[start : start + TEXTS_AT_A_TIME]))
+        vectors = np.concatenate(parts)[[numbers[text] for text in texts]]
+        if fingerprint_of(encoder) != UNKNOWN:
+            opened.save_texts(encoder, texts, vectors)
+    return vectors
+
+
+def levels_name(frames: Array, parts: Sequence[object]) -> str:
+    """The name of chance levels: it identifies the frames' vectors and the other parts that they depend on."""
+    digest = hashlib.blake2b(json.dumps([CHANCE_RULES, *parts]).encode(), digest_size=8)
+    digest.update(frames.tobytes())
+    return f"chance-{digest.hexdigest()}"
+
+
 def _slug(name: str) -> str:
     """A name reduced to characters that are safe in file names."""
     return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_.")[-60:] or "x"
@@ -411,15 +485,11 @@ def _entry(folder: Path) -> StoreEntry:
     if is_temporary(folder) or folder.name.endswith(PART):
         return StoreEntry(folder, {}, size, used, "unfinished")
     try:
-        problem = "" if is_current(folder) else "made by an earlier version; built again when the video is used"
-        return StoreEntry(folder, read_manifest(folder), size, used, problem)
+        manifest = read_manifest(folder)
     except (StoreError, OSError) as error:
         return StoreEntry(folder, {}, size, used, f"damaged: {error}")
-
-
-def _touch(path: Path) -> None:
-    with suppress(OSError):  # a read-only store is still readable
-        os.utime(path, (time.time(), time.time()))
+    problem = "" if _has_current_rules(manifest) else "made by an earlier version; built again when the video is used"
+    return StoreEntry(folder, manifest, size, used, problem)
 
 
 _unwritable: set[Path] = set()  # the stores that were logged

@@ -357,7 +357,7 @@ class _EventSearch:
 
         return self.store.load_or_compute(
             f"{file.fingerprint}/{name}",
-            lambda: self.store.load_events_and_warnings(file.fingerprint, name),
+            lambda: self.store.load_events(file.fingerprint, name),
             compute_and_save,
             lambda: self.progress("another process is reading the text of this video; waiting", 0, 1),
         )

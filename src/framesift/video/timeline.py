@@ -48,7 +48,7 @@ Kept = TypeVar("Kept")
 # What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers
 # and parsers. A stored timeline made by others is scanned again.
 TIMELINE_RULES = ", ".join(
-    ["2", *(f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavformat", "libavcodec"))]
+    ["3", *(f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavformat", "libavcodec"))]
 )
 
 
