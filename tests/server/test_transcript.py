@@ -3,7 +3,7 @@
 import pytest
 
 from framesift.text.subtitles import read_events
-from framesift.text.subtitles.writing import to_srt, to_vtt
+from framesift.text.subtitles.timed_blocks import to_srt, to_vtt
 from framesift.types import Event
 from helpers.running_server import make_video, run_server
 

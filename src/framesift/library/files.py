@@ -23,7 +23,7 @@ from framesift._utils.json import load_json
 from framesift._utils.text import near_names, readable
 from framesift.errors import InputError, OptionError
 from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
-from framesift.text.subtitles.formats import ENDINGS
+from framesift.text.subtitles.reading import ENDINGS
 from framesift.video.files import VIDEO_SUFFIXES
 
 MAX_LISTED = 2000  # videos of FOLDER; more suggests that the wrong directory was given

@@ -22,7 +22,7 @@ from framesift.text.subtitles.languages import language_code
 from framesift.text.subtitles.markup import plain_lines
 from framesift.text.subtitles.repairs import to_events
 from framesift.text.subtitles.substation import packet_lines
-from framesift.text.subtitles.webvtt import webvtt_lines
+from framesift.text.subtitles.timed_blocks import webvtt_lines
 from framesift.types import Event
 from framesift.video.container import MICROSECOND, discard_other_streams, open_container, read_packets, tag
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.text.subtitles import read_events, read_report
-from framesift.text.subtitles.formats import FORMATS, detect_format
+from framesift.text.subtitles.reading import FORMATS, detect_format
 from helpers.subtitle_files import FILES, TWO, YOUTUBE_HEAD, put, triples
 
 

@@ -51,14 +51,6 @@ def test_lone_surrogates_are_removed(tmp_path):
     assert events[0].text == "ab"
 
 
-def test_notes_are_dropped_but_words_and_speakers_stay(tmp_path):
-    text = subrip((1, 2, "[door slams]"), (2, 3, "♪ La la ♪"), (3, 4, "(SIGHS)\n- [Ann] Well (maybe)."), (4, 5, "♪♪"))
-    events, report = read_report(put(tmp_path, text), keep_notes=False)
-    assert [e.text for e in events] == ["La la", "- Well (maybe)."]
-    assert report.repairs == {"notes dropped": 4}
-    assert len(read_events(put(tmp_path, text))) == 4
-
-
 # File name, content, pattern of the message.
 REJECTED = [
     ("a.srt", "", "a.srt contains no events: it is empty"),
@@ -127,7 +119,7 @@ def test_work_is_linear_on_hostile_text(tmp_path):
         text = FILES[kind].replace("Hello", "Hello" + filler * (characters // len(filler)))
         path = put(tmp_path, text)
         started = thread_time()
-        events, message = outcome(path, keep_notes=False)
+        events, message = outcome(path)
         assert events or "film.txt" in message, (kind, filler)
         return thread_time() - started
 
@@ -166,12 +158,11 @@ def mutations(draw):
     name=st.sampled_from(
         ["a.srt", "a.vtt", "a.ass", "a.ttml", "a.srv3", "a.sbv", "a.smi", "a.sub", "a.json", "a.jsonl", "a"]
     ),
-    keep_notes=st.booleans(),
     duration_s=st.sampled_from([None, 3.0]),
 )
-def test_any_bytes_give_valid_events_or_an_input_error(tmp_path_factory, data, name, keep_notes, duration_s):
+def test_any_bytes_give_valid_events_or_an_input_error(tmp_path_factory, data, name, duration_s):
     path = put(tmp_path_factory.getbasetemp(), data, name)
-    events, message = outcome(path, keep_notes=keep_notes, duration_s=duration_s)
+    events, message = outcome(path, duration_s=duration_s)
     assert events or (name in message and "\n" not in message)
     assert [e.start_s for e in events] == sorted(e.start_s for e in events)
     for event in events:

@@ -30,7 +30,7 @@ from framesift.server.models import AddVideoRequest, LibraryRecord, VideoRecord,
 from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for, when_closed
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
-from framesift.text.subtitles.formats import ENDINGS
+from framesift.text.subtitles.reading import ENDINGS
 from framesift.video.frames import probe
 
 MAX_UPLOADS = 3  # at a time

@@ -31,7 +31,7 @@ from framesift.server.models import (
 )
 from framesift.server.routes import ServicesDep, VideoDep, run_in_thread
 from framesift.server.services import Services
-from framesift.text.subtitles.formats import ENDINGS
+from framesift.text.subtitles.reading import ENDINGS
 
 ATTACHMENT: dict[int | str, dict[str, object]] = {
     200: {

@@ -14,7 +14,7 @@ from framesift.search.search import Hit, SearchBy, search
 from framesift.server.answering import export_name
 from framesift.server.models import BoundedText, EventRecord, MomentRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep
-from framesift.text.subtitles.writing import to_srt, to_vtt
+from framesift.text.subtitles.timed_blocks import to_srt, to_vtt
 
 MAX_MOMENTS = 100
 EVENTS: dict[int | str, dict[str, object]] = {

@@ -4,9 +4,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import ClassVar
 
 # The last group is a fraction after a point or a comma; some SubRip writers put ":" or ";" there, some a space after.
@@ -24,7 +22,6 @@ class UnreadableSubtitles(Exception):
 
     def __init__(self, reason: str, line: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
         self.line = line
 
 
@@ -48,13 +45,22 @@ class Cue:
     language: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class ParsedCues:
-    """The cues of a file in file order, the count of each repair, and the first line that could not be used."""
+    """The cues of a file in file order, the count of each repair, and the first line that could not be used.
 
-    cues: list[Cue]
+    scrolls: each cue stays visible after the next one appears, as in YouTube's windows.
+    """
+
+    cues: list[Cue] = field(default_factory=list)
     repairs: Counter[str] = field(default_factory=Counter)
     bad_line: str = ""
+    scrolls: bool = False
+
+    def skip(self, line: str, *repairs: str) -> None:
+        """Note a line that can't be used, and count what was dropped with it."""
+        self.bad_line = self.bad_line or line
+        self.repairs.update(repairs)
 
 
 class SubtitleFormat(ABC):
@@ -65,9 +71,9 @@ class SubtitleFormat(ABC):
     1. Create a module in this package with a subclass that sets `name` (shown to users) and `endings` (lower case,
        with the dot).
     2. Implement `matches`. Files of the other formats must not match.
-    3. Implement `parse`. Clean the text of each cue with the functions of `markup`, count what had to be dropped in
-       `repairs`, and raise `UnreadableSubtitles` or `NotSubtitles` where nothing can be parsed.
-    4. Add an instance to `FORMATS` in `formats`, before any format whose `matches` is less specific. List an ending
+    3. Implement `parse`. Clean the text of each cue with the functions of `markup`, count what had to be dropped with
+       `ParsedCues.skip`, and raise `UnreadableSubtitles` or `NotSubtitles` where nothing can be parsed.
+    4. Add an instance to `FORMATS` in `reading`, before any format whose `matches` is less specific. List an ending
        that files other than subtitles have in `SHARED_ENDINGS`.
     5. Add a small file to `tests/helpers/subtitle_files.py`; the tests of all formats then include it.
 
@@ -107,12 +113,3 @@ def parse_seconds(value: object) -> float | None:
     if plain := _SECONDS.fullmatch(value):
         return float(f"{plain[1]}.{plain[2] or 0}")
     return None
-
-
-def trim_overlaps(cues: Iterable[Cue]) -> list[Cue]:
-    """Sort cues by start and end each where the next one starts, if they overlap."""
-    trimmed = sorted(cues, key=lambda cue: cue.start_s)
-    for k, (cue, following) in enumerate(pairwise(trimmed)):
-        if cue.end_s is not None and cue.start_s < following.start_s < cue.end_s:
-            trimmed[k] = Cue(cue.start_s, following.start_s, cue.lines, cue.language)
-    return trimmed

@@ -4,9 +4,8 @@ The tools differ only in the names of the keys and in where the list is, so one 
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from typing import Any
 
 from framesift.text.subtitles.base import (
     UNTIL_VIDEO_END,
@@ -18,7 +17,6 @@ from framesift.text.subtitles.base import (
     parse_seconds,
 )
 from framesift.text.subtitles.markup import plain_lines
-from framesift.text.subtitles.youtube_json import is_json3, parse_json3
 
 _LIST_KEYS = ("segments", "chunks", "transcription", "transcript", "subtitles", "captions", "cues", "events", "body")
 _START_KEYS = ("start", "begin", "from", "start_s", "start_time", "startTime")
@@ -40,23 +38,20 @@ class JsonCues(SubtitleFormat):
 
     def parse(self, text: str) -> ParsedCues:
         data = _load(text)
-        if isinstance(data, dict) and isinstance(events := data.get("events"), list) and is_json3(events):
-            return parse_json3(events)
         entries = _find_entries(data)
-        language = data.get("language") if isinstance(data, dict) else None
-        cues: list[Cue] = []
-        repairs: Counter[str] = Counter()
-        bad_line = ""
+        if isinstance(data, dict) and any(isinstance(entry, dict) and "tStartMs" in entry for entry in entries):
+            return _parse_json3(entries)
+        language = data.get("language") if isinstance(data, dict) else ""
+        parsed = ParsedCues()
         for entry in entries:
-            cue = _parse_cue(entry) if isinstance(entry, dict) else None
+            cue = _parse_cue(entry, language if isinstance(language, str) else "")
             if cue is not None:
-                cues.append(replace(cue, language=language) if isinstance(language, str) else cue)
+                parsed.cues.append(cue)
             else:
-                repairs["unreadable dropped"] += 1
-                bad_line = bad_line or json.dumps(entry)[:200]
-        if entries and not cues:
-            raise NotSubtitles("it is JSON, but none of its entries has a start and a text", bad_line)
-        return ParsedCues(cues, repairs, bad_line)
+                parsed.skip(json.dumps(entry)[:200], "unreadable dropped")
+        if entries and not parsed.cues:
+            raise NotSubtitles("it is JSON, but none of its entries has a start and a text", parsed.bad_line)
+        return parsed
 
 
 def _load(text: str) -> object:
@@ -80,7 +75,7 @@ def _load_line(line: str) -> object:
         return line
 
 
-def _find_entries(data: object) -> list[object]:
+def _find_entries(data: Any) -> list[object]:
     """Return the list that holds the cues."""
     if isinstance(data, list):
         return data
@@ -88,14 +83,16 @@ def _find_entries(data: object) -> list[object]:
         for key in _LIST_KEYS:
             if isinstance(data.get(key), list):
                 return list(data[key])
-        if _parse_cue(data) is not None:
+        if _parse_cue(data, "") is not None:
             return [data]
     keys = ", ".join(map(str, data)) if isinstance(data, dict) else repr(data)
     raise NotSubtitles("it is JSON, but contains no list of cues", keys[:200])
 
 
-def _parse_cue(entry: Mapping[str, object]) -> Cue | None:
+def _parse_cue(entry: object, language: str) -> Cue | None:
     """Parse a cue with any of the known keys; None if it has no start or no text."""
+    if not isinstance(entry, dict):
+        return None
     start, end = _first_value(entry, _START_KEYS), _first_value(entry, _END_KEYS)
     pair = entry.get("timestamp", entry.get("timestamps"))
     if isinstance(pair, list) and len(pair) == 2:
@@ -106,14 +103,31 @@ def _parse_cue(entry: Mapping[str, object]) -> Cue | None:
     if text is None and isinstance(words := entry.get("words"), list):
         text = " ".join(str(_first_value(word, _TEXT_KEYS) or "").strip() for word in words if isinstance(word, dict))
     start_s, end_s = parse_seconds(start), parse_seconds(end)
-    duration_s = parse_seconds(_first_value(entry, _DURATION_KEYS))
     if start_s is None or not isinstance(text, str):
         return None
     if end_s is None:
-        end_s = start_s + duration_s if duration_s is not None else None if end is None else UNTIL_VIDEO_END
-    if isinstance(pair, list) and parse_seconds(end) is None:
-        end_s = UNTIL_VIDEO_END
-    return Cue(start_s, end_s, plain_lines(text))
+        duration_s = parse_seconds(_first_value(entry, _DURATION_KEYS))
+        if isinstance(pair, list) or (duration_s is None and end is not None):
+            end_s = UNTIL_VIDEO_END
+        elif duration_s is not None:
+            end_s = start_s + duration_s
+    return Cue(start_s, end_s, plain_lines(text), language)
+
+
+def _parse_json3(events: list[object]) -> ParsedCues:
+    """Parse YouTube's events of text segments, in milliseconds."""
+    parsed = ParsedCues()
+    for event in events:
+        if not isinstance(event, dict) or not isinstance(segments := event.get("segs"), list):
+            continue  # the description of a window or pen
+        parsed.scrolls = parsed.scrolls or "wWinId" in event
+        start, duration = parse_seconds(event.get("tStartMs")), parse_seconds(event.get("dDurationMs"))
+        lines = plain_lines("".join(str(segment.get("utf8", "")) for segment in segments if isinstance(segment, dict)))
+        if start is None:
+            parsed.skip("", "unreadable dropped")
+        elif lines or not event.get("aAppend"):
+            parsed.cues.append(Cue(start / 1000, None if duration is None else (start + duration) / 1000, lines))
+    return parsed
 
 
 def _first_value(entry: Mapping[str, object], keys: Iterable[str]) -> object:

@@ -1,10 +1,9 @@
 """MicroDVD (.sub): {first frame}{last frame}text."""
 
 import re
-from collections import Counter
 
 from framesift.text.subtitles.base import Cue, ParsedCues, SubtitleFormat
-from framesift.text.subtitles.markup import strip_known_tags, strip_overrides, tidy_lines, unescape
+from framesift.text.subtitles.markup import OVERRIDE, clean_lines
 
 # FFmpeg's assumption for a file that does not state its frame rate.
 DEFAULT_FPS = 24000 / 1001
@@ -21,16 +20,14 @@ class MicroDVD(SubtitleFormat):
     endings = (".sub",)
 
     def matches(self, text: str) -> bool:
-        return any(_FRAMES.match(line) for line in text[:4096].split("\n")[:20])
+        return any(map(_FRAMES.match, text[:4096].split("\n")[:20]))
 
     def parse(self, text: str) -> ParsedCues:
-        repairs: Counter[str] = Counter()
-        cues: list[Cue] = []
+        parsed = ParsedCues()
         fps = 0.0
-        bad_line = ""
         for line in text.split("\n"):
             if not (match := _FRAMES.match(line)):
-                bad_line = bad_line or line.strip()
+                parsed.skip(line.strip())
                 continue
             first, last, content = int(match[1]), int(match[2]) if match[2] else None, match[3]
             if not fps:
@@ -38,15 +35,15 @@ class MicroDVD(SubtitleFormat):
                 if fps:
                     continue
                 fps = DEFAULT_FPS
-                repairs["frame rate assumed"] = 1
-            cues.append(Cue(first / fps, None if last is None else last / fps, _clean(content)))
-        return ParsedCues(cues, repairs, bad_line)
+                parsed.repairs["frame rate assumed"] = 1
+            parsed.cues.append(Cue(first / fps, None if last is None else last / fps, _clean(content)))
+        return parsed
 
 
 def _clean(text: str) -> tuple[str, ...]:
     """Clean the text of a cue: "|" separates lines, {y:i} and a leading "/" are styles."""
-    text = _STYLE_CODE.sub("", strip_overrides(text)).replace("|", "\n")
-    return tidy_lines(unescape(strip_known_tags(_ITALIC_SLASH.sub("", text))))
+    text = _STYLE_CODE.sub("", OVERRIDE.sub("", text)).replace("|", "\n")
+    return clean_lines(_ITALIC_SLASH.sub("", text))
 
 
 def _parse_frame_rate(text: str) -> float:

@@ -9,23 +9,45 @@ import math
 import os
 import stat
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from framesift.errors import InputError
-from framesift.text.subtitles.base import Cue, NotSubtitles, UnreadableSubtitles
+from framesift.text.subtitles.base import Cue, NotSubtitles, ParsedCues, SubtitleFormat, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
-from framesift.text.subtitles.formats import FORMATS, check_size, detect_format
+from framesift.text.subtitles.json_cues import JsonCues
 from framesift.text.subtitles.languages import is_language, language_code
-from framesift.text.subtitles.markup import without_notes
-from framesift.text.subtitles.microdvd import DEFAULT_FPS
-from framesift.text.subtitles.repairs import to_events
+from framesift.text.subtitles.microdvd import DEFAULT_FPS, MicroDVD
+from framesift.text.subtitles.repairs import to_events, trim_overlaps
+from framesift.text.subtitles.sami import SAMI
+from framesift.text.subtitles.substation import SubStation
+from framesift.text.subtitles.timed_blocks import SBV, SubRip, WebVTT
+from framesift.text.subtitles.xml_formats import TTML, YouTubeXml
 from framesift.types import Event
 
 log = logging.getLogger(__name__)
 
+# In the order of detection: the most specific content first.
+FORMATS: tuple[SubtitleFormat, ...] = (
+    WebVTT(),
+    JsonCues(),
+    TTML(),
+    YouTubeXml(),
+    SubStation(),
+    SAMI(),
+    MicroDVD(),
+    SubRip(),
+    SBV(),
+)
+# In the order of preference among sidecar files.
+ENDINGS = tuple(dict.fromkeys((".srt", *(ending for each in FORMATS for ending in each.endings))))
+# Endings that files other than subtitles have too.
+SHARED_ENDINGS = frozenset((".json", ".jsonl", ".ndjson", ".xml", ".sub"))
+
 # Twice the size of Whisper's JSON with every word of a day of speech.
 MAX_BYTES = 64 * 2**20
+# Lines, tags and JSON objects each take many times their length in memory. A day of speech, word by word, has 10^6.
+MAX_PARTS = 4_000_000
 
 # The repairs that lose text, in words.
 LOSSES = {
@@ -58,16 +80,14 @@ def read_events(
     *,
     offset_s: float = 0.0,
     language: str | None = None,
-    keep_notes: bool = True,
     duration_s: float | None = None,
 ) -> list[Event]:
     """Read the events of a subtitle file, sorted by start: at least one, or InputError.
 
-    offset_s is added to every time. language is preferred where one file holds several. keep_notes=False drops [music]
-    and the like. duration_s is that of the video: it closes open ends, and events outside it are clipped or dropped.
+    offset_s is added to every time. language is preferred where one file holds several. duration_s is that of the
+    video: it closes open ends, and events outside it are clipped or dropped.
     """
-    events, _ = read_report(path, offset_s=offset_s, language=language, keep_notes=keep_notes, duration_s=duration_s)
-    return events
+    return read_report(path, offset_s=offset_s, language=language, duration_s=duration_s)[0]
 
 
 def read_report(
@@ -75,73 +95,70 @@ def read_report(
     *,
     offset_s: float = 0.0,
     language: str | None = None,
-    keep_notes: bool = True,
     duration_s: float | None = None,
 ) -> tuple[list[Event], SubtitleReport]:
     """Read as `read_events` does, and report the format, the encoding and the repairs."""
-    _check_times(offset_s, duration_s)
+    if not math.isfinite(offset_s):
+        raise InputError(f"offset_s is {offset_s}; expected seconds")
+    if duration_s is not None and not 0 < duration_s < math.inf:
+        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds, or None")
     path = Path(path)
     data = _read_bytes(path)
     try:
         text, encoding, repairs = decode(data)
         if not text.strip():
             raise InputError(f"{path} contains no events: it is empty")
-        check_size(text)
-        detected = detect_format(text, path.suffix.lower())
-        if detected is None:
-            names = ", ".join(each.name for each in FORMATS)
-            raise NotSubtitles(f"its text is none of {names}", text)
-        parsed = detected.parse(text)
-        if not parsed.cues and not parsed.repairs and not detected.matches(text):
-            raise NotSubtitles(f"its ending is that of {detected.name}, but its content is not", text)
+        kind, parsed = _parse(text, path.suffix.lower())
     except UnreadableSubtitles as error:
-        raise InputError(f"{path} {error.verdict}: {error.reason}{_first_line(error.line)}") from None
-    cues, other_languages = _select_language(parsed.cues, language)
-    if not keep_notes:
-        cues, notes = _drop_notes(cues)
-        repairs += notes
+        raise InputError(f"{path} {error.verdict}: {error}{_first_line(error.line)}") from None
+    cues, other_languages = _select_language(parsed, language)
     events, event_repairs = to_events(cues, offset_s=offset_s, duration_s=duration_s)
     repairs += parsed.repairs + other_languages + event_repairs
     if not events:
-        reason = _why_no_events(parsed.cues, detected.name, repairs)
+        reason = _why_no_events(parsed.cues, kind, repairs)
         raise InputError(f"{path} contains no events: {reason}{_first_line(parsed.bad_line or text)}")
-    languages = _stated_languages([*cues, *parsed.cues])
+    stated = dict.fromkeys(cue.language for cue in [*cues, *parsed.cues] if is_language(cue.language))
+    languages = tuple(dict.fromkeys(filter(None, map(language_code, stated))))
     warnings = _warnings(path.name, encoding, repairs, languages if language is None else ())
-    report = SubtitleReport(detected.name, encoding, len(parsed.cues), dict(repairs), languages, warnings)
-    log.info(
-        "%s: %d events from %d cues, %s in %s, repairs: %s",
-        path,
-        len(events),
-        report.cues,
-        report.format,
-        report.encoding,
-        ", ".join(f"{count} {repair}" for repair, count in report.repairs.items()) or "none",
-    )
+    report = SubtitleReport(kind, encoding, len(parsed.cues), dict(repairs), languages, warnings)
+    log.info("%s: %d events, %s", path, len(events), report)
     return events, report
 
 
-def _check_times(offset_s: float, duration_s: float | None) -> None:
-    if not math.isfinite(offset_s):
-        raise InputError(f"offset_s is {offset_s}; expected seconds")
-    if duration_s is not None and not (math.isfinite(duration_s) and duration_s > 0):
-        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds, or None")
+def detect_format(text: str, ending: str) -> SubtitleFormat | None:
+    """Return the first format whose content matches, else the first with this ending, else None."""
+    by_content = next((each for each in FORMATS if each.matches(text)), None)
+    return by_content or next((each for each in FORMATS if ending in each.endings), None)
+
+
+def _parse(text: str, ending: str) -> tuple[str, ParsedCues]:
+    """Parse a text in the format of its content or ending, and return the format's name."""
+    for character, parts in (("\n", "lines"), ("<", "tags"), ("{", "braces"), ("[", "brackets")):
+        if text.count(character) > MAX_PARTS:
+            raise NotSubtitles(f"it has more than {MAX_PARTS:,} {parts}", text)
+    detected = detect_format(text, ending)
+    if detected is None:
+        raise NotSubtitles(f"its text is none of {', '.join(each.name for each in FORMATS)}", text)
+    parsed = detected.parse(text)
+    if not parsed.cues and not parsed.repairs and not detected.matches(text):
+        raise NotSubtitles(f"its ending is that of {detected.name}, but its content is not", text)
+    return detected.name, parsed
 
 
 def _read_bytes(path: Path) -> bytes:
     try:
         status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"{path} is unreadable: it is not a regular file; expected a subtitle file")
-        if status.st_size > MAX_BYTES:
-            size = f"{status.st_size / 2**20:,.0f} MiB"
-            raise InputError(f"{path} is not a subtitle file: it has {size}; expected at most {MAX_BYTES >> 20} MiB")
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(f"{path} is unreadable: {reason}") from None
+        is_file, size = stat.S_ISREG(status.st_mode), status.st_size
+        data = path.read_bytes() if is_file and size <= MAX_BYTES else b""
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise InputError(f"{path} is unreadable: {getattr(error, 'strerror', None) or error}") from None
+    if not is_file:
+        raise InputError(f"{path} is unreadable: it is not a regular file; expected a subtitle file")
+    if size > MAX_BYTES:
+        raise InputError(
+            f"{path} is not a subtitle file: it has {size / 2**20:,.0f} MiB; expected at most {MAX_BYTES >> 20} MiB"
+        )
+    return data
 
 
 def _first_line(text: str) -> str:
@@ -154,12 +171,13 @@ def _why_no_events(cues: list[Cue], format_name: str, repairs: Counter[str]) -> 
     if repairs["outside dropped"]:
         return f"all its cues ({len(cues)}) are outside the video"
     if cues:
-        return "it contains only notes" if repairs["notes dropped"] else f"all its cues ({len(cues)}) are empty"
+        return f"all its cues ({len(cues)}) are empty"
     return "the times of its cues are damaged" if repairs["damaged times dropped"] else f"it has no {format_name} cue"
 
 
-def _select_language(cues: list[Cue], language: str | None) -> tuple[list[Cue], Counter[str]]:
+def _select_language(parsed: ParsedCues, language: str | None) -> tuple[list[Cue], Counter[str]]:
     """Return the cues of one language where a file holds several: the requested one, else the first."""
+    cues = trim_overlaps(parsed.cues) if parsed.scrolls else parsed.cues
     languages = list(dict.fromkeys(cue.language for cue in cues))
     if len(languages) < 2:
         return cues, Counter()
@@ -167,11 +185,6 @@ def _select_language(cues: list[Cue], language: str | None) -> tuple[list[Cue], 
     selected = next((name for name in languages if requested and language_code(name) == requested), languages[0])
     own = [cue for cue in cues if cue.language == selected]
     return own, Counter({"other languages left out": len(cues) - len(own)})
-
-
-def _stated_languages(cues: list[Cue]) -> tuple[str, ...]:
-    stated = dict.fromkeys(cue.language for cue in cues)
-    return tuple(dict.fromkeys(language_code(name) for name in stated if is_language(name) and language_code(name)))
 
 
 def _warnings(name: str, encoding: str, repairs: Counter[str], choice: tuple[str, ...]) -> tuple[str, ...]:
@@ -187,11 +200,3 @@ def _warnings(name: str, encoding: str, repairs: Counter[str], choice: tuple[str
     if len(choice) > 1:
         warnings.append(f"{name} holds {', '.join(choice)}; {choice[0]} was used: choose with --language")
     return tuple(warnings)
-
-
-def _drop_notes(cues: list[Cue]) -> tuple[list[Cue], Counter[str]]:
-    """Remove the notes of each cue, and the cues that were nothing else."""
-    bare = [replace(cue, lines=without_notes(cue.lines)) for cue in cues]
-    remaining = [after for after, before in zip(bare, cues, strict=True) if after.lines or not before.lines]
-    changed = sum(after.lines != before.lines for after, before in zip(bare, cues, strict=True))
-    return remaining, Counter({"notes dropped": changed} if changed else {})

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from framesift.text.subtitles.base import UNTIL_VIDEO_END, Cue
@@ -31,6 +31,18 @@ class _Span:
     @property
     def text(self) -> str:
         return " ".join(self.lines)
+
+
+def trim_overlaps(cues: Iterable[Cue]) -> list[Cue]:
+    """Sort cues by start and end each where the next one starts, if they overlap."""
+    ordered = sorted(cues, key=lambda cue: cue.start_s)
+    trimmed = [
+        replace(cue, end_s=following.start_s)
+        if cue.end_s is not None and cue.start_s < following.start_s < cue.end_s
+        else cue
+        for cue, following in pairwise(ordered)
+    ]
+    return [*trimmed, *ordered[-1:]]
 
 
 def to_events(

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 
 from framesift.text.subtitles.base import Cue, ParsedCues, SubtitleFormat
-from framesift.text.subtitles.markup import break_lines, strip_all_tags, tidy_lines, unescape
+from framesift.text.subtitles.markup import ANY_TAG, BREAK, clean_lines
 
 _SYNC = re.compile(r"<sync\b([^<>]*)>", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"<p\b([^<>]*)>", re.IGNORECASE)
@@ -26,10 +26,10 @@ class SAMI(SubtitleFormat):
         head, *rest = _SYNC.split(text)
         languages = {name.lower(): language for name, language in _LANGUAGE.findall(head[:65_536])}
         paragraphs_by_class: dict[str, list[tuple[float, tuple[str, ...]]]] = defaultdict(list)
-        bad_line = ""
+        parsed = ParsedCues()
         for attributes, body in zip(rest[::2], rest[1::2], strict=True):
             if not (start := _START.search(attributes)):
-                bad_line = bad_line or f"<SYNC{attributes}>"
+                parsed.skip(f"<SYNC{attributes}>")
                 continue
             opening, *paragraphs = _PARAGRAPH.split(body)
             if not paragraphs:
@@ -44,13 +44,13 @@ class SAMI(SubtitleFormat):
             for order, ((start_s, lines), end_s) in enumerate(zip(shown, ends, strict=True)):
                 if lines:
                     cues.append((order, Cue(start_s, end_s, lines, languages.get(name, name))))
-        return ParsedCues([cue for _, cue in sorted(cues, key=lambda item: item[0])], bad_line=bad_line)
+        parsed.cues = [cue for _, cue in sorted(cues, key=lambda item: item[0])]
+        return parsed
 
 
 def _clean(text: str) -> tuple[str, ...]:
     """Clean the text of a paragraph: line ends are spaces, and every bracket is a tag."""
-    text = break_lines(" ".join(_strip_comments(text).split("\n")))
-    return tidy_lines(unescape(strip_all_tags(text)))
+    return clean_lines(BREAK.sub("\n", " ".join(_strip_comments(text).split("\n"))), ANY_TAG)
 
 
 def _strip_comments(text: str) -> str:

@@ -8,9 +8,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from framesift.errors import InputError
-from framesift.text.subtitles.formats import ENDINGS, SHARED_ENDINGS
 from framesift.text.subtitles.languages import is_language, language_code
-from framesift.text.subtitles.reading import read_events
+from framesift.text.subtitles.reading import ENDINGS, SHARED_ENDINGS, read_events
 from framesift.video.files import VIDEO_SUFFIXES
 
 # Subtitles that are pictures, PGS and VobSub: listed, so that a warning names them, but not read.

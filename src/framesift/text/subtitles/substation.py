@@ -1,10 +1,9 @@
 """SubStation Alpha: ASS and SSA (.ass, .ssa)."""
 
 import re
-from collections import Counter
 
 from framesift.text.subtitles.base import Cue, ParsedCues, SubtitleFormat, parse_seconds
-from framesift.text.subtitles.markup import strip_known_tags, tidy_lines, unescape
+from framesift.text.subtitles.markup import clean_lines
 
 _FIELDS = ["layer", "start", "end", "style", "name", "marginl", "marginr", "marginv", "effect", "text"]
 _SECTION = re.compile(r"^[ \t]*\[(?:Script Info|V4\+? Styles|Events)\]", re.IGNORECASE | re.MULTILINE)
@@ -25,9 +24,7 @@ class SubStation(SubtitleFormat):
 
     def parse(self, text: str) -> ParsedCues:
         fields, section = _FIELDS, "[events]"
-        repairs: Counter[str] = Counter()
-        cues = []
-        bad_line = ""
+        parsed = ParsedCues()
         for line in text.split("\n"):
             kind, colon, rest = line.partition(":")
             kind = kind.strip().lower()
@@ -40,11 +37,10 @@ class SubStation(SubtitleFormat):
                 values = dict(zip(fields, rest.split(",", len(fields) - 1), strict=False))
                 start_s, end_s = parse_seconds(values.get("start")), parse_seconds(values.get("end"))
                 if start_s is None or end_s is None:
-                    repairs["damaged times dropped"] += 1
-                    bad_line = bad_line or line
+                    parsed.skip(line, "damaged times dropped")
                 else:
-                    cues.append(Cue(start_s, end_s, _clean(values.get("text", ""))))
-        return ParsedCues(cues, repairs, bad_line)
+                    parsed.cues.append(Cue(start_s, end_s, _clean(values.get("text", ""))))
+        return parsed
 
 
 def packet_lines(packet: str) -> tuple[str, ...]:
@@ -58,8 +54,7 @@ def _clean(text: str) -> tuple[str, ...]:
     for k, piece in enumerate(_BRACES.split(text)):
         if k % 2:
             for scale in _DRAWING.findall(piece):
-                drawing = scale.strip("0") != ""
+                drawing = int(scale) > 0
         elif not drawing:
             visible.append(piece)
-    text = "".join(visible).replace("\\N", "\n").replace("\\n", "\n").replace("\\h", " ")
-    return tidy_lines(unescape(strip_known_tags(text)))
+    return clean_lines("".join(visible).replace("\\N", "\n").replace("\\n", "\n").replace("\\h", " "))
