@@ -26,9 +26,8 @@ import numpy as np
 
 import framesift as fs
 from framesift._utils.optional import is_installed
-from framesift.batch.journal import FOLDER, file_stamp
-from framesift.batch.settings import IndexSettings
-from framesift.encoders.registry import identify
+from framesift.batch.journal import Journal, file_stamp
+from framesift.indexing.index import IndexSettings
 from framesift.search.search import search
 from framesift.store.store import IndexKey, Store, StoredCandidates
 
@@ -105,11 +104,10 @@ def bytes_of(store):
 
 
 def resume(folder, args):
-    name, fingerprint = identify("offline")
     store, videos = folder / "store", folder / "many"
     videos.mkdir()
-    settings = IndexSettings(str(store), name, fingerprint, "auto", "exact")
-    sub = settings.key("any").folder.name
+    journal = Journal(IndexSettings("offline", store=store)).path
+    sub = journal.stem.removeprefix("journal-")
     lines = []
     for k in range(args.entries):
         path, video = videos / f"{k}.mp4", f"{k:032x}"
@@ -117,12 +115,11 @@ def resume(folder, args):
         entry = store / video / sub
         entry.mkdir(parents=True)
         (entry / "manifest.json").touch()
-        row = {"path": str(path), "fingerprint": video, "frames": 3600, "seconds": 9.0, "bytes": 10**6, "subtitles": ""}
-        lines.append(
-            json.dumps(row | {"status": "indexed", "stamp": file_stamp(str(path)), "encoder": name, "tries": 1})
-        )
-    (store / FOLDER).mkdir()
-    (store / FOLDER / f"seen-{sub}.jsonl").write_text("\n".join(lines) + "\n")
+        row = {"path": str(path), "fingerprint": video, "frames": 3600, "seconds": 9.0, "bytes": 10**6}
+        line = {"event": "done", "path": str(path), "row": row, "stamp": file_stamp(str(path))}
+        lines.append(json.dumps(line))
+    journal.parent.mkdir()
+    journal.write_text("\n".join(lines) + "\n")
     (folder / "list.txt").write_text("".join(f"{videos / f'{k}.mp4'}\n" for k in range(args.entries)))
     spent = []
     for _ in range(3):

@@ -2,14 +2,16 @@
 
 import pytest
 
+from framesift import corpus
 from framesift._utils.cores import usable_cores
 from framesift.batch.executors import Execution
 from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
 from framesift.batch.executors.inline import InlineExecutor
-from framesift.batch.executors.local import LocalExecutor, default_workers, worker_environment
+from framesift.batch.executors.local import default_workers, worker_environment
 from framesift.batch.executors.ray import _actor_resources, _is_reachable
 from framesift.batch.executors.worker import WORKERS
 from framesift.errors import InputError, OptionError
+from helpers.encoders import GridEncoder
 
 CLUSTERS = [
     ({"CPU": 8.0}, None, 100, (8, {"num_cpus": 1})),
@@ -64,7 +66,9 @@ def doubler(monkeypatch):
 
     def run(*numbers, **objects):
         tasks = [Task(str(n), {"n": n}) for n in numbers]
-        return InlineExecutor().run(WorkerSpec("double", {}, objects), tasks, limits=Limits())
+        events = []
+        InlineExecutor().run(WorkerSpec("double", {}, objects), tasks, events.append, limits=Limits(), tries={})
+        return events
 
     return run
 
@@ -88,13 +92,14 @@ def test_inline_task_that_fails_does_not_affect_the_next(doubler):
 
 def test_inline_run_that_is_aborted_raises(doubler):
     with pytest.raises(RunAborted, match="too large"):
-        list(doubler(1, 101, 2))
+        doubler(1, 101, 2)
 
 
-def test_other_processes_reject_python_objects():
-    spec = WorkerSpec("index", {}, {"encoder": object()})
+def test_other_processes_reject_python_objects(tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"video": "v.mp4", "question": "Who?"}')
     with pytest.raises(OptionError, match="encoder came as Python objects"):
-        list(LocalExecutor(1).run(spec, [Task("a", {})], limits=Limits()))
+        corpus.select(tmp_path / "q.jsonl", results=tmp_path / "r", encoder=GridEncoder(), workers=1)
+    assert not (tmp_path / "r").exists()
 
 
 def test_unknown_engine_lists_the_valid_ones():

@@ -13,7 +13,9 @@ import pytest
 
 import framesift as fs
 from framesift.batch.executors import local
+from framesift.batch.journal import Journal
 from framesift.corpus import Limits
+from framesift.indexing.index import IndexSettings
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
 from helpers.batch_videos import COLOURS, framesift, make_video, payloads
@@ -192,8 +194,8 @@ def test_killed_driver_leaves_finished_work_and_no_process(plugin_folder, encode
     driver.kill()
     driver.wait()
     until(lambda: not any(map(_is_running, workers)))
-    seen = next((tmp_path / "s" / "corpus").glob("seen-*.jsonl")).read_text()
-    done = {json.loads(line)["path"] for line in seen.splitlines() if line}
+    lines = map(json.loads, filter(None, journal_of(tmp_path / "s").read_text().splitlines()))
+    done = {line["path"] for line in lines if line["event"] == "done"}
     again = fs.corpus.index(videos, encoder=encoder, store=tmp_path / "s", workers=2)
     assert {row["path"] for row in again.rows if row["status"] == "kept"} >= done and done
     assert not again.failed
@@ -217,36 +219,32 @@ def test_ctrl_c_saves_finished_work_and_writes_the_manifest(plugin_folder, tmp_p
     assert sorted({row["status"] for row in parquet.read_table(manifest).to_pylist()}) == ["indexed", "waiting"]
 
 
+def journal_of(store):
+    (journal,) = (store / "corpus").glob("journal-*.jsonl")
+    return journal
+
+
 def test_video_that_kills_the_driver_fails_after_its_attempts(encoder, tmp_path):
     make_video(tmp_path / "a.mp4")
-    manifest = tmp_path / "run.parquet"
+    flags = {"encoder": encoder, "store": tmp_path / "s", "limits": Limits(tries=2)}
+    journal = Journal(IndexSettings(encoder, store=tmp_path / "s")).path
+    journal.parent.mkdir(parents=True)
     started = json.dumps({"event": "started", "path": str(tmp_path / "a.mp4")})
-    manifest.with_suffix(".jsonl").write_text(f"{started}\n{started}\n{{cut off")
-    run = fs.corpus.index(
-        tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=manifest, limits=Limits(tries=2)
-    )
+    journal.write_text(f"{started}\n{started}\n{{cut off")
+    run = fs.corpus.index(tmp_path / "a.mp4", **flags)
     assert "the run ended 2 times" in run.failed[0]["error"]
-    assert fs.corpus.index(tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=manifest).counts[
-        "indexed"
-    ]
-    assert not list(tmp_path.glob("*.journal.jsonl"))  # that of an earlier version was continued
+    assert fs.corpus.index(tmp_path / "a.mp4", **flags).counts["indexed"] == 1
 
 
-def test_file_that_is_not_a_journal_is_never_written_to(encoder, tmp_path, capsys):
-    from framesift.cli import main
-
+def test_journal_has_the_start_and_end_of_each_attempt_and_is_shared_by_all_manifests(encoder, tmp_path):
     make_video(tmp_path / "a.mp4", seconds=1)
-    own = tmp_path / "list.jsonl"
-    own.write_text(json.dumps({"path": "a.mp4"}))
-    words = ["corpus", "index", str(own), "--encoder", encoder, "--store", str(tmp_path / "s"), "--manifest"]
-    assert main([*words, str(tmp_path / "list.parquet")]) == 0
-    assert own.read_text() == json.dumps({"path": "a.mp4"})
-    journal = tmp_path / "list.parquet.journal.jsonl"
-    assert [json.loads(line)["event"] for line in journal.read_text().split("\n") if line] == ["started", "done"]
-    journal.write_text("my notes")
-    capsys.readouterr()
-    assert main([*words, str(tmp_path / "list.parquet")]) == 2
-    assert "is not the journal of an earlier run" in capsys.readouterr().err and journal.read_text() == "my notes"
+    for name in ("one", "two"):
+        run = fs.corpus.index(
+            tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=tmp_path / f"{name}.parquet"
+        )
+    assert run.counts["kept"] == 1
+    lines = filter(None, journal_of(tmp_path / "s").read_text().split("\n"))
+    assert [json.loads(line)["event"] for line in lines] == ["started", "done"]
 
 
 def test_full_disk_fails_the_video_with_a_remedy(encoder, tmp_path):

@@ -6,7 +6,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from framesift.batch.listing import VideoEntry, list_videos
+from framesift.batch.listing import list_videos
 from framesift.errors import InputError
 
 
@@ -18,9 +18,9 @@ def folder(tmp_path):
 
 
 def test_directory_and_pattern_give_absolute_paths(folder):
-    both = [VideoEntry(str(folder / "a.mkv")), VideoEntry(str(folder / "b.mp4"))]
-    assert list_videos(folder) == both
-    assert list_videos([str(folder / "*.mp4"), folder]) == [both[1], both[0]]
+    both = [str(folder / "a.mkv"), str(folder / "b.mp4")]
+    assert list(list_videos(folder)) == both
+    assert list(list_videos([str(folder / "*.mp4"), folder])) == both[::-1]
 
 
 def test_list_formats_are_equivalent(folder):
@@ -29,24 +29,20 @@ def test_list_formats_are_equivalent(folder):
         {"path": "s3://bucket/b.mp4", "subtitles": None},
         {"path": (folder / "b.mp4").as_uri(), "subtitles": ""},
     ]
-    wanted = [
-        VideoEntry(str(folder / "a.mkv"), str(folder / "a.srt")),
-        VideoEntry("s3://bucket/b.mp4"),
-        VideoEntry(str(folder / "b.mp4")),
-    ]
+    wanted = {str(folder / "a.mkv"): str(folder / "a.srt"), "s3://bucket/b.mp4": "", str(folder / "b.mp4"): ""}
     (folder / "l.csv").write_text("path,subtitles\n" + "".join(f"{r['path']},{r['subtitles'] or ''}\n" for r in rows))
     (folder / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     parquet.write_table(arrow.Table.from_pylist(rows), folder / "l.parquet")
     for name in ("l.csv", "l.jsonl", "l.parquet"):
         assert list_videos(folder / name) == wanted
     (folder / "l.txt").write_text("# mine\n\n" + "".join(f"{row['path']}\n" for row in rows))
-    assert [video.path for video in list_videos(folder / "l.txt")] == [video.path for video in wanted]
+    assert list(list_videos(folder / "l.txt")) == list(wanted)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("l.csv", "title\nx\n", "row 1 has the columns title"),
+        ("l.csv", "title\nx\n", "row 1 has no video, only title"),
         ("l.csv", 'path\n""\n', "row 1 has no video"),
         ("l.jsonl", "{", "line 1 is not JSON"),
         ("l.jsonl", "[1]", "expected a path"),

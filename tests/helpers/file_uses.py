@@ -264,12 +264,13 @@ def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
 
 
 def _video_lists(folder: Path) -> Iterator[FileUse]:
-    from framesift.batch.journal import JsonLines, read_journal
+    from framesift.batch.journal import read_journal
     from framesift.batch.listing import list_videos
 
     rows = [{"path": "a.mp4", "subtitles": "a.srt"}, {"video": "https://host/b.mp4"}, {"file": "c.mp4"}]
     cells = "video,subtitles\na.mp4,a.srt\nb.mp4,\n"
-    journal = [{"path": "a.mp4", "event": "started"}, {"path": "a.mp4", "event": "done", "error": ""}]
+    row = {"path": "a.mp4", "fingerprint": "f" * 32, "frames": 9, "warnings": ["odd"]}
+    journal = [{"path": "a.mp4", "event": "started"}, {"path": "a.mp4", "event": "done", "row": row}]
     yield _file("video list by line", "jsonl", folder / "lists" / "videos.jsonl", _lines(rows), list_videos)
     yield _file("video list", "csv", folder / "lists" / "videos.csv", cells, list_videos)
     yield _file("video list in text", "bytes", folder / "lists" / "videos.txt", "# a\na.mp4\nb.mp4\n", list_videos)
@@ -278,7 +279,7 @@ def _video_lists(folder: Path) -> Iterator[FileUse]:
         "jsonl",
         folder / "lists" / "journal.jsonl",
         _lines(journal),
-        lambda path: read_journal(JsonLines(path)),
+        read_journal,
     )
 
 

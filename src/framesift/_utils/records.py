@@ -58,6 +58,12 @@ def read_field(row: Mapping[str, Any], name: str, kind: Any, location: str, defa
     return read_value(kind, value, f"{location}: {name}")
 
 
+def first_value(row: Mapping[Any, Any], names: Iterable[str]) -> Any:
+    """The value under the first of these names that a row has, in capitals or not; None without any."""
+    lowered = {key.strip().lower(): key for key in row if isinstance(key, str)}
+    return next((row[lowered[name]] for name in names if name in lowered), None)
+
+
 def shown(value: Any) -> str:
     """A value as a message quotes it: on one line, at most 60 characters."""
     if isinstance(value, Mapping | list | tuple):

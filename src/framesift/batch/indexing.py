@@ -3,31 +3,29 @@
 import hashlib
 import json
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import public_url
 from framesift._utils.optional import require
 from framesift.batch.executors import split_settings
-from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
+from framesift.batch.executors.base import Task, TaskEvent, WorkerSpec
 from framesift.batch.journal import (
+    COLUMNS,
     FOLDER,
-    FinishedVideos,
-    JournalEntry,
+    STATUSES,
+    Journal,
     ManifestRow,
+    VideoState,
     check_manifest_path,
-    count_by_status,
-    find_journal,
-    manifest_row,
-    read_journal,
     write_manifest,
 )
-from framesift.batch.listing import VideoEntry, list_videos
-from framesift.batch.settings import IndexSpec
+from framesift.batch.listing import list_videos
+from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
+from framesift.store.store import Store
 
 VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -42,7 +40,7 @@ class Indexed:
     @property
     def counts(self) -> dict[str, int]:
         """How many videos were indexed, kept from earlier runs, failed, and are waiting."""
-        return count_by_status(self.rows)
+        return {status: sum(row["status"] == status for row in self.rows) for status in STATUSES}
 
     @property
     def failed(self) -> list[ManifestRow]:
@@ -72,18 +70,29 @@ def index(
     config, execution = split_settings(config, settings)
     executor = execution.make_executor()
     require("pyarrow", "corpus")
-    spec = IndexSpec.of(config.index, events=events)
+    if not isinstance(config.index.encoder, str):
+        raise OptionError("the encoder came as a Python object; expected a name, which other processes can load")
+    key = config.index.key("")
+    config = PipelineConfig(index=config.index).replace(
+        encoder=key.encoder, store=Store(config.index.store).root.absolute()
+    )
     videos = list_videos(source)
-    path = Path(manifest) if manifest is not None else _default_manifest(source, spec)
+    path = _default_manifest(source, config) if manifest is None else Path(manifest)
     if manifest is not None:
         check_manifest_path(path)
-    run = IndexRun(videos, spec, path, execution.limits, skip_failed=skip_failed)
+    run = IndexRun(videos, config, execution.limits.tries, skip_failed=skip_failed)
+    tasks = [Task(name, {"subtitles": videos[name]}) for name, row in run.rows.items() if row["status"] == "waiting"]
     if execution.begin is not None:
-        execution.begin(len(run.pending), len(videos) - len(run.pending))
+        execution.begin(len(tasks), len(videos) - len(tasks))
+
+    def watch(event: TaskEvent) -> None:
+        run.record(event)
+        if execution.watch is not None:
+            execution.watch(event)
+
+    settings = {"config": config.to_dict(), "weights": key.encoder_fingerprint, "events": events}
     try:
-        for event in run.execute(executor):
-            if execution.watch is not None:
-                execution.watch(event)
+        executor.run(WorkerSpec("index", settings), tasks, watch, limits=execution.limits, tries=run.tries)
     finally:
         run.close()
         write_manifest(path, run.rows.values())
@@ -91,95 +100,61 @@ def index(
 
 
 class IndexRun:
-    """The current rows of a run and its pending tasks."""
+    """The current row of each video of a run, and the attempts that some had in earlier runs."""
 
     def __init__(
-        self,
-        videos: Sequence[VideoEntry],
-        settings: IndexSpec,
-        manifest: Path,
-        limits: Limits,
-        *,
-        skip_failed: bool = False,
+        self, videos: Mapping[str, str], config: PipelineConfig, most_tries: int, *, skip_failed: bool
     ) -> None:
-        self.settings, self.limits = settings, limits
-        self._finished = FinishedVideos(settings)
-        self._journal = find_journal(manifest)
-        self.rows: dict[str, ManifestRow] = {video.path: manifest_row(video, settings) for video in videos}
-        self._tries: dict[str, int] = {}
+        self.rows: dict[str, ManifestRow] = {}
+        self.tries: dict[str, int] = {}
         self._running: set[str] = set()
-        self._videos = videos
-        entries = read_journal(self._journal)
-        for video in videos:
-            self._restore(video, entries.get(public_url(video.path), JournalEntry()), skip_failed=skip_failed)
+        self._journal = Journal(config.index)
+        for path, subtitles in videos.items():
+            name = public_url(path)
+            before = self._journal.videos.get(name, VideoState())
+            row = self._journal.find(path, subtitles)
+            if row is not None:
+                row = {**row, "status": "kept"}
+            elif before.error and skip_failed:
+                row = {"status": "failed", "error": before.error, "tries": 0}
+            elif before.tries >= most_tries:
+                error = f"{name}: the run ended {before.tries} times while this video was being indexed"
+                row = {"status": "failed", "error": error, "tries": before.tries}
+                self._journal.append("failed", path, row=row)
+            else:
+                row = {"status": "waiting"}
+                self.tries[path] = before.tries
+            texts = {"path": name, "subtitles": public_url(subtitles), "encoder": str(config.index.encoder)}
+            self.rows[path] = {**dict.fromkeys(COLUMNS), "warnings": [], **texts, **row}
 
-    @property
-    def pending(self) -> list[Task]:
-        waiting = (video for video in self._videos if self.rows[video.path]["status"] == "waiting")
-        return [Task(video.path, {"subtitles": video.subtitles}) for video in waiting]
-
-    def execute(self, executor: Executor) -> Iterator[TaskEvent]:
-        """Run the pending tasks; each event is written to the journal before it is yielded."""
-        spec = WorkerSpec("index", asdict(self.settings))
-        for event in executor.run(spec, self.pending, limits=self.limits, tries=self._tries):
-            self._record(event)
-            yield event
-
-    def close(self) -> None:
-        """Record that the running attempts were stopped on purpose: they do not count."""
-        for path in sorted(self._running):
-            self._journal.append({"event": "stopped", "path": public_url(path)})
-        self._running.clear()
-
-    def _restore(self, video: VideoEntry, before: JournalEntry, *, skip_failed: bool) -> None:
-        """Set the row of a video to what earlier runs left."""
-        row = self.rows[video.path]
-        finished = self._finished.find(video)
-        if finished is not None:
-            row |= {name: value for name, value in finished.items() if name in row} | {"status": "kept"}
-        elif before.error and skip_failed:
-            row |= {"status": "failed", "error": before.error, "tries": 0}
-        elif before.tries >= self.limits.tries:
-            error = f"{row['path']}: the run ended {before.tries} times while this video was being indexed"
-            row |= {"status": "failed", "error": error, "tries": before.tries}
-            self._journal.append({"event": "failed", "path": row["path"], "error": error})
-        elif before.tries:
-            self._tries[video.path] = before.tries
-
-    def _record(self, event: TaskEvent) -> None:
-        path, error = event.task.name, event.error
+    def record(self, event: TaskEvent) -> None:
+        """Write an event to the journal, and its outcome to the row of its video."""
         if event.kind == "moved":
             return
+        path = event.task.name
+        outcome: dict[str, Any] = {}
         if event.kind == "started":
             self._running.add(path)
         else:
             self._running.discard(path)
-        line: Mapping[str, Any] = {
-            "event": event.kind,
-            "path": public_url(path),
-            "try": event.tries,
-            "worker": event.worker,
-        }
         if event.is_end:
             row = self.rows[path]
-            row |= {"seconds": round(event.seconds, 3), "tries": event.tries}
-            row |= {name: value for name, value in event.row.items() if name in row}
+            row |= {"seconds": round(event.seconds, 3), "tries": event.tries, **event.row}
             if event.kind == "failed":
-                row |= {"status": "failed", "error": error}
-            else:
-                self._finished.add({**row, "stamp": event.row["stamp"]})
-            line = {**line, **{name: row[name] for name in ("status", "seconds", "error")}}
-        elif error:
-            line = {**line, "error": error}
-        self._journal.append(line)
+                row |= {"status": "failed", "error": event.error}
+            outcome = {"row": row, "stamp": row.pop("stamp", None)}
+        self._journal.append(event.kind, path, **outcome)
+
+    def close(self) -> None:
+        """Record that the running attempts were stopped on purpose: they do not count."""
+        for path in sorted(self._running):
+            self._journal.append("stopped", path)
 
 
-def _default_manifest(source: VideoSources, settings: IndexSpec) -> Path:
-    """The same file for the same videos, encoder and sampling, so that the same command resumes its run."""
+def _default_manifest(source: VideoSources, config: PipelineConfig) -> Path:
+    """The same file for the same videos, encoder and sampling."""
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
     paths = [os.path.abspath(name) if "://" not in os.fspath(name) else os.fspath(name) for name in names]
-    index = settings.index
-    identity = json.dumps([paths, os.fspath(index.store or ""), settings.key("").folder.name])
-    digest = hashlib.blake2b(identity.encode(), digest_size=4).hexdigest()
-    stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(public_url(os.fspath(names[0]))).stem).strip("_")[:40] if names else ""
-    return Path(settings.index.store or "") / FOLDER / f"manifest-{stem or 'videos'}-{digest}.parquet"
+    identity = json.dumps([paths, config.index.key("").folder.name])
+    digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+    return Path(config.index.store or "") / FOLDER / f"manifest-{digest}.parquet"

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.credentials import public_url, reject_login
-from framesift._utils.records import FilePath, read_field
-from framesift.batch.listing import PATH_COLUMNS, column_of, is_url, resolve, subtitles_of
+from framesift._utils.credentials import public_url
+from framesift._utils.records import first_value
+from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, read_path, resolve
 from framesift.errors import InputError
 from framesift.text.finding import AUTO
 from framesift.text.questions import QuestionRow, read_questions
@@ -38,11 +38,6 @@ class RunItem:
     facts: Mapping[str, Any] = field(default_factory=dict)
     window: Window | None = None
 
-    def __post_init__(self) -> None:
-        for name in (self.video, self.subtitles):
-            if is_url(name):
-                reject_login(name)
-
     @property
     def video_id(self) -> str:
         """The name of the video in rows; of a URL, without its signature."""
@@ -69,17 +64,16 @@ def read_items(file: Path) -> Iterator[RunItem]:
     """Read the items of a question file; each row names its video, and may name subtitles and the correct answer."""
     for number, row in enumerate(read_questions(file), 1):
         location = f"{file}, question {number}"
-        column = column_of(row.row, PATH_COLUMNS)
-        name = read_field(row.row, column, FilePath, location, None) if column else None
-        if name is None:
+        name, subtitles = (read_path(row.row, names, location) for names in (PATH_COLUMNS, SUBTITLE_COLUMNS))
+        if not name:
             raise InputError(f"{location} has no video; expected a path or URL under `video`")
         times = [] if row.window is None else [row.window.from_s, row.window.to_s]
         identity = json.dumps([name, row.question.text, row.question.options, *times])
         yield RunItem(
             id=row.id or hashlib.blake2b(identity.encode(), digest_size=8).hexdigest(),
-            video=resolve(name.strip(), file.parent),
+            video=resolve(name, file.parent),
             question=row.question,
-            subtitles=subtitles_of(row.row, file.parent, location) or AUTO,
+            subtitles=resolve(subtitles, file.parent) if subtitles else AUTO,
             facts={"truth": _correct_option(row, location)},
             window=row.window,
         )
@@ -101,8 +95,7 @@ def read_clip_events(
 
 
 def _correct_option(row: QuestionRow, location: str) -> int | None:
-    column = column_of(row.row, ANSWER_COLUMNS)
-    value = row.row[column] if column else None
+    value = first_value(row.row, ANSWER_COLUMNS)
     if value is None or value == "" or not row.question.options:
         return None
     return resolve_option(value, row.question.options, location)

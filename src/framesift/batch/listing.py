@@ -3,7 +3,6 @@
 import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -11,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from framesift._utils.credentials import reject_login
 from framesift._utils.json import load_json
 from framesift._utils.optional import require
-from framesift._utils.records import FilePath, listed, read_field, shown
+from framesift._utils.records import FilePath, first_value, listed, read_field, shown
 from framesift.errors import InputError
 from framesift.video.files import find_videos
 
@@ -20,35 +19,25 @@ PATH_COLUMNS = ("path", "video", "video_path", "file", "url", "uri")
 SUBTITLE_COLUMNS = ("subtitles", "subtitle", "subtitles_path", "subtitle_path", "srt")
 
 
-@dataclass(frozen=True)
-class VideoEntry:
-    """A path or a URL, and its subtitle file where the list names one."""
+def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> dict[str, str]:
+    """The path or URL of each video of one or more sources, in order, and its subtitles where a list names them.
 
-    path: str
-    subtitles: str = ""
-
-    def __post_init__(self) -> None:
-        for name in (self.path, self.subtitles):
-            if is_url(name):
-                reject_login(name)
-
-
-def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[VideoEntry]:
-    """List the videos of one or more sources, each once, in order. Paths inside a list file are relative to it."""
+    Paths inside a list file are relative to it.
+    """
     names = [source] if isinstance(source, str | os.PathLike) else list(source)
-    entries: dict[str, VideoEntry] = {}
+    videos: dict[str, str] = {}
     for name in [os.fspath(name) for name in names]:
         if is_url(name):
-            videos = [VideoEntry(name)]
+            found = {resolve(name, Path()): ""}
         elif name.lower().endswith(LISTS) and not Path(name).is_dir():
-            videos = _read_list(Path(name))
+            found = _read_list(Path(name))
         else:
-            videos = [VideoEntry(os.path.abspath(path)) for path in find_videos([name])]
-        for video in videos:
-            entries.setdefault(video.path, video)
-    if not entries:
+            found = {os.path.abspath(path): "" for path in find_videos([name])}
+        for path, subtitles in found.items():
+            videos.setdefault(path, subtitles)
+    if not videos:
         raise InputError("no video was given; expected a list, a directory or a pattern")
-    return list(entries.values())
+    return videos
 
 
 def is_url(name: str) -> bool:
@@ -60,23 +49,19 @@ def resolve(name: str, folder: Path) -> str:
     """The absolute path of a list entry; a URL unchanged."""
     if name.startswith("file://"):
         name = unquote(urlsplit(name).path)
-    return name if is_url(name) else os.path.abspath(folder / name)
+    if not is_url(name):
+        return os.path.abspath(folder / name)
+    reject_login(name)
+    return name
 
 
-def column_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The row's spelling of the first of these column names it has."""
-    lowered = {key.strip().lower(): key for key in row if isinstance(key, str)}
-    return next((lowered[name] for name in names if name in lowered), None)
+def read_path(row: Mapping[str, Any], columns: Sequence[str], location: str) -> str:
+    """The path or URL in the first of these columns that a row has, as written; empty without any."""
+    name, value = columns[0], first_value(row, columns)
+    return str(read_field({name: value}, name, FilePath, location, "")).strip()
 
 
-def subtitles_of(row: Mapping[str, Any], folder: Path, location: str) -> str:
-    """The absolute path or the URL of the subtitles that a row names; empty without any."""
-    column = column_of(row, SUBTITLE_COLUMNS)
-    name = read_field(row, column, FilePath, location, None) if column else None
-    return "" if name is None else resolve(name.strip(), folder)
-
-
-def _read_list(path: Path) -> list[VideoEntry]:
+def _read_list(path: Path) -> dict[str, str]:
     try:
         rows = list(_read_rows(path))
     except OSError as error:
@@ -85,18 +70,15 @@ def _read_list(path: Path) -> list[VideoEntry]:
         raise InputError(f"{path} is not UTF-8 text; expected a list of videos: save it as UTF-8") from None
     except csv.Error as error:
         raise InputError(f"{path} can't be read as a table ({error}); expected a list of videos") from None
-    videos = []
+    videos: dict[str, str] = {}
     for number, row in enumerate(rows, 1):
-        column = column_of(row, PATH_COLUMNS)
-        if column is None:
-            raise InputError(
-                f"{path}, row {number} has the columns {listed(row)}; expected one of {', '.join(PATH_COLUMNS)}"
-            )
         location = f"{path}, row {number}"
-        name = read_field(row, column, FilePath, location, None)
-        if name is None:
-            raise InputError(f"{location} has no video; expected a path or a URL under {column}")
-        videos.append(VideoEntry(resolve(name.strip(), path.parent), subtitles_of(row, path.parent, location)))
+        name, subtitles = read_path(row, PATH_COLUMNS, location), read_path(row, SUBTITLE_COLUMNS, location)
+        if not name:
+            raise InputError(
+                f"{location} has no video, only {listed(row)}; expected a path or a URL under {', '.join(PATH_COLUMNS)}"
+            )
+        videos.setdefault(resolve(name, path.parent), resolve(subtitles, path.parent) if subtitles else "")
     if not videos:
         raise InputError(f"{path} lists no video; expected a path or a URL per row")
     return videos

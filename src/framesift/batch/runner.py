@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift.batch.executors import Execution
-from framesift.batch.executors.base import Executor, Limits, Task, WorkerSpec
+from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
 from framesift.batch.items import RunItem
 from framesift.batch.listing import is_url
 from framesift.batch.results import Result, ResultWriter, Run, new_run, read_results
@@ -85,6 +85,9 @@ def run_questions(
     }
     if objects_by_name:
         objects["readers"] = objects_by_name
+    if objects and executor.isolated:
+        given = ", ".join(objects)
+        raise OptionError(f"{given} came as Python objects; expected names or addresses where other processes run")
     run = new_run(
         **{"items": len(items), **facts},
         encoder=name,
@@ -149,9 +152,10 @@ class QuestionTasks:
         lost_counts = False  # a killed worker has written rows that it did not report
 
         def run_round(tasks: Sequence[Task], limits: Limits) -> list[tuple[Task, str]]:
-            nonlocal lost_counts
             failures: list[tuple[Task, str]] = []
-            for event in executor.run(spec, tasks, limits=limits) if tasks else ():
+
+            def watch(event: TaskEvent) -> None:
+                nonlocal lost_counts
                 if event.kind == "done":
                     for name in counts:
                         counts[name] += event.row[name]
@@ -160,6 +164,8 @@ class QuestionTasks:
                 lost_counts = lost_counts or event.kind in ("failed", "retried")
                 if execution.watch is not None:
                     execution.watch(event)
+
+            executor.run(spec, tasks, watch, limits=limits, tries={})
             return failures
 
         # A task of several videos that fails is repeated video by video: only the one at fault loses attempts.

@@ -1,44 +1,15 @@
 """The settings that a run sends to its workers, as JSON values."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
-from framesift.encoders.registry import identify
-from framesift.errors import OptionError
-from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import Reader
 from framesift.selection.selector import DEFAULT_METHOD
-from framesift.store.store import IndexKey, Store
 from framesift.text.finding import NONE
-
-
-@dataclass(frozen=True)
-class IndexSpec:
-    """How every video of a run is indexed. events: also store the subtitles of each video, for `search`.
-
-    The encoder's name and the store's folder are resolved. weights: the encoder's fingerprint.
-    """
-
-    index: IndexSettings
-    weights: str
-    events: bool = True
-
-    @classmethod
-    def of(cls, settings: IndexSettings, *, events: bool) -> "IndexSpec":
-        if not isinstance(settings.encoder, str):
-            raise OptionError("the encoder came as a Python object; expected a name, which other processes can load")
-        name, weights = identify(settings.encoder)
-        return cls(replace(settings, encoder=name, store=str(Store(settings.store).root.absolute())), weights, events)
-
-    def key(self, video: str) -> IndexKey:
-        settings = self.index
-        return IndexKey(
-            video, str(settings.encoder), self.weights, settings.rate, settings.mode, settings.unchanged_frames
-        )
 
 
 @dataclass(frozen=True)

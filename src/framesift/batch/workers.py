@@ -20,13 +20,12 @@ from framesift.batch.journal import file_stamp
 from framesift.batch.listing import is_url
 from framesift.batch.remote_files import local_copy, local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
-from framesift.batch.settings import IndexSpec, QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
+from framesift.batch.settings import QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, OutputError
-from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.pipeline import Pipeline, PreparedVideo
-from framesift.progress import Progress
+from framesift.progress import Progress, WatchedProgress
 from framesift.readers.base import Reader, ask, get_reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
@@ -48,41 +47,35 @@ log = logging.getLogger(__name__)
 class IndexWorker:
     """Indexes videos; the encoder is loaded at the first that needs it."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self.settings = IndexSpec(**{**settings, "index": IndexSettings(**settings["index"])})
-        self.store = Store(self.settings.index.store)
-        self.pipeline = Pipeline(PipelineConfig(index=self.settings.index, speech=NONE))
-        _check_weights(str(self.settings.index.encoder), self.settings.weights)
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        config = PipelineConfig.from_dict(settings["config"]).replace(speech=NONE)
+        self.index, self.has_events = config.index, settings["events"]
+        self.store = Store(self.index.store)
+        self.pipeline = Pipeline(config)
+        _check_weights(str(self.index.encoder), settings["weights"])
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
-        path = task.name
-        with local_file(path, progress) as local:
+        with local_file(task.name, progress) as local:
             return read_watched(local, lambda file: self._index(file, task, progress))
 
     def _index(self, file: WatchedFile, task: Task, progress: Progress) -> dict[str, Any]:
         """Store the index of one video and its text."""
         path = task.name
         stamp = file_stamp(path)
-        built = False
-
-        def on_progress(stage: str, done: float, expected: float) -> None:
-            nonlocal built
-            built = True
-            progress(stage, done, expected)
-
+        build = WatchedProgress(progress)
         source = public_url(path) if is_url(path) else None
-        video_index = self.pipeline.index(file.path, source=source, progress=on_progress)
+        video_index = self.pipeline.index(file.path, source=source, progress=build)
         warnings = list(video_index.warnings)
-        if self.settings.events:
+        if self.has_events:
             warnings += self._store_events(file, task, video_index, progress)
         file.check()
-        payload = self.store.index_folder(self.settings.key(file.fingerprint)) / INDEX
+        payload = self.store.index_folder(self.index.key(file.fingerprint)) / INDEX
         return {
             "fingerprint": file.fingerprint,
             "frames": len(video_index),
             "duration_s": video_index.info.duration_s,
             "bytes": payload.stat().st_size,
-            "status": "indexed" if built else "kept",
+            "status": "indexed" if build.was_called else "kept",
             "stamp": stamp,
             "warnings": warnings,
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.records import Label, Name, listed, read_value, shown
+from framesift._utils.records import Label, Name, first_value, listed, read_value, shown
 from framesift.errors import InputError
 from framesift.types import Question, Window
 from framesift.types.question import option_letter
@@ -84,10 +84,10 @@ def parse_question_row(value: Any, location: str) -> QuestionRow:
     if not isinstance(value, Mapping):
         raise InputError(f"{location} is {shown(value)}; expected a text, or an object with question and options")
     row = {key: cell for key, cell in value.items() if isinstance(key, str)}
-    text = _first_value(row, _TEXT_KEYS)
+    text = first_value(row, _TEXT_KEYS)
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{location} has no question; expected a text under the key question")
-    row_id = _first_value(row, _ID_KEYS)
+    row_id = first_value(row, _ID_KEYS)
     name = "" if row_id is None else read_value(Name, row_id, f"{location}: id")
     read_value(str, text, f"{location}: question")
     return QuestionRow(parse_question(text, _parse_options(row, location)), name, row, window_of_row(row, location))
@@ -119,7 +119,7 @@ def _from_csv(text: str, name: str) -> list[QuestionRow]:
         rows = list(table)
     except csv.Error as error:
         raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
-    if _first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
+    if first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
         raise InputError(f"{name} has the columns {listed(header)}; expected one named question")
     return [parse_question_row(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
 
@@ -129,13 +129,8 @@ def _from_lines(text: str, _: str) -> list[QuestionRow]:
     return [QuestionRow(parse_question(line)) for line in lines if line and not line.startswith("#")]
 
 
-def _first_value(row: Mapping[str, Any], names: Sequence[str]) -> Any:
-    lowered = {key.strip().lower(): key for key in row}
-    return next((row[lowered[name]] for name in names if name in lowered), None)
-
-
 def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:
-    value = _first_value(row, _OPTION_KEYS)
+    value = first_value(row, _OPTION_KEYS)
     if isinstance(value, str) and value.strip():
         value = _split_options(value)
     if isinstance(value, Mapping):

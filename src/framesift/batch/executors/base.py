@@ -1,7 +1,7 @@
 """The executor interface: tasks in, events out, and the limits of one task."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -10,6 +10,7 @@ from framesift.errors import OptionError, ReaderError
 from framesift.progress import Progress
 
 Engine = Literal["local", "ray", "inline"]
+TaskKind = Literal["started", "moved", "retried", "done", "failed"]
 OnBegin = Callable[[int, int], None]  # (tasks to do, units done by earlier runs)
 OnEvent = Callable[["TaskEvent"], None]
 
@@ -57,7 +58,7 @@ class TaskEvent:
     (see `error`). tries: attempts so far, this one included. stage: what the progress is of.
     """
 
-    kind: Literal["started", "moved", "retried", "done", "failed"]
+    kind: TaskKind
     task: Task
     worker: str
     tries: int = 1
@@ -91,15 +92,9 @@ class WorkerSpec:
     settings: Mapping[str, Any]
     objects: Mapping[str, Any] = field(default_factory=dict)
 
-    def check_portable(self) -> None:
-        """Raise OptionError if another process could not create this worker."""
-        if self.objects:
-            given = ", ".join(self.objects)
-            raise OptionError(f"{given} came as Python objects; expected names or addresses where other processes run")
-
 
 class Executor(ABC):
-    """Runs tasks and yields what happens to them.
+    """Runs tasks and reports what happens to them.
 
     To add one: subclass it, implement `run`, and add its name to `Engine` and `make_executor`.
     """
@@ -108,6 +103,6 @@ class Executor(ABC):
 
     @abstractmethod
     def run(
-        self, spec: WorkerSpec, tasks: Sequence[Task], *, limits: Limits, tries: Mapping[str, int] | None = None
-    ) -> Iterator[TaskEvent]:
+        self, spec: WorkerSpec, tasks: Sequence[Task], watch: OnEvent, *, limits: Limits, tries: Mapping[str, int]
+    ) -> None:
         """Run every task to its end. tries: attempts that some tasks had in earlier runs."""

@@ -9,14 +9,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from framesift._utils.cores import usable_cores
 from framesift._utils.memory import free_memory
-from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
+from framesift.batch.executors.base import (
+    Executor,
+    Limits,
+    OnEvent,
+    RunAborted,
+    Task,
+    TaskEvent,
+    TaskKind,
+    WorkerSpec,
+)
 from framesift.errors import FramesiftError
 
 START_S = 120.0  # the longest a worker may take to start
@@ -31,26 +40,22 @@ WorkerMessage = dict[str, Any] | None  # None: the process has exited
 class LocalExecutor(Executor):
     """Runs tasks in processes of this machine. workers: None for as many as cores and memory allow."""
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, workers: int | None) -> None:
         self.workers = workers
 
     def run(
-        self, spec: WorkerSpec, tasks: Sequence[Task], *, limits: Limits, tries: Mapping[str, int] | None = None
-    ) -> Iterator[TaskEvent]:
+        self, spec: WorkerSpec, tasks: Sequence[Task], watch: OnEvent, *, limits: Limits, tries: Mapping[str, int]
+    ) -> None:
         workers = min(self.workers or default_workers(), max(1, len(tasks)))
-        with WorkerPool(spec, workers=workers, limits=limits) as pool:
-            yield from pool.run(tasks, tries=tries)
+        with WorkerPool(spec, workers, limits, "worker") as pool:
+            pool.run(tasks, watch, tries)
 
 
 class WorkerPool:
     """Worker processes of one kind; a context manager. The processes stay between calls of `run`."""
 
-    def __init__(self, spec: WorkerSpec, *, workers: int, limits: Limits, prefix: str = "worker") -> None:
-        spec.check_portable()
-        self.spec = spec
-        self.limits = limits
-        self.size = workers
-        self._prefix = prefix
+    def __init__(self, spec: WorkerSpec, size: int, limits: Limits, prefix: str) -> None:
+        self.spec, self.size, self.limits, self._prefix = spec, size, limits, prefix
         self._inbox: queue.Queue[tuple[_Process, WorkerMessage]] = queue.Queue()
         self._workers: list[_Process] = []
         self._failed_starts = 0
@@ -61,71 +66,62 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.kill()
-        self._workers.clear()
 
-    def run(self, tasks: Iterable[Task], *, tries: Mapping[str, int] | None = None) -> Iterator[TaskEvent]:
+    def run(self, tasks: Iterable[Task], watch: OnEvent, tries: Mapping[str, int]) -> None:
         """Run every task to its end; a failed attempt is queued again behind the others.
 
         tries: attempts that some tasks had already.
         """
-        attempts = dict(tries or {})
+        attempts = Counter(tries)
         pending = deque(tasks)
-        while pending or any(worker.task for worker in self._workers):
-            self._start_workers(len(pending) + sum(1 for worker in self._workers if worker.task))
+        while running := len(pending) + sum(worker.task is not None for worker in self._workers):
+            self._start_workers(running)
             for worker in self._workers:
                 if pending and worker.task is None and worker.ready:
                     task = pending.popleft()
-                    attempts[task.name] = attempts.get(task.name, 0) + 1
-                    worker.assign(task)
-                    yield TaskEvent("started", task, worker.name, attempts[task.name])
-            for event in self._next_events(attempts):
+                    attempts[task.name] += 1
+                    worker.assign(task, attempts[task.name])
+                    watch(worker.event("started", task))
+            event = self._next_event()
+            if event is not None:
                 if event.kind == "retried":
                     pending.append(event.task)
-                yield event
+                watch(event)
 
     def _start_workers(self, wanted: int) -> None:
         numbers = iter(sorted(set(range(self.size)) - {worker.number for worker in self._workers}))
         while len(self._workers) < min(self.size, wanted):
             self._workers.append(_Process(next(numbers), self._prefix, self.spec, self._inbox, self.size))
 
-    def _next_events(self, attempts: Mapping[str, int]) -> Iterator[TaskEvent]:
-        """The events that follow from the next message, if one arrives soon."""
+    def _next_event(self) -> TaskEvent | None:
+        """The event that follows from the next message, if one arrives soon."""
         for worker in self._workers:
             worker.enforce(self.limits)
         try:
             worker, message = self._inbox.get(timeout=0.2)
         except queue.Empty:
-            return
-        if worker not in self._workers:
-            return
-        task, seconds = worker.task, worker.busy_s
+            return None
+        task = worker.task
         if message is None:
             self._workers.remove(worker)
             error = worker.describe_exit()
             self._count_failed_start(worker, error)
-            if task is not None:
-                yield self._failure(task, worker, attempts, f"{task.title}: {error}", seconds)
-            return
+            return None if task is None else self._failure(task, worker, f"{task.title}: {error}")
         if "fatal" in message:
             raise (RunAborted if message.get("aborted") else FramesiftError)(message["fatal"])
         worker.receive(message)
         if "ready" in message:
             self._failed_starts = 0
         if task is None:
-            return
+            return None
         if "row" in message:
-            yield TaskEvent("done", task, worker.name, attempts[task.name], row=message["row"], seconds=seconds)
-        elif "error" in message:
-            yield self._failure(task, worker, attempts, message["error"], seconds)
-        elif "done" in message:
-            yield TaskEvent("moved", task, worker.name, attempts[task.name], seconds=seconds, **message)
+            return worker.event("done", task, row=message["row"])
+        if "error" in message:
+            return self._failure(task, worker, message["error"])
+        return worker.event("moved", task, **message)
 
-    def _failure(
-        self, task: Task, worker: "_Process", attempts: Mapping[str, int], error: str, seconds: float
-    ) -> TaskEvent:
-        count = attempts[task.name]
-        is_last = count >= self.limits.tries
-        return TaskEvent("failed" if is_last else "retried", task, worker.name, count, error=error, seconds=seconds)
+    def _failure(self, task: Task, worker: "_Process", error: str) -> TaskEvent:
+        return worker.event("retried" if worker.tries < self.limits.tries else "failed", task, error=error)
 
     def _count_failed_start(self, worker: "_Process", error: str) -> None:
         if worker.ready:
@@ -148,6 +144,7 @@ class _Process:
     ) -> None:
         self.number, self.name = number, f"{prefix} {number + 1}"
         self.task: Task | None = None
+        self.tries = 0  # attempts of its task
         self.ready = False
         self._stop_reason = ""
         self._last_message_s = self._task_start_s = time.monotonic()
@@ -166,8 +163,11 @@ class _Process:
     def busy_s(self) -> float:
         return time.monotonic() - self._task_start_s
 
-    def assign(self, task: Task) -> None:
-        self.task = task
+    def event(self, kind: TaskKind, task: Task, **fields: Any) -> TaskEvent:
+        return TaskEvent(kind, task, self.name, self.tries, seconds=self.busy_s, **fields)
+
+    def assign(self, task: Task, tries: int) -> None:
+        self.task, self.tries = task, tries
         self._last_message_s = self._task_start_s = time.monotonic()
         self._send({"name": task.name, "data": dict(task.data)})
 

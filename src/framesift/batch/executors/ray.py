@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from framesift._utils.optional import require
-from framesift.batch.executors.base import Executor, Limits, RunAborted, Task, TaskEvent, WorkerSpec
+from framesift.batch.executors.base import Executor, Limits, OnEvent, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.batch.executors.local import WorkerPool
 from framesift.errors import FramesiftError
 
@@ -28,21 +28,21 @@ ACTOR_ENV = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # actors without a GPU 
 class RayExecutor(Executor):
     """Runs tasks on a Ray cluster. workers: actors, None for one per GPU or core; address: None for this machine."""
 
-    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+    def __init__(self, workers: int | None, address: str | None) -> None:
         self.workers, self.address = workers, address
 
     def run(
-        self, spec: WorkerSpec, tasks: Sequence[Task], *, limits: Limits, tries: Mapping[str, int] | None = None
-    ) -> Iterator[TaskEvent]:
-        """The events of each task, reported at its end. Tasks whose actor was lost with its machine are resubmitted."""
+        self, spec: WorkerSpec, tasks: Sequence[Task], watch: OnEvent, *, limits: Limits, tries: Mapping[str, int]
+    ) -> None:
+        """Tasks are reported at their end. Those whose actor was lost with its machine are resubmitted."""
         if not tasks:
             return
-        spec.check_portable()
         ray = require("ray", "ray")
         require("ray.data", "ray")
         started = _connect(ray, self.address)
         try:
-            yield from self._run_rounds(ray, spec, tasks, limits, tries or {})
+            for event in self._run_rounds(ray, spec, tasks, limits, tries):
+                watch(event)
         except ray.exceptions.RayError as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise FramesiftError(
@@ -92,14 +92,15 @@ class SupervisorActor:
         import ray
 
         prefix = f"ray {(ray.get_runtime_context().get_actor_id() or '')[:6]}"
-        self._pool = WorkerPool(WorkerSpec(name, settings), workers=1, limits=Limits(**limits), prefix=prefix)
+        self._pool = WorkerPool(WorkerSpec(name, settings), 1, Limits(**limits), prefix)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, str]:
         value = json.loads(row["task"])
         task = Task(value["name"], value["data"])
+        events: list[TaskEvent] = []
         aborted = ""
         try:
-            events = list(self._pool.run([task], tries={task.name: value["tries"]}))
+            self._pool.run([task], events.append, {task.name: value["tries"]})
         except RunAborted as error:
             events, aborted = [], str(error)
         except FramesiftError as error:  # no worker can start on this machine: the others continue
