@@ -18,7 +18,7 @@ def uses(tmp_path_factory):
 
 def test_mutated_files_raise_no_other_error(uses):
     for file in uses:
-        count = 1 if "plots" in file.name else 3 if file.name.startswith(SLOW) else COUNT
+        count = 3 if file.name.startswith(SLOW) else COUNT
         try_mutations(file, count, SEED)
 
 

@@ -1,11 +1,9 @@
 import csv
 
 import pytest
-from PIL import Image
 
 from framesift._utils.output_folder import LIST
 from framesift.batch.results import Results
-from framesift.bench import plots
 from framesift.bench.items import Dataset
 from framesift.bench.provenance import describe
 from framesift.bench.report import make_tables, write_report
@@ -37,12 +35,12 @@ def everything():
 @pytest.fixture(scope="module")
 def report(everything, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    return write_report(everything, folder, defaults={"gcr": {"alpha_ground": 0.25}})
+    return write_report(everything, folder)
 
 
 def test_every_kind_of_table_that_the_rows_allow_is_made(report):
     kinds = {table.name.split("-longvideobench")[0] for table in report.tables}
-    assert kinds == {"main", "stages", "text-modes", "pairs", "sensitivity", "categories", "efficiency"}
+    assert kinds == {"main", "stages", "text-modes", "pairs", "sensitivity", "categories", "gains", "efficiency"}
 
 
 def test_every_table_notes_its_provenance(report):
@@ -64,44 +62,17 @@ def test_every_csv_is_a_header_with_distinct_names_and_rows_of_the_same_length(r
             assert len(set(header)) == len(header) and rows and {len(row) for row in rows} == {len(header)}
 
 
-def test_every_plot_is_svg_and_png_with_its_provenance(report):
-    svgs = [path for path in report.files if path.suffix == ".svg"]
-    assert {path.name.split("-")[0] for path in svgs} == {"budgets", "sensitivity", "categories"}
-    for path in svgs:
-        assert "120 questions, fingerprint " in path.read_text()
-        assert RUN.command in Image.open(path.with_suffix(".png")).text["Description"]
-
-
-def test_page_holds_every_table_and_plot(report):
-    page = (report.folder / "report.md").read_text()
+def test_page_holds_every_table(report):
+    page = report.files[0].read_text()
     assert all(f"### {table.title}" in page for table in report.tables)
-    assert all(f"(plots/{path.name})" in page for path in report.files if path.suffix == ".svg")
-
-
-def test_plot_repeats_to_the_byte(tmp_path):
-    series = plots.budget_series({"gcr": answers(budget=8) + answers(budget=32)})
-    for name in "ab":
-        plots.save_plot(plots.plot_budgets(series, "t"), tmp_path / name, ["command: x"])
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_evidence_is_scored_without_any_reader(tmp_path):
     rows = answers(n=4, reader="", choice=None, parsed=False)
     dataset = Dataset("longvideobench", tuple(item(f"q{k}", moments_s=(float(k),)) for k in range(4)), "hash")
-    made = write_report(results(rows), tmp_path, datasets=[dataset], with_plots=False)
+    made = write_report(results(rows), tmp_path, datasets=[dataset])
     (table,) = [table for table in made.tables if table.name.startswith("evidence")]
     assert table.rows[0][0].text == "gcr, 8 frames" and table.rows[0][1].text == "100.00"
-
-
-def test_sensitivity_line_holds_the_default():
-    rows = [*answers(), *answers(options={"alpha_ground": 0.125}), *answers(options={"alpha_ground": 0.375})]
-    (series,) = plots.sensitivity_series(rows, {"alpha_ground": 0.25})
-    assert [x for x, _ in series.points] == [0.125, 0.25, 0.375]
-
-
-def test_category_gains_are_paired():
-    gains = plots.category_gains(answers(), answers("uniform")[:60])
-    assert {name: n for name, (_, n) in gains.items()} == {"S2A": 30, "T3O": 30}
 
 
 def test_settings_with_different_prompts_are_not_compared():
@@ -111,9 +82,9 @@ def test_settings_with_different_prompts_are_not_compared():
 
 def test_second_report_replaces_the_first_and_nothing_else(tmp_path):
     folder = tmp_path / "report"
-    first = write_report(results(answers(n=4), answers("uniform", n=4)), folder, with_plots=False)
+    first = write_report(results(answers(n=4), answers("uniform", n=4)), folder)
     (folder / "tables" / "mine.csv").write_text("1")
-    second = write_report(results(answers(n=4)), folder, with_plots=False)
+    second = write_report(results(answers(n=4)), folder)
     assert len(second.files) < len(first.files)
     left = {path for path in folder.rglob("*") if path.is_file()}
     assert left == {*second.files, folder / "tables" / "mine.csv", folder / LIST}
@@ -122,7 +93,7 @@ def test_second_report_replaces_the_first_and_nothing_else(tmp_path):
 def test_report_does_not_replace_the_files_of_others(tmp_path):
     (tmp_path / "report.md").write_text("# My report\n")
     with pytest.raises(InputError, match="report.md was not written by framesift"):
-        write_report(results(answers(n=4)), tmp_path, with_plots=False)
+        write_report(results(answers(n=4)), tmp_path)
     assert [path.name for path in tmp_path.rglob("*")] == ["report.md"]
 
 
@@ -132,25 +103,27 @@ def test_no_result_is_an_error(tmp_path):
 
 
 def test_lines_that_could_not_be_read_are_reported(tmp_path):
-    write_report(Results(answers(n=4), {}, unreadable=3), tmp_path, with_plots=False)
+    write_report(Results(answers(n=4), {}, unreadable=3), tmp_path)
     assert "3 lines of the results could not be read" in (tmp_path / "report.md").read_text()
 
 
 def test_fingerprint_is_that_of_the_data_set():
     dataset = Dataset("longvideobench", tuple(item(f"q{k}") for k in range(3)), RUN.annotation)
-    assert f"data: longvideobench, 3 questions, fingerprint {dataset.fingerprint}" in describe(answers(n=3), [RUN])
+    assert f"data: longvideobench, 3 questions, fingerprint {dataset.fingerprint}" in describe(
+        answers(n=3), {RUN.id: RUN}
+    )
 
 
 def test_frames_of_two_encoders_are_reported_apart(tmp_path):
     dataset = Dataset("longvideobench", (item("q0", moments_s=(0.0,)),), "hash")
     rows = [*answers(n=1), *answers(n=1, encoder="offline")]
-    made = write_report(results(rows), tmp_path, datasets=[dataset], with_plots=False)
+    made = write_report(results(rows), tmp_path, datasets=[dataset])
     names = [line[0].text for line in made.tables[-1].rows]
     assert names == ["gcr, 8 frames, encoder siglip", "gcr, 8 frames, encoder offline"]
 
 
 def test_rows_of_an_unknown_run_are_reported():
-    assert describe(answers(n=3), [])[-1] == "3 of 3 rows have no record of their run"
+    assert describe(answers(n=3), {})[-1] == "3 of 3 rows have no record of their run"
 
 
 def positions(count, **fields):
@@ -162,7 +135,7 @@ def test_scores_are_split_by_the_number_of_evidence_positions(tmp_path):
     items = tuple(positions(counts[k % 4], name=f"q{k}", video=f"v{k // 2}") for k in range(120))
     rows = results(answers("uniform", accuracy=0.3), answers("gcr", accuracy=0.9))
     data = Dataset("longvideobench", items, "x")
-    made = write_report(rows, tmp_path / "report", datasets=[data], with_plots=False)
+    made = write_report(rows, tmp_path / "report", datasets=[data])
     accuracy, near = [table for table in made.tables if table.name.startswith("positions")]
     assert accuracy.head == (("", 1), ("1 position", 3), ("2 positions", 3), ("3 or more positions", 3))
     assert [row[0].text for row in accuracy.rows] == ["uniform", "gcr"]
@@ -177,7 +150,7 @@ def test_scores_are_split_by_the_number_of_evidence_positions(tmp_path):
 def test_questions_of_one_number_of_positions_have_no_table_by_it(tmp_path):
     items = tuple(positions(1, name=f"q{k}", video=f"v{k // 2}") for k in range(120))
     data = Dataset("longvideobench", items, "x")
-    made = write_report(results(answers()), tmp_path / "report", datasets=[data], with_plots=False)
+    made = write_report(results(answers()), tmp_path / "report", datasets=[data])
     assert not [table for table in made.tables if table.name.startswith("positions")]
 
 

@@ -1,5 +1,6 @@
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from helpers.result_rows import answers, row
 
 
 def table(**fields):
-    cells = ((word("gcr_1"), TableCell.percent(Interval(0.64254, 0.6, 0.69), bold=True)), (word("a|b"), EMPTY))
+    cells = ((word("gcr_1"), replace(TableCell.percent(Interval(0.64254, 0.6, 0.69)), bold=True)), (word("a|b"), EMPTY))
     default = {"name": "main", "title": "Accuracy (%)", "columns": ("Method", "All"), "rows": cells}
     return ResultTable(**{**default, "notes": ("command: x --data D",), **fields})
 
@@ -118,6 +119,12 @@ def test_settings_are_compared_with_the_defaults():
 def test_categories_have_a_column_for_each_method():
     made = layouts.categories_table([*answers(), *answers("uniform")])
     assert made.columns == ("Category", "n", "gcr", "uniform") and column(made, "n") == ["60", "60", "–"]
+
+
+def test_gains_are_paired_by_category():
+    made = layouts.gains_table([*answers(), *answers("uniform")[:60]], baseline="uniform")
+    assert made.columns == ("Category", "Difference", "n") and made.head[1:] == (("gcr", 2),)
+    assert column(made, "Category") == ["S2A", "T3O"] and column(made, "n") == ["30", "30"]
 
 
 def test_mean_of_categories_weighs_each_the_same():

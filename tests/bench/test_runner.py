@@ -164,7 +164,7 @@ def test_ablations_and_sweeps_are_rows_of_their_own(run):
 
 def test_report_is_written_from_the_rows_of_a_run(run, dataset, tmp_path):
     _, results = run(small_plan(FirstOption(), methods="gcr,uniform", ablate="cover"), command="framesift bench small")
-    report = write_report(results, tmp_path / "report", datasets=[dataset], with_plots=False)
+    report = write_report(results, tmp_path / "report", datasets=[dataset])
     kinds = {table.name.split("-small")[0] for table in report.tables}
     assert {"main", "stages", "pairs", "efficiency", "evidence"} <= kinds
     assert "framesift bench small" in (tmp_path / "report" / "report.md").read_text()

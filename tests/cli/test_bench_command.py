@@ -67,14 +67,14 @@ def test_a_yaml_plan_is_run_and_narrowed(bench, prepared, tmp_path, capsys):
 
 def test_a_report_is_written(ran, bench, tmp_path, capsys):
     ran("--methods", "gcr,uniform")
-    assert bench("report", "results", "--no-plots") == 0
+    assert bench("report", "results") == 0
     assert (tmp_path / "results" / "report" / "report.md").exists() and "Paired differences" in capsys.readouterr().out
 
 
 def test_a_report_beside_its_results_does_not_disturb_the_next(ran, bench, capsys):
     ran("--methods", "uniform")
-    assert bench("report", "results", "--no-plots") == 0
-    assert bench("report", "results", "--no-plots", "--json") == 0
+    assert bench("report", "results") == 0
+    assert bench("report", "results", "--json") == 0
 
 
 def test_frames_chosen_by_others_are_scored(bench, prepared, tmp_path, capsys):

@@ -72,7 +72,7 @@ def test_bench_report(tmp_path, capsys):
     keep(tmp_path / "results", *answers(n=4), *answers("uniform", n=4))
     words = ["bench", "report", tmp_path / "results", "--out", tmp_path / "report"]
     check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
-    assert main([*map(str, words), "--no-plots"]) == 0
+    assert main([*map(str, words)]) == 0
     (tmp_path / "report" / "note.txt").write_text("dear")
     check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
 

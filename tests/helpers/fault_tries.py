@@ -28,7 +28,6 @@ from helpers.subtitle_files import FILES
 
 Try = Callable[[int, int], None]
 ROWS = (("json", "jsonl"), ("csv", "bytes"), ("yaml",), ("safetensors",))
-PLOTTED = 10  # every so many tries of result files draw plots, which takes most of the time
 MODERN = {"g": "10", "preset": "ultrafast"}
 # By kind: the codec, its options, and the containers that take turns.
 VIDEOS = {
@@ -159,9 +158,6 @@ def records(kinds: tuple[str, ...], folder: Path, *, results: bool = False) -> T
     from helpers.file_uses import file_uses, try_mutations
 
     uses = [use for use in file_uses(folder) if use.kind in kinds and use.name.startswith("results") == results]
-    if results:
-        plain, plotted = uses
-        uses = [plotted, *[plain] * (PLOTTED - 1)]
 
     def attempt(number: int, seed: int) -> None:
         use = uses[number % len(uses)]
@@ -272,7 +268,7 @@ def _commands(folder: Path) -> list[list[str]]:
         ["compare", *ask, *out],
         ["ask", *ask, "--reader", "similarity", *out],
         ["index", str(clip), "--encoder", ENCODER, "--store", str(folder / "new-store")],
-        ["bench", "report", str(folder / "results"), "--no-plots", *out],
+        ["bench", "report", str(folder / "results"), *out],
         ["corpus", "search", "coffee", *stored],
     ]
     for words in commands:

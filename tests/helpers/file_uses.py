@@ -162,11 +162,10 @@ def _results(folder: Path) -> Iterator[FileUse]:
     rows += [replace(row, text_mode="none", error="a sentence" if k else "") for k, row in enumerate(answers(n=2))]
     lines = _lines([RUN.to_dict(), *(row.to_dict() for row in rows)])
 
-    def report(path: Path, *flags: str) -> None:
-        _command("bench", "report", str(path), "--out", str(folder / "report"), *flags)
+    def report(path: Path) -> None:
+        _command("bench", "report", str(path), "--out", str(folder / "report"))
 
-    yield _file("results", "jsonl", folder / "results" / "a.jsonl", lines, lambda path: report(path, "--no-plots"))
-    yield _file("results with plots", "jsonl", folder / "plotted" / "a.jsonl", lines, report)
+    yield _file("results", "jsonl", folder / "results" / "a.jsonl", lines, report)
 
 
 def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
@@ -188,7 +187,7 @@ def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
         results = folder / "bench-results"
         shutil.rmtree(results, ignore_errors=True)
         run_benchmark(dataset, small_plan(FirstOption(), methods="gcr", store=folder / "bench-store"), results)
-        _command("bench", "report", str(results), "--no-plots", "--data", str(path))
+        _command("bench", "report", str(results), "--data", str(path))
 
     data = own.parent
     yield _file("own questions by line", "jsonl", data / "own.jsonl", _lines(rows), use)

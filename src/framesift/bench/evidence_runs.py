@@ -150,9 +150,9 @@ def score_table(data: EvidenceSet, results: Results, notes: Sequence[str] = ()) 
         name=f"evidence-{data.kind}",
         title=f"Evidence found: {data.name}",
         columns=("Method", *(name for _ in budgets for name in scorers), "n", "Videos"),
-        rows=tuple(map(tuple, bold_best(lines, range(1, 1 + len(budgets) * len(scorers))))),
+        rows=bold_best(lines, range(1, 1 + len(budgets) * len(scorers))),
         head=(("", 1), *((counted(budget, "frame"), len(scorers)) for budget in budgets), ("", 1), ("", 1)),
-        notes=(NOTES[data.kind], INTERVALS, *notes, *describe(results.rows, results.runs.values())),
+        notes=(NOTES[data.kind], INTERVALS, *notes, *describe(results.rows, results.runs)),
     )
 
 

@@ -1,19 +1,20 @@
-"""The layouts of the paper's tables: which settings are lines, which groups are columns, and the notes."""
+"""The layouts of the tables: which settings are lines, which groups are columns, and the notes."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from framesift._utils.text import counted
 from framesift.batch.results import UNIFORM, Result
 from framesift.bench.evidence_scores import EvidenceSummary
+from framesift.bench.items import Item
 from framesift.bench.metrics import (
+    FRAME_FIELDS,
     OVERALL,
-    AccuracyScore,
+    PROMPT_FIELDS,
+    SETTING,
     Pair,
-    ResultSetting,
-    adjusted,
     by_setting,
     compare,
     compare_all,
@@ -22,9 +23,9 @@ from framesift.bench.metrics import (
     score,
     score_categories,
     score_groups,
-    signed,
+    values_of,
 )
-from framesift.bench.statistics import Interval
+from framesift.bench.statistics import difference_interval, share_interval
 from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
 
 DATASET_TITLES = {
@@ -43,8 +44,12 @@ TEXT_MODE_TITLES = {
     "aligned": "Aligned subtitle overlay",
 }
 WITHOUT = "without"  # the option that omits a stage of GCR
+STAGE_TITLES = {
+    "uniform": "Uniform baseline",
+    **{f"gcr {WITHOUT}={stage}": f"w/o {stage.capitalize()}" for stage in ("ground", "cover", "refine")},
+    "gcr": "Full GCR",
+}
 MEAN = "Mean of categories"  # what MLVU reports as M-Avg
-STAGES = ("ground", "cover", "refine")
 VISUAL_ONLY = "none"
 INTERVALS = (
     "In brackets: 95 % intervals clustered by video. Overall weights every question equally. An unparsed reply counts "
@@ -56,80 +61,89 @@ PAIRED = (
     "95 % intervals from a bootstrap over videos; p by McNemar's exact test, Holm-adjusted over the table's lines. "
     "Distinguishable: the interval excludes 0 and the adjusted p is below 0.05."
 )
-_CONDITIONS = ("encoder", "events", "fps", "seed", "prompt", "prompt_times", "time_format", "uniform_frames")
+GAINS = "On the questions that both answered, with 95 % intervals from a bootstrap over videos."
+COUNTS = ("n", "Unparsed", "Errors")
+BLANK = ("", 1)
+MANY_POSITIONS = 3
+POSITIONS = {1: "1 position", 2: "2 positions", MANY_POSITIONS: f"{MANY_POSITIONS} or more positions"}
+_SIDES = (*FRAME_FIELDS[:4], *PROMPT_FIELDS, *FRAME_FIELDS[4:])
+
+Line = list[TableCell]
+Shares = dict[str, float]  # by question
+ScoredLine = tuple[str, Shares, Shares]  # label, shares, and those of the baseline it is compared with, if any
 
 
 def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 1: a line per reader, method, text mode and budget; each data set's groups and overall."""
-    settings = by_setting(row for row in rows if row.reader)
-    datasets = [name for name in DATASET_TITLES if any(s.dataset == name for s in settings)]
-    datasets += sorted({s.dataset for s in settings} - set(datasets))
-    groups = {name: _groups(settings, name) for name in datasets}
-    lines = _lines(settings)
-    differing = _differing([setting for line in lines for setting in line.values()])
-    width = sum(len(groups[name]) for name in datasets)
-    blocks: dict[tuple[str, int], list[list[TableCell]]] = defaultdict(list)
-    for line in lines:
-        first = next(iter(line.values()))
-        cells = [word(_strategy(first, differing)), word(first.text_mode), TableCell.count(first.budget)]
-        for name in datasets:
-            scores = score_groups(settings[line[name]]) if name in line else {}
-            cells += [TableCell.percent(scores[g].accuracy) if g in scores else EMPTY for g in groups[name]]
-        cells += _counts([row for setting in line.values() for row in settings[setting]])
-        blocks[first.reader, first.budget].append(cells)
-    body: list[list[TableCell]] = []
+    answers = [row for row in rows if row.reader]
+    by_dataset = group_by(answers, lambda row: row.dataset)
+    ranked = [*(name for name in DATASET_TITLES if name in by_dataset), *sorted(by_dataset.keys() - DATASET_TITLES)]
+    groups = {name: _groups(by_dataset[name]) for name in ranked}
+    lines = _lines(by_setting(answers))
+    sides = differing([rows[0] for line in lines for rows in line.values()], _SIDES)
+    width = sum(map(len, groups.values()))
+    body: list[Line] = []
     rules = set()
-    for block in blocks.values():
+    for _, block in groupby(lines, lambda line: values_of(_first(line), ("reader", "budget"))):
         rules.add(len(body))
-        body += bold_best(block, range(3, 3 + width)) if len(block) > 1 else block
-    head = (("", 1), ("", 1), ("", 1), *((_title(n), len(groups[n])) for n in datasets), ("", 1), ("", 1), ("", 1))
-    columns = ("Reader and method", "Text", "Frames", *(g for n in datasets for g in groups[n]))
-    return _table(
-        "main", "Accuracy (%) by length of video", (*columns, "n", "Unparsed", "Errors"), body, head, notes, rules
+        cells = []
+        for line in block:
+            first = _first(line)
+            side = ", ".join(conditions(first, sides))
+            label = f"{first.reader} + {first.variant}" + (f" ({side})" if side else "")
+            labels = [word(label), word(first.text_mode), TableCell.count(first.budget)]
+            cells.append(labels + _accuracies([(groups[name], line.get(name, [])) for name in ranked]))
+        body += bold_best(cells, range(3, 3 + width))
+    heads = [(DATASET_TITLES.get(name, name), len(groups[name])) for name in ranked]
+    return ResultTable(
+        "main",
+        "Accuracy (%) by length of video",
+        ("Reader and method", "Text", "Frames", *(group for name in ranked for group in groups[name]), *COUNTS),
+        body,
+        (INTERVALS, *notes),
+        (*[BLANK] * 3, *heads, *[BLANK] * 3),
+        rules,
     )
 
 
 def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
-    """Table 2: uniform, GCR without each stage, and GCR; each budget's groups. Rows of one data set and one reader."""
-    settings = by_setting(row for row in rows if row.reader)
-    budgets = sorted({s.budget for s in settings})
-    groups = _groups(settings, next(iter(settings)).dataset) if settings else []
-    variants = sorted({s.variant for s in settings}, key=_stage_rank)
-    rows_of = {(s.variant, s.budget): part for s, part in settings.items()}
-    lines = []
-    for variant in variants:
-        cells = [word(_stage_title(variant))]
-        for budget in budgets:
-            scores = score_groups(rows_of.get((variant, budget), []))
-            cells += [TableCell.percent(scores[g].accuracy) if g in scores else EMPTY for g in groups]
-        lines.append(cells + _counts([r for b in budgets for r in rows_of.get((variant, b), [])]))
-    body = bold_best(lines, range(1, 1 + len(budgets) * len(groups)))
-    head = (("", 1), *((counted(budget, "frame"), len(groups)) for budget in budgets), ("", 1), ("", 1), ("", 1))
-    columns = ("Variant", *(group for _ in budgets for group in groups), "n", "Unparsed", "Errors")
-    return _table("stages", "Contribution of each stage, accuracy (%)", columns, body, head, notes)
+    """Table 2: uniform, GCR without each stage, and GCR; each budget's groups. Rows of one data set and reader."""
+    parts = {(part[0].variant, part[0].budget): part for part in by_setting(rows)}
+    budgets = sorted({budget for _, budget in parts})
+    groups = _groups(rows)
+    lines = [
+        [word(title), *_accuracies([(groups, parts.get((variant, b), [])) for b in budgets])]
+        for variant, title in STAGE_TITLES.items()
+        if variant in {variant for variant, _ in parts}
+    ]
+    return ResultTable(
+        "stages",
+        "Contribution of each stage, accuracy (%)",
+        ("Variant", *groups * len(budgets), *COUNTS),
+        bold_best(lines, range(1, 1 + len(budgets) * len(groups))),
+        (INTERVALS, *notes),
+        (BLANK, *((counted(budget, "frame"), len(groups)) for budget in budgets), *[BLANK] * 3),
+    )
 
 
 def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 3: the text modes, with the gain over visual-only. Rows of one data set, reader, method, budget."""
     modes = group_by(rows, lambda row: row.text_mode)
-    ranked = sorted(
-        modes, key=lambda mode: (list(TEXT_MODE_TITLES).index(mode) if mode in TEXT_MODE_TITLES else 9, mode)
-    )
-    gains: dict[str, Pair] = {}
-    if VISUAL_ONLY in modes and any(row.is_answer for row in modes[VISUAL_ONLY]):
-        others = [mode for mode in ranked if mode != VISUAL_ONLY and any(row.is_answer for row in modes[mode])]
-        pairs = [compare(modes[mode], modes[VISUAL_ONLY], names=(mode, VISUAL_ONLY)) for mode in others]
-        gains = {pair.first: pair for pair in adjusted(pairs)}
-    lines = []
-    for mode in ranked:
-        overall = score(modes[mode])
-        pair = gains.get(mode)
-        gain = [EMPTY] * 4 if pair is None else _pair_cells(pair)
-        accuracy = EMPTY if overall is None else TableCell.percent(overall.accuracy)
-        lines.append([word(TEXT_MODE_TITLES.get(mode, mode)), accuracy, *gain, *_counts(modes[mode])])
-    body = bold_best(lines, [1])
-    columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", "n", "Unparsed", "Errors")
-    return _table("text-modes", "Text modes", columns, body, (), (PAIRED, *notes))
+    order = list(TEXT_MODE_TITLES)
+    answered = _answered(modes)
+    pairs = compare_all(answered, against=VISUAL_ONLY) if VISUAL_ONLY in answered else []
+    gains = {pair.first: _pair_cells(pair) for pair in pairs}
+    lines = [
+        [
+            word(TEXT_MODE_TITLES.get(mode, mode)),
+            TableCell.percent(score(modes[mode]).accuracy),
+            *gains.get(mode, [EMPTY] * 4),
+            *_counts(modes[mode]),
+        ]
+        for mode in sorted(modes, key=lambda mode: (order.index(mode) if mode in order else len(order), mode))
+    ]
+    columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", *COUNTS)
+    return ResultTable("text-modes", "Text modes", columns, bold_best(lines, [1]), (INTERVALS, PAIRED, *notes))
 
 
 def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
@@ -138,9 +152,8 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
     for variant, answered in by_variant([row for row in rows if not row.error]).items():
         # No number, rather than a small one, if the cost of the index is unknown.
         costs = [row.seconds for row in answered if "decode" in row.seconds]
-        prepare = _mean(seconds["decode"] + seconds.get("features", 0.0) for seconds in costs) if costs else None
-        choose = _mean(row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in answered)
-        overall = score(answered)
+        prepare = _mean([seconds["decode"] + seconds.get("features", 0.0) for seconds in costs]) if costs else None
+        choose = _mean([row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in answered])
         lines.append(
             [
                 word(variant),
@@ -149,53 +162,77 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
                 EMPTY if prepare is None else TableCell.plain(prepare + choose),
                 _memory([row.peak_gpu_memory_bytes for row in answered]),
                 _memory([row.peak_memory_bytes for row in answered]),
-                TableCell.plain(_mean(float(row.looked_at) for row in answered), 1),
-                TableCell.plain(_mean(float(row.candidates) for row in answered), 1),
-                EMPTY if overall is None else TableCell.percent(overall.accuracy),
+                TableCell.plain(_mean([row.looked_at for row in answered]), 1),
+                TableCell.plain(_mean([row.candidates for row in answered]), 1),
+                TableCell.percent(score(answered).accuracy),
                 TableCell.count(len(answered)),
             ]
         )
-    head = (("", 1), ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), ("", 1), ("", 1))
-    columns = ("Method", "D.+Feat.", "Score+Sel.", "Total", "GPU", "CPU", "Scored", "Of", "Acc. (%)", "n")
-    table_notes = (
-        "D.+Feat.: decoding and encoding, each video's total divided by its questions. Score+Sel.: from the "
-        "question's text to the selected frames. Times are of one machine: compare only within the table.",
-        *notes,
+    return ResultTable(
+        "efficiency",
+        "Cost of selection",
+        ("Method", "D.+Feat.", "Score+Sel.", "Total", "GPU", "CPU", "Scored", "Of", "Acc. (%)", "n"),
+        lines,
+        (
+            INTERVALS,
+            "D.+Feat.: decoding and encoding, each video's total divided by its questions. Score+Sel.: from the "
+            "question's text to the selected frames. Times are of one machine: compare only within the table.",
+            *notes,
+        ),
+        (BLANK, ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), BLANK, BLANK),
     )
-    return _table("efficiency", "Cost of selection", columns, lines, head, table_notes)
 
 
 def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
-    """Figure 4 as numbers: each category's accuracy by method. Rows of one data set, reader and budget."""
-    variants = by_variant([row for row in rows if row.reader])
-    scores = {variant: score_categories(part) for variant, part in variants.items()}
-    names = sorted({name for by_category in scores.values() for name in by_category})
+    """Each category's accuracy by method. Rows of one data set, reader and budget."""
+    scores = {variant: score_categories(part) for variant, part in by_variant(rows).items()}
+    names = sorted({name for of_variant in scores.values() for name in of_variant})
     lines = []
+    columns: dict[str, list[float]] = {variant: [] for variant in scores}
     for name in names:
-        cells: list[AccuracyScore | None] = [scores[variant].get(name) for variant in variants]
-        most = max((cell.n for cell in cells if cell is not None), default=0)
-        line = [word(name), TableCell.count(most)]
-        lines.append(line + [EMPTY if cell is None else TableCell.percent(cell.accuracy) for cell in cells])
+        found = {variant: of_variant[name] for variant, of_variant in scores.items() if name in of_variant}
+        cells = {variant: TableCell.percent(part.accuracy) for variant, part in found.items()}
+        for variant, cell in cells.items():
+            columns[variant].append(cell.number or 0.0)
+        most = TableCell.count(max(part.n for part in found.values()))
+        lines.append([word(name), most, *(cells.get(variant, EMPTY) for variant in scores)])
     if len(names) > 1:
-        means = [[part[name].accuracy.value for name in names if name in part] for part in scores.values()]
-        cells_of_means = [
-            TableCell.plain(100 * _mean(values), 2) if len(values) == len(names) else EMPTY for values in means
-        ]
-        lines.append([word(MEAN), EMPTY, *cells_of_means])
-    table_notes = ("Small categories have wide intervals: do not interpret differences without them.", *notes)
-    return _table("categories", "Accuracy (%) by category", ("Category", "n", *variants), lines, (), table_notes)
+        means = [TableCell.plain(_mean(n), 2) if len(n) == len(names) else EMPTY for n in columns.values()]
+        lines.append([word(MEAN), EMPTY, *means])
+    small = "Small categories have wide intervals: do not interpret differences without them."
+    title, names_of_columns = "Accuracy (%) by category", ("Category", "n", *scores)
+    return ResultTable("categories", title, names_of_columns, lines, (INTERVALS, small, *notes))
+
+
+def gains_table(rows: Sequence[Result], notes: Sequence[str] = (), *, baseline: str) -> ResultTable:
+    """Figure 4 as numbers: each category's paired difference from the baseline. Rows of one text mode and budget."""
+    variants = by_variant(rows)
+    base = variants.pop(baseline, [])
+    lines = []
+    for name in ordered_groups({name for row in base if row.is_answer for name in row.categories}):
+        theirs = [row for row in base if name in row.categories]
+        answered = {row.item_id for row in theirs if row.is_answer}
+        line = [word(name)]
+        for part in variants.values():
+            ours = [row for row in part if name in row.categories]
+            pair = compare(ours, theirs) if any(row.item_id in answered and row.is_answer for row in ours) else None
+            line += [EMPTY, EMPTY] if pair is None else [TableCell.difference(pair.difference), TableCell.count(pair.n)]
+        lines.append(line)
+    title, heads = f"Gains over {baseline} by category (pp)", [(variant, 2) for variant in variants]
+    columns = ("Category", *("Difference", "n") * len(variants))
+    return ResultTable("gains", title, columns, lines if variants else [], (GAINS, *notes), (BLANK, *heads))
 
 
 def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: str | None = None) -> ResultTable:
     """Every pair of methods, or each versus one. Rows of one data set, reader and budget."""
-    variants = {k: v for k, v in by_variant(rows).items() if any(row.is_answer for row in v)}
-    pairs = compare_all(variants, against=against) if len(variants) > 1 else []
+    variants = _answered(by_variant(rows))
+    pairs = compare_all(variants, against=against) if against is None or against in variants else []
     lines = [
         [word(pair.first), word(pair.second), *_pair_cells(pair), TableCell.count(pair.n), TableCell.plain(pair.p, 4)]
         for pair in pairs
     ]
     columns = ("Method", "against", "Difference (pp)", "p (Holm)", "Verdict", "Not shared", "n", "p")
-    return _table("pairs", "Paired differences", columns, lines, (), (PAIRED, *notes))
+    return ResultTable("pairs", "Paired differences", columns, lines, (INTERVALS, PAIRED, *notes))
 
 
 def sensitivity_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
@@ -209,38 +246,79 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
     lines = [
         [
             word(name),
-            *(_share(part) for part in (summary.near, summary.moments_near, summary.inside, summary.scenes_hit)),
+            *map(TableCell.percent, (summary.near, summary.moments_near, summary.inside, summary.scenes_hit)),
             EMPTY if summary.unified is None else TableCell.plain(100 * summary.unified, 2),
             TableCell.plain(summary.frames, 1),
-            TableCell.count(summary.n),
-            TableCell.count(summary.n_scenes),
-            TableCell.count(summary.unscored),
+            *map(TableCell.count, (summary.n, summary.n_scenes, summary.unscored)),
         ]
         for name, summary in summaries.items()
     ]
-    columns = (
-        "Selection",
-        "Near",
-        "Moments near",
-        "In scene",
-        "Scene hits",
-        "Unified",
-        "Frames",
-        "n",
-        "n scenes",
-    )
-    table_notes = (
+    scores = ("Near", "Moments near", "In scene", "Scene hits", "Unified")
+    columns = ("Selection", *scores, "Frames", "n", "n scenes", "Unannotated")
+    described = (
         "In percent. Near: questions with a frame within 2 s of a true moment; Moments near: true moments with one; In "
         "scene: frames inside a true scene; Scene hits: scenes with a frame; Unified: KFS-Bench's score (its geometric "
-        "mean). Unannotated: questions without a moment, not in n.",
-        *notes,
+        "mean). Unannotated: questions without a moment, not in n."
     )
-    return _table("evidence", "Evidence without a reader", (*columns, "Unannotated"), lines, (), table_notes)
+    return ResultTable("evidence", "Evidence without a reader", columns, lines, (INTERVALS, described, *notes))
 
 
-def concerns(condition: str, method: str) -> bool:
-    """Whether a condition of a row makes a difference to its method."""
-    return condition != "uniform_frames" or method == UNIFORM
+def positions_table(
+    lines: Sequence[ScoredLine], items: Sequence[Item], score: str, baseline: str, notes: Sequence[str]
+) -> ResultTable:
+    """The score of each line by number of evidence positions, with paired differences; no row if all have the same.
+
+    score: the name of the shares. Differences between selectors change sign with the positions: one moment asks for
+    the right frame, several for spread.
+    """
+    group_of = {item.id: min(len(item.moments_s) or len(item.scenes), MANY_POSITIONS) for item in items}
+    video_of = {item.id: item.video_id for item in items}
+    found = {group_of.get(name) for _, shares, _ in lines for name in shares}
+    groups = [group for group in POSITIONS if group in found]
+    rows = []
+    for label, shares, base in lines:
+        cells = [word(label)]
+        for group in groups:
+            ids = [name for name in shares if group_of.get(name) == group]
+            shared = [name for name in ids if name in base]
+            share = share_interval([shares[n] for n in ids], [video_of[n] for n in ids]) if ids else None
+            differences = [shares[name] - base[name] for name in shared]
+            cells += [
+                TableCell.percent(share),
+                TableCell.difference(difference_interval(differences, [video_of[n] for n in shared]))
+                if shared
+                else EMPTY,
+                TableCell.count(len(ids)),
+            ]
+        rows.append(cells)
+    return ResultTable(
+        "positions",
+        f"{score} by number of evidence positions",
+        ("Method", *(f"{score} (%)", f"− {baseline} (pp)", "n") * len(groups)),
+        rows if len(groups) > 1 else [],
+        (
+            "In brackets: 95 % intervals clustered by video. Positions: annotated moments of the question. Differences "
+            f"from {baseline} are paired, on the questions that both have, with intervals by a bootstrap over videos.",
+            *notes,
+        ),
+        (BLANK, *((POSITIONS[group], 3) for group in groups)),
+    )
+
+
+def differing(rows: Iterable[Result], names: Sequence[str]) -> list[str]:
+    """Those of the fields that differ between rows of one data set, and so must be in the label."""
+    by_dataset = group_by(rows, lambda row: row.dataset).values()
+    return [
+        name
+        for name in names
+        if any(len({getattr(row, name) for row in part if _concerns(name, row)}) > 1 for part in by_dataset)
+    ]
+
+
+def conditions(row: Result, names: Sequence[str]) -> list[str]:
+    """The row's fields with these names, as a label has them."""
+    values = zip(names, values_of(row, names), strict=True)
+    return [f"{name} {'none' if value == '' else value}" for name, value in values if _concerns(name, row)]
 
 
 def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
@@ -256,103 +334,70 @@ def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
     return group_by(rows, label)
 
 
-def _lines(settings: Iterable[ResultSetting]) -> list[dict[str, ResultSetting]]:
-    """Settings that differ only in the data set, and its prompt, share a line."""
-    lines: dict[tuple[Any, ...], dict[str, ResultSetting]] = {}
-    for setting in settings:
-        values = {k: v for k, v in asdict(setting).items() if k not in ("dataset", "prompt")}
-        number = 0
-        while setting.dataset in lines.setdefault((*values.values(), number), {}):
-            number += 1
-        lines[(*values.values(), number)][setting.dataset] = setting
-    ranked = sorted(lines.items(), key=lambda pair: (pair[1][next(iter(pair[1]))].reader, pair[0][2]))
-    return [line for _, line in ranked]
-
-
-def _differing(settings: Sequence[ResultSetting]) -> list[str]:
-    """The conditions that differ between settings of one data set, and so must be in the label."""
-    differing = []
-    for name in _CONDITIONS:
-        values: dict[str, set[object]] = defaultdict(set)
-        for setting in settings:
-            if concerns(name, setting.method):
-                values[setting.dataset].add(getattr(setting, name))
-        if any(len(distinct) > 1 for distinct in values.values()):
-            differing.append(name)
-    return differing
-
-
-def _strategy(setting: ResultSetting, differing: Sequence[str]) -> str:
-    side = ", ".join(f"{name} {getattr(setting, name)}" for name in differing if concerns(name, setting.method))
-    return f"{setting.reader} + {setting.variant}" + (f" ({side})" if side else "")
-
-
-def _groups(settings: Mapping[ResultSetting, Sequence[Result]], dataset: str) -> list[str]:
-    groups = {row.group for s, rows in settings.items() if s.dataset == dataset for row in rows if row.group}
-    return [*ordered_groups(groups), OVERALL] if len(groups) > 1 else [OVERALL]
-
-
-def _stage_rank(variant: str) -> tuple[int, str]:
-    order = ["uniform", *(f"gcr {WITHOUT}={stage}" for stage in STAGES)]
-    return (order.index(variant) if variant in order else len(order) + (variant == "gcr"), variant)
-
-
-def _stage_title(variant: str) -> str:
-    titles = {f"gcr {WITHOUT}={stage}": f"w/o {stage.capitalize()}" for stage in STAGES}
-    return {"uniform": "Uniform baseline", "gcr": "Full GCR", **titles}.get(variant, variant)
-
-
-def _pair_cells(pair: Pair) -> list[TableCell]:
-    value, low, high = (100 * part for part in pair.difference)
-    verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
-    gain = TableCell(signed(value, 2), value, low, high)
-    return [gain, TableCell.plain(pair.p_holm, 4), word(verdict), TableCell.count(pair.dropped)]
-
-
-def _counts(rows: Sequence[Result]) -> list[TableCell]:
-    """n, unparsed, errors."""
-    answers = [row for row in rows if row.is_answer]
-    counts = len(answers), sum(not row.parsed for row in answers), sum(bool(row.error) for row in rows)
-    return [TableCell.count(count) for count in counts]
-
-
 def in_families(rows: Sequence[Result], families: Mapping[str, Mapping[str, str]]) -> list[Result]:
     """Join the rows' categories into families, by data set; others are unchanged."""
     joined = []
     for row in rows:
         family_of = families.get(row.dataset, {})
-        joined.append(
-            replace(row, categories=tuple(dict.fromkeys(family_of.get(name, name) for name in row.categories)))
-        )
+        names = dict.fromkeys(family_of.get(name, name) for name in row.categories)
+        joined.append(replace(row, categories=tuple(names)))
     return joined
 
 
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return sum(numbers) / len(numbers) if numbers else 0.0
+def _lines(settings: Iterable[list[Result]]) -> list[dict[str, list[Result]]]:
+    """The rows of each line by data set: settings that differ only in it, and its prompt, share a line."""
+    lines: dict[tuple[Any, ...], dict[str, list[Result]]] = {}
+    for rows in settings:
+        shared = values_of(rows[0], (name for name in SETTING if name not in ("dataset", "prompt")))
+        number = 0
+        while rows[0].dataset in lines.setdefault((*shared, number), {}):
+            number += 1
+        lines[(*shared, number)][rows[0].dataset] = rows
+    return sorted(lines.values(), key=lambda line: values_of(_first(line), ("reader", "budget")))
+
+
+def _first(line: Mapping[str, Sequence[Result]]) -> Result:
+    return next(iter(line.values()))[0]
+
+
+def _concerns(name: str, row: Result) -> bool:
+    """Whether a field makes a difference to the row's method."""
+    return name != "uniform_frames" or row.method == UNIFORM
+
+
+def _groups(rows: Iterable[Result]) -> list[str]:
+    groups = {row.group for row in rows if row.group}
+    return [*ordered_groups(groups), OVERALL] if len(groups) > 1 else [OVERALL]
+
+
+def _answered(parts: Mapping[str, list[Result]]) -> dict[str, list[Result]]:
+    return {name: rows for name, rows in parts.items() if any(row.is_answer for row in rows)}
+
+
+def _accuracies(parts: Sequence[tuple[Sequence[str], Sequence[Result]]]) -> Line:
+    """The accuracy of each group of each part, then the counts of all rows."""
+    cells = []
+    for groups, rows in parts:
+        scores = score_groups(rows)
+        cells += [TableCell.percent(scores[group].accuracy) if group in scores else EMPTY for group in groups]
+    return cells + _counts([row for _, rows in parts for row in rows])
+
+
+def _counts(rows: Sequence[Result]) -> Line:
+    found = score(rows)
+    return [TableCell.count(count) for count in (found.n, found.unparsed, found.errors)]
+
+
+def _pair_cells(pair: Pair) -> Line:
+    verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
+    gain = TableCell.difference(pair.difference)
+    return [gain, TableCell.plain(pair.p_holm, 4), word(verdict), TableCell.count(pair.dropped)]
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def _memory(values: Iterable[int | None]) -> TableCell:
     measured = [value for value in values if value is not None]
     return TableCell.plain(max(measured) / 2**30) if measured else EMPTY
-
-
-def _share(interval: Interval | None) -> TableCell:
-    return EMPTY if interval is None else TableCell.percent(interval)
-
-
-def _title(dataset: str) -> str:
-    return DATASET_TITLES.get(dataset, dataset)
-
-
-def _table(
-    name: str,
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[TableCell]],
-    head: Sequence[tuple[str, int]],
-    notes: Sequence[str],
-    rules: Iterable[int] = (),
-) -> ResultTable:
-    body = tuple(tuple(row) for row in rows)
-    return ResultTable(name, title, tuple(columns), body, tuple(head), (INTERVALS, *notes), frozenset(rules))

@@ -1,7 +1,7 @@
-"""The provenance of a table or plot: commands, versions, encoder, prompts and data, as lines of text."""
+"""The provenance of a table: commands, versions, encoder, prompts and data, as lines of text."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from framesift._utils.text import counted
 from framesift.batch.results import Result, Run
@@ -10,61 +10,49 @@ from framesift.bench.items import fingerprint
 MOST_NAMES = 10  # of videos in one line
 
 
-def describe(rows: Sequence[Result], runs: Iterable[Run]) -> tuple[str, ...]:
-    """Describe how these rows were used: commands, data, encoder, prompts, versions, and what was missing."""
-    wanted = {row.run for row in rows}
-    used = [run for run in runs if run.id in wanted]
-    lines = [f"command: {text}" for text in _once(run.command for run in used)]
-    lines += [f"data: {text}" for text in _data(rows)]
-    lines += [f"encoder: {text}" for text in _once(_encoder(row, used) for row in rows)]
+def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """Describe how these rows were produced: commands, data, encoder, prompts, versions, and what was missing."""
+    known = {row.run for row in rows}
+    used = [run for run in runs.values() if run.id in known]
+    lines = _labelled("command", (run.command for run in used))
+    lines += _labelled("data", _data(rows))
+    lines += _labelled("encoder", (_encoder(row, used) for row in rows))
     texts = {name: text for run in used for name, text in run.prompts.items()}
-    prompts = _once(row.prompt for row in rows)
+    prompts = dict.fromkeys(row.prompt for row in rows if row.prompt)
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
     if any(row.reader and not row.prompt_times for row in rows):
         lines.append("prompt: without the frames' times")
-    lines += [f"times written as: {name}" for name in _once(row.times_written for row in rows) if name != "none"]
-    lines += [f"frames sent as: {name}" for name in _once(row.frames_as for row in rows)]
-    lines += [f"versions: {_listed(run)}" for run in _distinct(used)]
-    lines += [f"missing: {text}" for text in _once(text for run in used for text in run.missing)]
-    lines += [f"note: {text}" for text in _once(text for run in used for text in run.notes)]
+    lines += _labelled("times written as", (row.times_written for row in rows if row.times_written != "none"))
+    lines += _labelled("frames sent as", (row.frames_as for row in rows))
+    versions = (", ".join(f"{name} {number}" for name, number in run.versions.items()) for run in used)
+    lines += _labelled("versions", versions)
+    lines += _labelled("missing", (text for run in used for text in run.missing))
+    lines += _labelled("note", (text for run in used for text in run.notes))
     warned = sorted({row.video_id for row in rows if row.warnings})
     if warned:
         videos = counted(len({row.video_id for row in rows}), "video")
-        lines.append(f"warnings: on {len(warned)} of {videos} ({_some(warned)})")
-    unknown = len([row for row in rows if row.run not in {run.id for run in used}])
+        more = f" and {len(warned) - MOST_NAMES} more" if len(warned) > MOST_NAMES else ""
+        lines.append(f"warnings: on {len(warned)} of {videos} ({', '.join(warned[:MOST_NAMES])}{more})")
+    unknown = sum(row.run not in runs for row in rows)
     if unknown:
         lines.append(f"{unknown} of {len(rows)} rows have no record of their run")
     return tuple(lines)
 
 
-def _data(rows: Sequence[Result]) -> list[str]:
+def _labelled(label: str, texts: Iterable[str]) -> list[str]:
+    """A line for each text that is not empty, once."""
+    return [f"{label}: {text}" for text in dict.fromkeys(texts) if text]
+
+
+def _data(rows: Sequence[Result]) -> Iterator[str]:
     """Each data set's questions with their fingerprint, equal to `Dataset.fingerprint`."""
     ids: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in rows:
         ids[row.dataset, row.annotation].add(row.item_id)
-    return [
-        f"{name}, {counted(len(found), 'question')}, fingerprint {fingerprint(name, annotation, found)}"
-        for (name, annotation), found in ids.items()
-    ]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    for (name, annotation), found in ids.items():
+        yield f"{name}, {counted(len(found), 'question')}, fingerprint {fingerprint(name, annotation, found)}"
 
 
 def _encoder(row: Result, runs: Sequence[Run]) -> str:
     prints = {run.encoder_fingerprint[:12] for run in runs if run.encoder == row.encoder and run.encoder_fingerprint}
     return f"{row.encoder} ({', '.join(sorted(prints))})" if prints else row.encoder
-
-
-def _listed(run: Run) -> str:
-    return ", ".join(f"{name} {number}" for name, number in run.versions.items())
-
-
-def _distinct(runs: Sequence[Run]) -> list[Run]:
-    return list({_listed(run): run for run in runs if run.versions}.values())
-
-
-def _once(texts: Iterable[str]) -> list[str]:
-    return [text for text in dict.fromkeys(texts) if text]

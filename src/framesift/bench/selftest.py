@@ -79,9 +79,9 @@ def run_selftest(
     failed = next((row.error for row in results.rows if row.error), "")
     if failed:
         raise FramesiftError(f"the self-test failed: {failed}")
-    notes = describe(results.rows, results.runs.values())
+    notes = describe(results.rows, results.runs)
     hits = evidence_hits(results.rows, dataset)
-    write_report(results, folder / "report", datasets=[dataset], with_plots=False)
+    write_report(results, folder / "report", datasets=[dataset])
     tables = (hits_table(hits, dataset, notes), _accuracy_table(results, notes))
     return Outcome(tables, tuple(verdicts(hits, dataset)), time.perf_counter() - started)
 
@@ -112,10 +112,8 @@ def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Resul
         rules.append(len(lines))
         lines += bold_best(block, range(2, 3 + len(kinds)))
     columns = ("Method", "Frames", *kinds, OVERALL, "n")
-    rows = tuple(tuple(line) for line in lines)
-    return ResultTable(
-        "found", "Evidence of the synthetic benchmark found (%)", columns, rows, (), (NOTE, *notes), frozenset(rules)
-    )
+    title = "Evidence of the synthetic benchmark found (%)"
+    return ResultTable("found", title, columns, lines, (NOTE, *notes), rules=rules)
 
 
 def verdicts(hits: Hits, dataset: Dataset) -> list[dict[str, Any]]:

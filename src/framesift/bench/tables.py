@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
-from framesift.bench.metrics import minus
+from framesift.bench.metrics import minus, signed
 from framesift.bench.statistics import Interval
 
 
@@ -20,10 +20,18 @@ class TableCell:
     bold: bool = False
 
     @classmethod
-    def percent(cls, interval: Interval, *, bold: bool = False) -> "TableCell":
-        """A share in percent with two decimals, as in the paper, and its interval with one."""
+    def percent(cls, interval: Interval | None) -> "TableCell":
+        """A share in percent with two decimals, as in the paper, and its interval with one; empty without one."""
+        if interval is None:
+            return EMPTY
         value, low, high = (100 * part for part in interval)
-        return cls(minus(value, 2), value, low, high, bold)
+        return cls(minus(value, 2), value, low, high)
+
+    @classmethod
+    def difference(cls, interval: Interval) -> "TableCell":
+        """A difference of shares in percentage points, with its sign."""
+        value, low, high = (100 * part for part in interval)
+        return cls(signed(value, 2), value, low, high)
 
     @classmethod
     def count(cls, number: int) -> "TableCell":
@@ -49,11 +57,11 @@ class ResultTable:
 
     name: str
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[TableCell, ...], ...]
-    head: tuple[tuple[str, int], ...] = ()
-    notes: tuple[str, ...] = ()
-    rules: frozenset[int] = field(default=frozenset())
+    columns: Sequence[str]
+    rows: Sequence[Sequence[TableCell]]
+    notes: Sequence[str]
+    head: Sequence[tuple[str, int]] = ()
+    rules: Collection[int] = ()
 
     def to_markdown(self) -> str:
         names = self._flat_columns()
@@ -75,7 +83,7 @@ class ResultTable:
         for row in self.rows:
             line: list[object] = []
             for cell, has in zip(row, bounded, strict=True):
-                line.append(cell.number if cell.number is not None else "" if cell is EMPTY else cell.text)
+                line.append(cell.number if cell.number is not None else "" if cell == EMPTY else cell.text)
                 line += [cell.low, cell.high] if has else []
             writer.writerow(line)
         return out.getvalue()
@@ -129,12 +137,10 @@ def bold_best(rows: Sequence[Sequence[TableCell]], columns: Sequence[int]) -> li
     """Set the largest number of each of these columns in bold, and all that equal it."""
     copied = [list(row) for row in rows]
     for k in columns:
-        best = max((number for row in rows if (number := row[k].number) is not None), default=None)
-        is_single = sum(row[k].number is not None for row in rows) < 2
-        for row in copied if not is_single else ():
-            cell = row[k]
-            if best is not None and cell.number is not None and round(cell.number, 2) == round(best, 2):
-                row[k] = TableCell(cell.text, cell.number, cell.low, cell.high, bold=True)
+        numbers = [round(number, 2) for row in rows if (number := row[k].number) is not None]
+        for row in copied if len(numbers) > 1 else ():
+            number = row[k].number
+            row[k] = replace(row[k], bold=number is not None and round(number, 2) == max(numbers))
     return copied
 
 

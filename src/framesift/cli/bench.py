@@ -4,6 +4,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ def add_commands(add: AddCommand) -> None:
     run.add_argument("plan", metavar="FILE.yaml")
     run.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help="a data set's folder; repeatable")
     _add_run(run, from_file=True)
-    report = part("report", _report, "tables and plots from a folder of results")
+    report = part("report", _report, "tables from a folder of results")
     report.add_argument("results", nargs="+", metavar="RESULTS")
     report.add_argument("--out", metavar="DIR", help="folder to write (default: RESULTS/report)")
     report.add_argument(
@@ -79,7 +80,6 @@ def add_commands(add: AddCommand) -> None:
     )
     report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
     report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
-    report.add_argument("--no-plots", action="store_true")
     add_evidence(part)
     selftest = part("selftest", _selftest, "run everything on a small synthetic benchmark")
     selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
@@ -208,7 +208,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     results = read_results(args.out)
     names = {dataset.name for dataset in datasets}
     rows = Results([row for row in results.rows if row.dataset in names], results.runs, results.unreadable)
-    tables = [table for table in make_tables(rows) if table.name.startswith("main")] if rows.rows else []
+    tables = [table for table in islice(make_tables(rows), 1) if table.name == "main"]
     _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if has_moments(d)])], datasets, summaries)
     return 1 if any(summary.failed for summary in summaries) else 0
 
@@ -231,7 +231,7 @@ def _show(
             print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
         answers = f"{counted(summary.done + summary.failed, 'answer')} in {duration_text(summary.seconds)}"
         print(f"{answers}{failed}{before}; all are in {summary.results}")
-    print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
+    print(f"all tables: framesift bench report {shlex.quote(args.out)}")
 
 
 def _run_values(summary: "RunSummary") -> dict[str, Any]:
@@ -251,7 +251,6 @@ def _report(args: argparse.Namespace) -> int:
     from framesift.bench.evidence_scores import read_scenes
     from framesift.bench.plan import pairs_of
     from framesift.bench.report import write_report
-    from framesift.selection.registry import selectors
 
     datasets = [
         load_dataset(name, folder or None) for name, folder in pairs_of(_own_pairs(args.data), "--data").items()
@@ -264,8 +263,6 @@ def _report(args: argparse.Namespace) -> int:
         out,
         datasets=datasets,
         baseline=args.baseline,
-        defaults={name: selector.options for name, selector in selectors().items()},
-        with_plots=not args.no_plots,
     )
     if args.json:
         tables = [table_rows(table) for table in report.tables]
