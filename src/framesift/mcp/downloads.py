@@ -7,7 +7,6 @@ if it is not public, and the connection is made to the very address that was che
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,7 +18,7 @@ from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, InputError
-from framesift.library.files import DISK_RESERVE_BYTES, safe_name
+from framesift.library.files import DISK_RESERVE_BYTES, LibraryVideo, make_id, safe_name
 from framesift.mcp.config import AgentConfig
 from framesift.progress import Progress
 from framesift.video.frames import probe
@@ -49,41 +48,48 @@ class Downloads:
         """Refuse a URL that this server does not fetch."""
         if self.config.urls == "none":
             raise InputError("this server fetches no URLs (--urls none); give a video of list_videos")
-        _check(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise InputError("the URL is not valid; expected http://… or https://…") from None
+        if parts.username is not None or parts.password is not None:
+            raise InputError("the URL holds a user name or password; expected one without")
+        if not parts.hostname:
+            raise InputError(f"{public_url(url)[:200]!r} names no host; expected the address of a video file")
 
-    def find(self, url: str) -> Path | None:
-        """The copy of a URL, if it was downloaded before."""
-        place = self._place(url)
-        if not (place / ORIGIN).is_file():
-            return None
-        (place / ORIGIN).touch()  # used now
-        return _copy_in(place)
+    def find(self, name: str) -> LibraryVideo | None:
+        """The copy of a URL, as it was given or is listed, if it was downloaded before."""
+        copy = next((video for video in self.videos() if name in (video.url, video.name)), None)
+        if copy is not None:
+            (copy.path.parent / ORIGIN).touch()  # used now
+        return copy
 
-    def items(self) -> Iterator[tuple[str, Path]]:
-        """The URLs downloaded before, and their copies."""
-        for origin in sorted(self.folder.glob(f"*/{ORIGIN}")):
+    def videos(self) -> list[LibraryVideo]:
+        """The copies of URLs downloaded before; none where URLs are not accepted."""
+        found = []
+        for origin in sorted(self.folder.glob(f"*/{ORIGIN}")) if self.config.urls != "none" else ():
             try:
                 url = load_json(origin.read_bytes(), origin.name, "an object")["url"]
             except (OSError, InputError, LookupError, TypeError):
                 continue
-            path = _copy_in(origin.parent)
-            if isinstance(url, str) and path is not None and not is_temporary(origin.parent):
-                yield url, path
+            # Subtitles may lie beside the video.
+            files = [file for file in origin.parent.iterdir() if file.is_file() and file.name != ORIGIN]
+            if isinstance(url, str) and files and not is_temporary(origin.parent):
+                path = max(files, key=lambda file: (file.stat().st_size, file.name))
+                found.append(LibraryVideo(make_id("url", url), path, public_url(url), url=url))
+        return found
 
-    def fetch(self, url: str, progress: Progress) -> Path:
+    def fetch(self, url: str, progress: Progress) -> None:
         """Download a video; InputError if it is none, too large, or at a private address."""
-        with atomic_folder(self._place(url), replace=True) as place:
-            path = self._fetch_file(url, place, progress)
+        place = self.folder / hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        with atomic_folder(place, replace=True) as partial:
+            path = self._fetch_file(url, partial, progress)
             try:
                 probe(path)
             except InputError:
                 raise InputError(f"{public_url(url)} is not a video that can be decoded; give another URL") from None
-            (place / ORIGIN).write_text(json.dumps({"url": url}), encoding="ascii")
-        self._prune(keep=self._place(url))
-        copy = self.find(url)
-        if copy is None:
-            raise FramesiftError(f"the copy of {public_url(url)} was removed; call the tool again")
-        return copy
+            (partial / ORIGIN).write_text(json.dumps({"url": url}), encoding="ascii")
+        self._prune(keep=place)
 
     def _fetch_file(self, url: str, place: Path, progress: Progress) -> Path:
         library = http_library()
@@ -116,7 +122,7 @@ class Downloads:
         if kind in ("text/html", "application/xhtml+xml"):
             raise InputError(f"{public_url(url)} is a web page; expected the address of a video file")
         length = response.headers.get("content-length", "")
-        size = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else 0
+        size = int(length[:15]) if length.isdecimal() else 0
         if shutil.disk_usage(place).free < min(size, limit) + DISK_RESERVE_BYTES:
             raise FramesiftError("the disk is too full for this video; free some space and call the tool again")
         path = place / safe_name(unquote(PurePosixPath(urlsplit(url).path).name) or "video.mp4")
@@ -130,9 +136,6 @@ class Downloads:
                 progress("download", done, max(size, done))
         return path
 
-    def _place(self, url: str) -> Path:
-        return self.folder / hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
     def _prune(self, keep: Path) -> None:
         places = sorted((o.stat().st_mtime, o.parent) for o in self.folder.glob(f"*/{ORIGIN}"))
         sizes = {place: sum(f.stat().st_size for f in place.iterdir() if f.is_file()) for _, place in places}
@@ -141,23 +144,3 @@ class Downloads:
             if total > CACHE_COUNT * self.config.download_bytes and place != keep:
                 shutil.rmtree(place, ignore_errors=True)
                 total -= sizes[place]
-
-
-def _check(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise InputError("the URL is not valid; expected http://… or https://…") from None
-    if parts.username is not None or parts.password is not None:
-        raise InputError("the URL holds a user name or password; expected one without")
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise InputError(f"{public_url(url)[:200]!r} is not an http or https URL; expected the address of a video file")
-    if any(c <= " " or c == "\x7f" for c in url) or not url.isascii():
-        raise InputError(f"{url[:200]!r} holds characters that a URL can't; percent-encode them")
-
-
-def _copy_in(place: Path) -> Path | None:
-    """The video of a directory: its largest file, as subtitles may lie beside it."""
-    files = [file for file in place.iterdir() if file.is_file() and file.name != ORIGIN]
-    return max(files, key=lambda file: (file.stat().st_size, file.name), default=None)

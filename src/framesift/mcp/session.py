@@ -1,41 +1,35 @@
-"""What all calls of the tools share: the videos, background jobs, and what was replied.
+"""What all calls of the tools share: the videos and background jobs.
 
 A call waits for long work for a while, and a later call for the same video continues to wait. The store keeps the parts
 of an index, so work that was stopped, by a cancelled call or with the process, resumes where it was.
 """
 
-import hashlib
+import logging
 import re
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import public_url
-from framesift.errors import FramesiftError, InputError, NotStored, OptionError
-from framesift.library.catalog import Catalog, RecentCache
-from framesift.library.files import LibraryVideo, SharedFolders, make_id
+from framesift.errors import FramesiftError, NotStored
+from framesift.library.catalog import Catalog
+from framesift.library.files import LibraryVideo, SharedFolders
 from framesift.library.jobs import Job, JobQueue
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, is_web_address
 from framesift.mcp.replies import Reply, data, plain
-from framesift.pipeline.pipeline import Pipeline, PreparedVideo
+from framesift.pipeline.pipeline import PreparedVideo
 from framesift.progress import Progress, ignore_progress
-from framesift.rendering.exhibit import exhibit
-from framesift.rendering.report.page import render_report
-from framesift.rendering.report.view import view_of
-from framesift.rendering.thumbnails import collect_images
 from framesift.store.store import Store
 from framesift.text.finding import FoundEvents
-from framesift.types import Selection
 
-CACHED_REPLIES = 32
-CACHED_REPORTS = 64
 MAX_CONCURRENT = 2  # selections and decoding: each uses a whole core
 REPORT_INTERVAL_S = 0.5
+
+log = logging.getLogger(__name__)
 _MARK = re.compile("<data>(.*?)</data>", re.DOTALL)
 
 
@@ -60,15 +54,6 @@ class StillRunning(Exception):
         self.job = job
 
 
-@dataclass(frozen=True)
-class WatchedSelection:
-    """A selection that a call has returned, for its report."""
-
-    video: LibraryVideo
-    question: str
-    selection: Selection
-
-
 class AgentSession:
     """The state behind the tools. All methods may be called from several threads."""
 
@@ -84,9 +69,6 @@ class AgentSession:
         self._work: dict[str, Callable[[Progress], object]] = {}  # of the queue's jobs
         self._waiting: Counter[str] = Counter()  # calls by job
         self.work_slots = threading.BoundedSemaphore(MAX_CONCURRENT)
-        self.used: dict[str, LibraryVideo] = {}  # prepared in this process, by name
-        self._replies: RecentCache[Reply] = RecentCache(CACHED_REPLIES)
-        self._reports: OrderedDict[str, WatchedSelection] = OrderedDict()
 
     def video(self, name: str, call: Call) -> LibraryVideo:
         """The video of a name, a path inside the folders or a URL, which is downloaded once."""
@@ -95,42 +77,33 @@ class AgentSession:
             self.folders.check_sidecars(video)
             return video
         self.downloads.check_allowed(name)
-        if self.downloads.find(name) is None:
-            for listed in self.downloaded():
-                if listed.name == name:  # a listed name has no credentials
-                    return listed
+        copy = self.downloads.find(name)
+        if copy is None:
             self.run(name, lambda progress: self.downloads.fetch(name, progress), call)
-        return _copy_of(name, self.downloads.find(name))
+            copy = self.downloads.find(name)
+        if copy is None:
+            raise FramesiftError(f"the copy of {public_url(name)} was removed; call the tool again")
+        return copy
 
     def videos(self) -> list[LibraryVideo]:
         """The videos of the folders and those downloaded before."""
-        return [*self.folders.videos(), *self.downloaded()]
-
-    def downloaded(self) -> list[LibraryVideo]:
-        """The videos downloaded before; none where URLs are not accepted."""
-        if self.config.urls == "none":
-            return []
-        return [_copy_of(url, path) for url, path in self.downloads.items()]
+        return [*self.folders.videos(), *self.downloads.videos()]
 
     def prepared(self, video: LibraryVideo, call: Call) -> PreparedVideo:
         """The video's index and text: from memory, from the store, or made in a background job."""
         try:
-            prepared = self.catalog.prepared(video)
+            return self.catalog.prepared(video)
         except NotStored:
             self.run(str(video.path), lambda progress: self.catalog.prepare(video, progress), call)
-            prepared = self.catalog.prepared(video)
-        self.used[video.name] = video
-        return prepared
+            return self.catalog.prepared(video)
 
     def text(self, video: LibraryVideo, call: Call) -> FoundEvents:
         """The video's timestamped text, from its subtitles or, in a background job, from speech."""
         try:
-            text = self.catalog.text(video)
+            return self.catalog.text(video)
         except NotStored:
             self.run(f"{video.path} text", lambda progress: self.catalog.find_text(video, progress), call)
-            text = self.catalog.text(video)
-        self.used[video.name] = video
-        return text
+            return self.catalog.text(video)
 
     def run(self, key: str, work: Callable[[Progress], object], call: Call) -> None:
         """Start the work, or join that of an earlier call, and wait until it is done; StillRunning at the deadline.
@@ -182,54 +155,18 @@ class AgentSession:
             if time.monotonic() >= call.deadline_s:
                 raise StillRunning(job)
 
-    def reply(self, video: LibraryVideo, arguments: dict[str, Any], make: Callable[[], Reply]) -> Reply:
-        """The reply to a call with these arguments, made once per version of the video."""
-        return self._replies.get(f"{video.version}|{sorted(arguments.items())}", make)
-
-    def pipeline_with(self, **settings: Any) -> Pipeline:
-        """The pipeline with the settings of one call, which PipelineConfig checks."""
-        return Pipeline(self.config.pipeline.replace(**settings))
-
-    def keep_report(self, watched: WatchedSelection) -> str:
-        """Remember a selection for its report, and return the report's id."""
-        content = watched.video.version + watched.selection.to_json()
-        report = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-        self._reports[report] = watched
-        while len(self._reports) > CACHED_REPORTS:
-            self._reports.popitem(last=False)
-        return report
-
-    @property
-    def reports(self) -> dict[str, WatchedSelection]:
-        return dict(self._reports)
-
-    def report(self, report: str, call: Call) -> str:
-        """The report of a selection as HTML with all its images."""
-        watched = self._reports.get(report)
-        if watched is None:
-            raise InputError(f"there is no report {report[:40]!r} any more; call watch again, which makes it")
-        video = self.video(watched.video.url or watched.video.name, call)  # it may have been replaced by a link
-        with self.work_slots:
-            shown = exhibit(video.path, watched.selection)
-            return render_report(view_of([shown], [collect_images(shown)], json_text=""))
-
-
-def _copy_of(url: str, path: Path | None) -> LibraryVideo:
-    if path is None:
-        raise FramesiftError(f"the copy of {public_url(url)} was removed; call the tool again")
-    return LibraryVideo(make_id("url", url), path, public_url(url), url=url)
-
 
 def error_reply(error: Exception) -> Reply:
     """An error as a reply that the model can act on."""
-    if isinstance(error, OptionError | InputError | FramesiftError):
-        return Reply((f"Error: {plain_message(error)}",), is_error=True)
+    if isinstance(error, FramesiftError):
+        return Reply((f"Error: {_plain_message(error)}",), is_error=True)
+    log.error("a tool failed", exc_info=error)
     return Reply(
         (f"Error: framesift failed unexpectedly ({type(error).__name__}); see the server's log",), is_error=True
     )
 
 
-def plain_message(error: object) -> str:
+def _plain_message(error: object) -> str:
     """An error's message on one line, with the marks of data that it holds, and no others."""
     parts = _MARK.split(str(error))  # every second one is from inside a mark
     return "".join(data(part) if number % 2 else _outside(part) for number, part in enumerate(parts))

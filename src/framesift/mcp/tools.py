@@ -4,7 +4,8 @@ Each returns a Reply. Descriptions are short, because a client sends all of them
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -17,8 +18,8 @@ from framesift.library.files import LibraryVideo, public_message
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
-from framesift.mcp.session import AgentSession, Call, StillRunning, WatchedSelection
-from framesift.pipeline.pipeline import PreparedVideo
+from framesift.mcp.session import AgentSession, Call, StillRunning
+from framesift.pipeline.pipeline import Pipeline
 from framesift.rendering.reasons import explain
 from framesift.search.search import Hit, match_note, search
 from framesift.text.questions import parse_question
@@ -92,18 +93,31 @@ class VideoTools:
         """
         if not question.strip():
             raise InputError("the question is empty; expected what you want to know about the video")
-        found = self._find(video)
-        window = {"from_s": from_s, "to_s": to_s}
-        settings = {"budget": budget} | {name: value for name, value in window.items() if value is not None}
-
-        def answer() -> Reply:
+        with self._about(video) as found:
             prepared = self.session.prepared(found, self.call)
-            arguments = {"question": question, "max_side": max_side, **settings}
-            return self.session.reply(
-                found, arguments, lambda: self._watch(found, prepared, question, max_side, settings)
+            size = _short_side(prepared.index.info, max_side)
+            pipeline = Pipeline(
+                self.session.config.pipeline.replace(budget=budget, from_s=from_s, to_s=to_s, size=size, overlay="none")
             )
-
-        return self._about(found, answer)
+            with self.session.work_slots:
+                selection = pipeline.select(prepared, parse_question(question, ()))
+                pictures = pipeline.exhibit(prepared, selection).bare_pictures(selection.times_s)
+                images = encode_images([picture for _, picture in pictures], max_side, self.session.config.reply_bytes)
+            length = times(prepared.index.info.duration_s)
+            text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
+            heading = f"{counted(len(images), 'frame')} of {data(found.name)}, {length} long, {text}. {NOTICE}"
+            if selection.warnings:
+                shown = "; ".join(public_message(warning, found) for warning in selection.warnings)
+                heading += f"\nWarnings: {data(shown, 1000)}"
+        parts: list[str | JpegImage] = [heading]
+        reasons = [_reason(reason.why[0]) for reason in explain(selection)]
+        for number, (slot, reason, image) in enumerate(zip(selection.slots, reasons, images, strict=True), 1):
+            parts += [f"[{number}] {times(slot.time_s)}, {slot.role}. {_words(slot, prepared.events)}{reason}", image]
+        parts.append(
+            f"{describe_cost(images)} Cite times as [{cited(selection.slots[0].time_s)}]. Other moments or details: "
+            "look, read_transcript, or watch with from_s and to_s."
+        )
+        return Reply(tuple(parts))
 
     def read_transcript(
         self,
@@ -125,8 +139,28 @@ class VideoTools:
         Returns:
             One line per cue.
         """
-        found = self._find(video)
-        return self._about(found, lambda: self._transcript(found, contains, from_s, to_s, limit))
+        with self._about(video) as found:
+            text = self.session.text(found, self.call)
+        name, source = data(found.name), ", ".join(public_message(each.name, found) for each in text.sources)
+        if not text.events:
+            notes = "; ".join(public_message(note, found) for note in text.notes)
+            return Reply((f"{name} has no words: {data(notes)}. Use `watch` for its frames.",))
+        first, last = from_s or 0.0, float("inf") if to_s is None else to_s
+        if first > last:
+            raise OptionError(f"from_s is {first:g} and to_s {last:g}; expected from_s before to_s")
+        inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
+        if not inside:
+            return Reply((f"No words there: those of {name} are {_extent(text.events)}.",))
+        words = contains.casefold().split()
+        matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
+        if not matching:
+            return Reply((f"None of the {counted(len(inside), 'cue')} there holds all of these words; try fewer.",))
+        lines = [f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}", "<data>"]
+        lines += [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
+        lines.append("</data>")
+        if len(matching) > limit:
+            lines.append(f"{len(matching) - limit} more: call again with from_s={matching[limit].start_s:g}.")
+        return Reply(("\n".join(lines),))
 
     def look(
         self,
@@ -144,8 +178,15 @@ class VideoTools:
         Returns:
             Texts and images.
         """
-        found = self._find(video)
-        return self._about(found, lambda: self._look(found, times_s, max_side))
+        with self._about(video) as found, self.session.work_slots:
+            shown_s = sorted(set(on_screen_times(found.path, times_s)))
+            short_side = _short_side(probe(found.path), max_side)
+            pictures = [Image.fromarray(array) for _, array in fetch(found.path, shown_s, short_side=short_side)]
+            images = encode_images(pictures, max_side, self.session.config.reply_bytes)
+        parts: list[str | JpegImage] = [f"{counted(len(images), 'frame')} of {data(found.name)}. {NOTICE}"]
+        for time_s, image in zip(shown_s, images, strict=True):
+            parts += [times(time_s), image]
+        return Reply((*parts, describe_cost(images)))
 
     def search_library(
         self,
@@ -163,7 +204,7 @@ class VideoTools:
         Returns:
             One line per place, best first.
         """
-        videos = self.session.catalog.indexed([*self.session.downloaded(), *self.session.folders.videos()])
+        videos = self.session.catalog.indexed(self.session.videos())
         if not videos:
             return Reply(("No video is indexed yet; `watch` indexes one.",))
         config = self.session.config.pipeline
@@ -190,106 +231,35 @@ class VideoTools:
         Returns:
             A few lines.
         """
-        found = self._find(video)
-        return self._about(found, lambda: self._info(found))
-
-    def _find(self, name: str) -> LibraryVideo:
-        return self.session.video(name, self.call)
-
-    def _about(self, video: LibraryVideo, make: Callable[[], Reply]) -> Reply:
-        """The reply, with errors that name the video as the tools do."""
-        try:
-            return make()
-        except FramesiftError as error:
-            raise InputError(public_message(error, video, data)) from error
-
-    def _watch(
-        self, video: LibraryVideo, prepared: PreparedVideo, question: str, max_side: int, settings: Mapping[str, Any]
-    ) -> Reply:
-        size = _short_side(prepared.index.info, max_side)
-        pipeline = self.session.pipeline_with(**settings, size=size, overlay="none")
-        with self.session.work_slots:
-            selection = pipeline.select(prepared, parse_question(question, ()))
-            exhibit = pipeline.exhibit(prepared, selection)
-            pictures = [picture for _, picture in exhibit.bare_pictures(exhibit.selection.times_s)]
-            images = encode_images(pictures, max_side, self.session.config.reply_bytes)
-        selection = exhibit.selection
-        report = self.session.keep_report(WatchedSelection(video, question, selection))
-        reasons = [_reason(reason.why[0]) for reason in explain(selection)]
-        parts: list[str | JpegImage] = [self._watch_heading(video, prepared, selection.warnings, len(images))]
-        for number, (slot, reason, image) in enumerate(zip(selection.slots, reasons, images, strict=True), 1):
-            parts += [f"[{number}] {times(slot.time_s)}, {slot.role}. {_words(slot, prepared.events)}{reason}", image]
-        parts.append(
-            f"{describe_cost(images)} Cite times as [{cited(selection.slots[0].time_s)}]. Other moments or details: "
-            f"look, read_transcript, or watch with from_s and to_s. Report: framesift://report/{report}"
-        )
-        return Reply(tuple(parts))
-
-    def _watch_heading(self, video: LibraryVideo, prepared: PreparedVideo, warnings: Sequence[str], count: int) -> str:
-        length = times(prepared.index.info.duration_s)
-        text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
-        heading = f"{counted(count, 'frame')} of {data(video.name)}, {length} long, {text}. {NOTICE}"
-        if warnings:
-            shown = "; ".join(public_message(warning, video) for warning in warnings)
-            heading += f"\nWarnings: {data(shown, 1000)}"
-        return heading
-
-    def _transcript(
-        self, video: LibraryVideo, contains: str, from_s: float | None, to_s: float | None, limit: int
-    ) -> Reply:
-        text = self.session.text(video, self.call)
-        source = ", ".join(public_message(each.name, video) for each in text.sources)
-        if not text.events:
-            notes = "; ".join(public_message(note, video) for note in text.notes)
-            return Reply((f"{data(video.name)} has no words: {data(notes)}. Use `watch` for its frames.",))
-        first, last = 0.0 if from_s is None else from_s, float("inf") if to_s is None else to_s
-        if first > last:
-            raise OptionError(f"from_s is {first:g} and to_s {last:g}; expected from_s before to_s")
-        inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
-        if not inside:
-            return Reply((f"No words there: those of {data(video.name)} are {_extent(text.events)}.",))
-        words = contains.casefold().split()
-        matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
-        if not matching:
-            return Reply((f"None of the {counted(len(inside), 'cue')} there holds all of these words; try fewer.",))
-        lines = [f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}", "<data>"]
-        lines += [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
-        lines.append("</data>")
-        if len(matching) > limit:
-            lines.append(f"{len(matching) - limit} more: call again with from_s={matching[limit].start_s:g}.")
-        return Reply(("\n".join(lines),))
-
-    def _look(self, video: LibraryVideo, times_s: Sequence[float], max_side: int) -> Reply:
-        shown_s = sorted(set(on_screen_times(video.path, times_s)))
-        with self.session.work_slots:
-            short_side = _short_side(probe(video.path), max_side)
-            pictures = [Image.fromarray(array) for _, array in fetch(video.path, shown_s, short_side=short_side)]
-            images = encode_images(pictures, max_side, self.session.config.reply_bytes)
-        parts: list[str | JpegImage] = [f"{counted(len(images), 'frame')} of {data(video.name)}. {NOTICE}"]
-        for time_s, image in zip(shown_s, images, strict=True):
-            parts += [times(time_s), image]
-        return Reply((*parts, describe_cost(images)))
-
-    def _info(self, video: LibraryVideo) -> Reply:
-        info = probe(video.path)
+        with self._about(video) as found:
+            info = probe(found.path)
+            prepared = self.session.prepared(found, self.call) if self.session.catalog.is_indexed(found) else None
         lines = [
-            f"{data(video.name)}: {times(info.duration_s)} long, {info.width}×{info.height}, {info.fps:g} frames per "
+            f"{data(found.name)}: {times(info.duration_s)} long, {info.width}×{info.height}, {info.fps:g} frames per "
             f"second, {info.codec}, {'with' if info.has_audio else 'without'} sound. {NOTICE}"
         ]
         tracks = [" ".join(filter(None, (track.language, track.title, track.codec))) for track in info.subtitle_tracks]
         if tracks:
             lines.append(f"Subtitle tracks: {data(', '.join(tracks))}")
-        if not self.session.catalog.is_indexed(video):
+        if prepared is None:
             lines.append("Not indexed yet; `watch` indexes it.")
             return Reply(("\n".join(lines),))
-        prepared = self.session.prepared(video, self.call)
         index, text = prepared.index, prepared.text
-        sources = ", ".join(public_message(source.name, video) for source in text.sources)
+        sources = ", ".join(public_message(source.name, found) for source in text.sources)
         lines.append(f"Indexed: {counted(len(index), 'candidate frame')}, encoder {index.encoder}.")
         lines.append(f"Words: {counted(len(text.events), 'cue')} from {data(sources)}." if sources else "Words: none.")
         if prepared.warnings:
-            lines.append(f"Warnings: {data(public_message('; '.join(prepared.warnings), video), 1000)}")
+            lines.append(f"Warnings: {data(public_message('; '.join(prepared.warnings), found), 1000)}")
         return Reply(("\n".join(lines),))
+
+    @contextmanager
+    def _about(self, name: str) -> Iterator[LibraryVideo]:
+        """The video of this name; errors inside the block name it as the tools do."""
+        video = self.session.video(name, self.call)
+        try:
+            yield video
+        except FramesiftError as error:
+            raise InputError(public_message(error, video, data)) from error
 
     def _list_line(self, video: LibraryVideo) -> str:
         facts = self.session.catalog.facts(video)
