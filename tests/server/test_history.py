@@ -13,7 +13,7 @@ from framesift.pipeline.config import PipelineConfig
 from framesift.readers import base
 from framesift.readers.base import check_reader
 from framesift.server.config import ServerConfig
-from framesift.server.history import History, KeptAnswer
+from framesift.server.history import History
 from framesift.server.page_readers import AddedReader, PageReaders
 from framesift.types import Answer
 from helpers.page_visits import ASKED, QUESTION
@@ -97,7 +97,7 @@ def test_answer_goes_on_without_its_page_and_is_streamed_from_the_start(slow_ser
 
 def test_cancelled_answer_keeps_its_text_and_closes_the_reader(slow_server):
     question, answer = start_answer(slow_server)
-    until(lambda: slow_server.services.tasks.current(answer["id"]).text)
+    until(lambda: kept(slow_server)[0]["answers"][0]["text"])
     url = f"/api/videos/{slow_server.boat}/history/{question}/answers/{answer['id']}"
     assert slow_server.client.delete(url).status_code == 204
     assert slow_server.reader.closed.wait(60)
@@ -106,13 +106,14 @@ def test_cancelled_answer_keeps_its_text_and_closes_the_reader(slow_server):
     assert slow_server.client.delete(url).status_code == 204 and kept(slow_server)[0]["answers"] == []
 
 
-def test_answer_of_a_server_that_was_killed_is_marked(tmp_path, shared_server):
-    video = shared_server.services.files.get(shared_server.boat)
-    history = History(tmp_path)
-    question = history.keep(video, {"question": "Why?", "options": []})
-    history.put_answer(video, question.id, KeptAnswer("1", "sift", "a", 0.0, text="half of"))
-    (answer,) = History(tmp_path).question(video, question.id).answers
-    assert answer.state == "failed" and answer.text == "half of" and "stopped during" in answer.error
+def test_answer_of_a_server_that_was_killed_is_marked(slow_server, tmp_path):
+    question, answer = start_answer(slow_server)
+    until(lambda: kept(slow_server)[0]["answers"][0]["text"])
+    slow_server.services.history.save_running()
+    video = slow_server.services.files.get(slow_server.boat)
+    again = History(slow_server.config.state / "history", slow_server.services.answering, lambda: None)
+    answer = again.answer(video, question, answer["id"])
+    assert answer.state == "failed" and answer.text == "The **wi" and "stopped during" in answer.error
 
 
 def test_export_has_the_answers_and_a_comparison_its_frames(slow_server):

@@ -11,13 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from framesift._utils.json import load_json
-from framesift._utils.records import read_record
 from framesift._utils.text import readable
 from framesift.batch.workers import store_subtitles
 from framesift.encoders.registry import get_encoder
-from framesift.errors import FramesiftError, InputError, NotStored
-from framesift.library.files import LibraryVideo, public_message, write_json
+from framesift.errors import FramesiftError, NotStored
+from framesift.library.files import LibraryVideo, public_message, read_json, write_json
 from framesift.library.unfinished import UnfinishedVideos, describe_progress
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.pipeline import Pipeline, PreparedVideo
@@ -170,13 +168,10 @@ class Catalog:
 
         For a video that another process has indexed, one is made in the background from what is stored.
         """
-        try:
-            content = self._summary_path(video).read_bytes()
-            return read_record(PreparedSummary, load_json(content, "the summary", "an object"), "the summary")
-        except (OSError, InputError):
-            if self._may_summarise(video):
-                self._probe_requested.set()
-            return None
+        summary: PreparedSummary | None = read_json(self._summary_path(video), PreparedSummary)
+        if summary is None and self._may_summarise(video):
+            self._probe_requested.set()
+        return summary
 
     def is_ready(self, video: LibraryVideo) -> bool:
         return self.index_warnings(video) is not None and self.summary(video) is not None
@@ -277,12 +272,9 @@ class Catalog:
         return self._folder / f"{video.stamp}.words.json"
 
     def _read_facts(self, stamp: str) -> VideoFacts | None:
-        try:
-            content = (self._folder / f"{stamp}.json").read_bytes()
-            facts = read_record(VideoFacts, load_json(content, "the facts", "an object"), "the facts")
-        except (OSError, InputError):
-            return None
-        self._facts[stamp] = facts
+        facts: VideoFacts | None = read_json(self._folder / f"{stamp}.json", VideoFacts)
+        if facts is not None:
+            self._facts[stamp] = facts
         return facts
 
     def _probe(self, video: LibraryVideo, stamp: str) -> VideoFacts:

@@ -17,9 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from framesift._utils.files import write_bytes
 from framesift._utils.json import load_json
+from framesift._utils.records import read_value
 from framesift._utils.text import near_names, readable
 from framesift.errors import InputError, OptionError
 from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
@@ -202,16 +204,7 @@ class VideoFiles:
         return [path for path in paths if path.is_file() and self.folder in path.resolve().parents]
 
     def _added_names(self) -> list[str]:
-        try:
-            names = load_json(self._added_list.read_bytes(), self._added_list.name, "a list of names")
-        except FileNotFoundError:
-            return []
-        except (OSError, InputError) as error:
-            log.warning(
-                "the list of added files %s can't be read (%s); starting with an empty one", self._added_list, error
-            )
-            return []
-        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        return read_json(self._added_list, list[str]) or []
 
     def _is_allowed(self, video: LibraryVideo) -> bool:
         """Whether the file exists and is still inside its directory: it may have been replaced by a link."""
@@ -359,6 +352,19 @@ def safe_name(name: str) -> str:
 def write_json(path: Path, value: object) -> None:
     """Write JSON in ASCII: file names may contain lone surrogates, which UTF-8 can't encode."""
     write_bytes(path, json.dumps(value).encode("ascii"))
+
+
+def read_json(path: Path, kind: Any) -> Any:
+    """The value of a file that `write_json` wrote; None, with a warning, for one that can't be read."""
+    try:
+        return read_value(kind, load_json(path.read_bytes(), path.name, "JSON"), path.name)
+    except FileNotFoundError:
+        return None
+    except (OSError, InputError) as error:
+        log.warning("%s can't be read (%s); it is kept as .damaged", path, error)
+        with suppress(OSError):
+            path.replace(path.with_suffix(".damaged"))
+        return None
 
 
 def walk_videos(folder: Path) -> Iterator[Path]:

@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from framesift._utils.json import load_json
-from framesift._utils.records import read_record, read_value
-from framesift.errors import FramesiftError, InputError
-from framesift.library.files import write_json
+from framesift.errors import FramesiftError
+from framesift.library.files import read_json, write_json
 from framesift.progress import Progress
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -81,7 +79,9 @@ class JobQueue:
         self.work = work
         self._path, self._changed, self._folder_id = path, changed, folder_id
         self._lock = threading.Condition(threading.RLock())
-        self._jobs: dict[str, Job] = {} if path is None else {job.id: _resumed(job) for job in _read_jobs(path)}
+        self._jobs: dict[str, Job] = {}
+        if path is not None:
+            self._jobs = {job.id: _resumed(job) for job in read_json(path, tuple[Job, ...]) or ()}
         self._thread = threading.Thread(target=self._run_jobs, name="framesift-jobs", daemon=True)
         self._stopping = False
 
@@ -249,20 +249,3 @@ def _resumed(job: Job) -> Job:
         return replace(job, state="waiting")
     reason = f"the server ended {job.starts} times while indexing this video; index it again to retry"
     return replace(job, state="failed", error=reason, starts=0)
-
-
-def _read_jobs(path: Path) -> list[Job]:
-    try:
-        rows = read_value(list[Any], load_json(path.read_bytes(), path.name, "a list of jobs"), path.name)
-    except FileNotFoundError:
-        return []
-    except (OSError, InputError) as error:
-        log.warning("the queue %s can't be read (%s); starting with an empty one", path, error)
-        return []
-    jobs = []
-    for number, row in enumerate(rows, 1):
-        try:
-            jobs.append(read_record(Job, row, f"job {number}"))
-        except InputError as error:
-            log.warning("the queue %s has a job that can't be read: %s", path, error)
-    return jobs

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints
 from framesift.library.jobs import JobKind, JobState
 from framesift.readers.prompts import TextMode
 from framesift.selection.selector import DEFAULT_METHOD
-from framesift.server.history import AnswerState
 from framesift.types import Role
 
 MAX_BUDGET = 256
@@ -315,29 +314,6 @@ class AnswerRecord(BaseModel):
     note: str
     cited_s: list[float]
     warnings: list[str]
-
-
-class KeptAnswerRecord(BaseModel):
-    """An answer that is kept with its question. `text`: the reply so far; `answer`: once it is complete."""
-
-    id: str
-    method: str
-    reader: str
-    asked_s: float
-    state: AnswerState
-    text: str
-    error: str
-    answer: AnswerRecord | None
-
-
-class KeptQuestionRecord(BaseModel):
-    """A question asked before, with the settings it was last asked with and its answers."""
-
-    id: str
-    request: ViewRequest
-    asked_s: float
-    title: str
-    answers: list[KeptAnswerRecord]
 
 
 class RenameRequest(RequestModel):

@@ -1,6 +1,5 @@
 """The readers of a server: those of the command line, and those added on the page, whose keys stay on this machine."""
 
-import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -11,14 +10,13 @@ from urllib.parse import urlsplit
 
 from framesift._utils.addresses import allowed_addresses, is_public, is_routable
 from framesift._utils.credentials import SIMILARITY, check_reader_address, parse_address
-from framesift._utils.json import dump_json, load_json
-from framesift._utils.records import read_value
+from framesift._utils.json import dump_json
 from framesift.errors import InputError, OptionError, UnknownName
+from framesift.library.files import read_json
 from framesift.readers.base import check_reader
 
 MAX_ADDED = 20
 REFUSAL = "an address inside the server's network; start the server with --reader and this address to use it"
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class PageReaders:
         self._path, self._is_allowed = path, is_public if only_public else is_routable
         self._configured = list(dict.fromkeys([*configured, SIMILARITY]))
         self._lock = threading.Lock()
-        self._added = {reader.address: reader for reader in self._read()}
+        self._added = {reader.address: reader for reader in read_json(path, tuple[AddedReader, ...]) or ()}
 
     @property
     def names(self) -> list[str]:
@@ -92,16 +90,6 @@ class PageReaders:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             allowed_addresses(parts.hostname or "", port, self._is_allowed, REFUSAL)
         check_reader(reader.address, **options)
-
-    def _read(self) -> list[AddedReader]:
-        try:
-            content = load_json(self._path.read_bytes(), self._path.name, "a list of readers")
-            return list(read_value(tuple[AddedReader, ...], content, self._path.name))
-        except FileNotFoundError:
-            return []
-        except (OSError, InputError) as error:
-            log.warning("the readers %s can't be read (%s)", self._path, error)
-            return []
 
     def _write(self) -> None:
         temporary = self._path.with_suffix(".tmp")

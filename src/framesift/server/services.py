@@ -8,7 +8,6 @@ from framesift.library.catalog import Catalog
 from framesift.library.files import VideoFiles, public_message
 from framesift.library.jobs import Job, JobQueue
 from framesift.progress import Progress
-from framesift.server.answer_tasks import AnswerTasks
 from framesift.server.answering import Answering
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import FrameImages
@@ -39,7 +38,6 @@ class Services:
     queue: JobQueue
     answering: Answering
     history: History
-    tasks: AnswerTasks
     changes: ChangeCounter
     open_streams: int = 0
     jobs_json: tuple[int, str] = (-1, "")  # the jobs as JSON, and the value of `changes` it was made at
@@ -70,9 +68,8 @@ class Services:
         queue = JobQueue(work, path=config.state / "jobs.json", changed=changes, folder_id=files.folder_id)
         readers = PageReaders(config.state / "readers.json", config.readers, only_public=config.is_shared)
         answering = Answering(catalog, images, readers, config.state / "exports")
-        history = History(config.state / "history", changes)
-        tasks = AnswerTasks(answering, history)
-        return cls(config, files, catalog, images, queue, answering, history, tasks, changes)
+        history = History(config.state / "history", answering, changes)
+        return cls(config, files, catalog, images, queue, answering, history, changes)
 
     def start(self) -> None:
         self.catalog.start(self.files.list_videos)
@@ -83,5 +80,5 @@ class Services:
         self.closing = True
         self.catalog.stop()
         self.images.stop()
-        self.tasks.save()
+        self.history.save_running()
         self.queue.stop()

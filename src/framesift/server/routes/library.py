@@ -141,9 +141,6 @@ def remove_video(services: ServicesDep, video: VideoDep) -> None:
     """Delete an uploaded video and its subtitles. Files in the directory are never deleted."""
     services.files.remove(video)
     services.queue.remove(video.id)
-    for question in services.history.questions(video):
-        for answer in question.answers:
-            services.tasks.cancel(answer.id)
     services.history.delete_all(video)
     services.changes()
 
