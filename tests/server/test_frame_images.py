@@ -69,12 +69,6 @@ def test_new_selection_drops_frames_no_request_waits_for(images, video, passes):
     assert passes == [[1.0, 5.0]]
 
 
-def test_invalid_times_are_refused(images, video):
-    for time_s in (float("nan"), -1.0, float("inf")):
-        with pytest.raises(InputError):
-            images.request(video, "f", time_s)
-
-
 def test_cache_is_pruned_to_its_limit(images, video, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CACHE_BYTES", 100)
     folder = tmp_path / "frames" / "f"

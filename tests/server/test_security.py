@@ -210,7 +210,7 @@ def test_second_server_on_one_uploads_directory_is_refused(tmp_path, capsys):
     ("line", "words"),
     [
         (["--port", "70000"], "from 0 to 65535"),
-        (["--token", "ab\udcff"], "not text"),
+        (["--token", "ab\udcff"], "outside ASCII"),
         (["--host", "x" * 300], "can't listen"),
         (["--event-encoder", "nope"], "'nope'"),
         (["--speech", "nope"], "'nope'"),

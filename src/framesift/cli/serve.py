@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from framesift._utils.optional import require
-from framesift._utils.text import readable
 from framesift.cli.output import print_json
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.cli.signals import Terminated, raise_on_signals
@@ -105,8 +104,8 @@ def checked_token(text: str | None) -> str:
         return secrets.token_urlsafe(TOKEN_BYTES)
     if not text.strip():
         raise OptionError("--token is empty; expected a secret, or auto to generate one")
-    if readable(text) != text:
-        raise OptionError("--token contains bytes that are not text; expected letters, digits and punctuation")
+    if not (text.isascii() and text.isprintable()):
+        raise OptionError("--token has characters outside ASCII; expected letters, digits and punctuation")
     return text
 
 

@@ -46,7 +46,7 @@ class VideoFacts:
     problem: str = ""
 
     @property
-    def version(self) -> str:
+    def image_version(self) -> str:
         """Part of the URLs of images, so that no browser shows those of a file that has been replaced."""
         return self.fingerprint[:16]
 

@@ -131,7 +131,7 @@ class Answering:
         facts = self.catalog.facts(video)
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
-        images = [_image_urls(video, facts.version, exhibit.selection, size) for exhibit in exhibits]
+        images = [_image_urls(video, facts.image_version, exhibit.selection, size) for exhibit in exhibits]
         check_wanted(abandoned)  # before its frames are decoded
         times = {time_s for exhibit in exhibits for time_s in exhibit.selection.times_s}
         self.images.announce(video, facts.fingerprint, sorted(times))

@@ -6,11 +6,9 @@ are dropped as soon as another selection is announced.
 
 import io
 import logging
-import math
-import os
 import threading
-from collections import Counter
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +29,6 @@ FULL_QUALITY = 92
 MAX_FULL_SIZES = 2  # decoded at a time
 CACHE_BYTES = 512 * 2**20  # on disk, over all videos
 THUMBNAIL_POSITION = 0.1  # share of the video: the first frames are often black
-MAX_PENDING = 4096
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +39,12 @@ class ServerBusy(FramesiftError):
 
 @dataclass
 class _PendingFrames:
-    """Frames of one video still to be decoded, by time; `requested`: how many requests wait for a time."""
+    """Frames of one video still to be decoded, by time; `requested`: those that were not only announced."""
 
     video: LibraryVideo
     fingerprint: str
     futures: dict[float, "Future[bytes]"] = field(default_factory=dict)
-    requested: Counter[float] = field(default_factory=Counter)
+    requested: set[float] = field(default_factory=set)
 
 
 class FrameImages:
@@ -72,15 +69,15 @@ class FrameImages:
             for pending in self._pending.values():
                 for future in pending.futures.values():
                     future.cancel()
-            self._pending.clear()
+                pending.futures.clear()
             self._lock.notify_all()
 
     def announce(self, video: LibraryVideo, fingerprint: str, times_s: list[float]) -> None:
-        """Decode these frames ahead of their requests; earlier ones that no request waits for are dropped."""
+        """Decode these frames ahead of their requests; earlier ones nobody has requested are dropped."""
         with self._lock:
             pending = self._pending.setdefault(fingerprint, _PendingFrames(video, fingerprint))
-            for time_s in [t for t in pending.futures if not pending.requested[t]]:
-                pending.futures.pop(time_s).cancel()
+            for time_s in pending.futures.keys() - pending.requested:
+                del pending.futures[time_s]
             for time_s in map(_as_in_urls, times_s):
                 if not self._path(fingerprint, time_s).exists():
                     pending.futures.setdefault(time_s, Future())
@@ -88,8 +85,6 @@ class FrameImages:
 
     def request(self, video: LibraryVideo, fingerprint: str, time_s: float) -> "Future[bytes]":
         """The JPEG of the frame on screen at `time_s`, cached or decoded soon."""
-        if not math.isfinite(time_s) or not 0 <= time_s < 1e7:
-            raise InputError(f"the frame's time is {time_s}; expected seconds from 0")
         time_s = _as_in_urls(time_s)
         cached = _read(self._path(fingerprint, time_s))
         if cached is not None:
@@ -98,19 +93,10 @@ class FrameImages:
             return done
         with self._lock:
             pending = self._pending.setdefault(fingerprint, _PendingFrames(video, fingerprint))
-            if len(pending.futures) >= MAX_PENDING:
-                raise ServerBusy("too many frames are waiting to be decoded; try again in a moment")
-            pending.requested[time_s] += 1
+            pending.requested.add(time_s)
             future = pending.futures.setdefault(time_s, Future())
             self._lock.notify_all()
             return future
-
-    def abandon(self, fingerprint: str, time_s: float) -> None:
-        """Note that a request no longer waits; the next selection drops the frame if none does."""
-        with self._lock:
-            pending = self._pending.get(fingerprint)
-            if pending is not None and pending.requested[_as_in_urls(time_s)] > 0:
-                pending.requested[_as_in_urls(time_s)] -= 1
 
     def full_size(self, video: LibraryVideo, time_s: float) -> bytes:
         """The JPEG of the frame on screen at `time_s`, as large as the video; not cached."""
@@ -142,50 +128,40 @@ class FrameImages:
                     return
                 # The video requested last is the one on screen.
                 pending = next(p for p in reversed(self._pending.values()) if p.futures)
-                batch = dict(pending.futures)
-            self._decode(pending, batch)
+                times = sorted(pending.futures)
+            self._decode(pending, times)
 
-    def _decode(self, pending: _PendingFrames, batch: dict[float, "Future[bytes]"]) -> None:
-        """Decode a batch in one pass, which ends early when none of the remaining frames is pending any more."""
-        times = sorted(batch)
+    def _decode(self, pending: _PendingFrames, times: list[float]) -> None:
+        """Decode frames in one pass, which ends early when none of them is pending any more."""
         try:
             for time_s, array in fetch(pending.video.path, times, short_side=MAX_SIDE):
                 data = _encode_jpeg(Image.fromarray(array))
                 self._store(self._path(pending.fingerprint, time_s), data)
                 with self._lock:
-                    self._resolve(pending, time_s, batch[time_s], data)
-                    remaining = [t for t in times if t > time_s]
-                    if self._stopping or (remaining and not any(t in pending.futures for t in remaining)):
+                    self._resolve(pending, time_s, data)
+                    if not pending.futures.keys() & set(times):
                         return
         except Exception as error:
-            self._fail(pending, batch, error)
+            if len(times) > 1:  # one by one, so that a wrong time fails alone
+                for time_s in times:
+                    if time_s in pending.futures:
+                        self._decode(pending, [time_s])
+                return
+            if not isinstance(error, FramesiftError):
+                log.exception("frames of %s could not be decoded", pending.video.name)
+                error = InputError(f"a frame of {pending.video.name!r} could not be decoded")
+            with self._lock:
+                self._resolve(pending, times[0], error)
 
-    def _resolve(
-        self, pending: _PendingFrames, time_s: float, batched: "Future[bytes]", result: bytes | Exception
-    ) -> None:
-        """Complete the batch's future and one that was requested after the batch's had been dropped."""
-        pending.requested.pop(time_s, None)
-        for future in (batched, pending.futures.pop(time_s, None)):
-            if future is None or future.done():
-                continue
-            if isinstance(result, Exception):
-                future.set_exception(result)
-            else:
-                future.set_result(result)
-
-    def _fail(self, pending: _PendingFrames, batch: dict[float, "Future[bytes]"], error: Exception) -> None:
-        """Retry a failed batch frame by frame, so that one wrong time fails alone."""
-        if len(batch) > 1 and isinstance(error, FramesiftError):
-            for time_s, future in batch.items():
-                if not future.done() and not self._stopping:
-                    self._decode(pending, {time_s: future})
+    def _resolve(self, pending: _PendingFrames, time_s: float, result: bytes | Exception) -> None:
+        pending.requested.discard(time_s)
+        future = pending.futures.pop(time_s, None)
+        if future is None:
             return
-        if not isinstance(error, FramesiftError):
-            log.exception("frames of %s could not be decoded", pending.video.name)
-            error = InputError(f"a frame of {pending.video.name!r} could not be decoded")
-        with self._lock:
-            for time_s, future in batch.items():
-                self._resolve(pending, time_s, future, error)
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
 
     def _store(self, path: Path, data: bytes) -> None:
         try:
@@ -199,7 +175,10 @@ class FrameImages:
     def _prune(self) -> None:
         """Keep the cache below its size; the files used least recently go first."""
         self._written = 0
-        files = [(status, path) for path in self._folder.glob("*/*.jpg") if (status := _status(path)) is not None]
+        files = []
+        for path in self._folder.glob("*/*.jpg"):
+            with suppress(OSError):
+                files.append((path.stat(), path))
         total = sum(status.st_size for status, _ in files)
         for status, path in sorted(files, key=lambda row: row[0].st_atime):
             if total <= CACHE_BYTES:
@@ -222,27 +201,15 @@ def _encode_jpeg(image: Image.Image) -> bytes:
 
 def _decode_keyframe(path: Path, time_s: float) -> Image.Image:
     """The keyframe a seek to `time_s` lands on."""
-    with open_video(path, threads=1) as video:
-        try:
+    with open_video(path, threads=1) as video, suppress(av.error.FFmpegError, ValueError):
+        with suppress(av.error.FFmpegError):  # not seekable: its first frame
             start = video.stream.start_time or 0
             video.container.seek(start + int(time_s / video.tick), stream=video.stream)
-        except av.error.FFmpegError:
-            log.info("%s is not seekable; its first frame is its thumbnail", path)
         converter = FrameConverter(video.stream.sample_aspect_ratio, MAX_SIDE)
-        try:
-            for packet in read_packets(video.container, video.stream):
-                for frame in decode_packet(video, packet):
-                    return Image.fromarray(converter.convert(frame))
-        except (av.error.FFmpegError, ValueError):
-            log.info("%s has no decodable frame near %.0f s", path, time_s)
+        for packet in read_packets(video.container, video.stream):
+            for frame in decode_packet(video, packet):
+                return Image.fromarray(converter.convert(frame))
     raise InputError(f"{path.name!r} has no decodable frame for its thumbnail")
-
-
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
 
 
 def _read(path: Path) -> bytes | None:

@@ -1,13 +1,15 @@
 """Request and response models of the API; the pipeline's own records keep their fields."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints
 
-from framesift.library.jobs import JobKind, JobState
+from framesift.library.catalog import PreparedSummary, VideoFacts
+from framesift.library.jobs import Job
 from framesift.readers.prompts import TextMode
 from framesift.selection.selector import DEFAULT_METHOD
-from framesift.types import Role
+from framesift.types import Event, Role, Slot
 
 MAX_BUDGET = 256
 MAX_METHODS = 4
@@ -27,64 +29,38 @@ class ErrorRecord(BaseModel):
     detail: str
 
 
-class TextSourceRecord(BaseModel):
-    kind: str
-    name: str
-    events: int
-    repairs: dict[str, int]
+@dataclass(frozen=True)
+class JobRecord(Job):
+    """Indexing of one video. `done` of `total`: 0 of 0 where it is unknown.
+
+    `position`: 0 while it runs, 1 for the job that is next. `candidates`: the frames that a question with `partial` can
+    use before the video is ready.
+    """
+
+    candidates: int = 0
 
 
-class TextRecord(BaseModel):
-    """How many lines of timestamped text a video has, their sources, and notes on sources that had none."""
+@dataclass(frozen=True, kw_only=True)
+class VideoRecord(VideoFacts):
+    """A video of the library. `known` is false until the file has been probed; `problem`: why it can't be used.
 
-    events: int
-    sources: list[TextSourceRecord]
-    notes: list[str]
-
-
-class JobRecord(BaseModel):
-    """Indexing of one video. `done` of `total`: 0 of 0 where it is unknown."""
-
-    id: str
-    kind: JobKind
-    video: str
-    name: str
-    state: JobState
-    phase: str
-    done: float
-    total: float
-    error: str
-    added_s: float
-    started_s: float | None
-    finished_s: float | None
-    position: int = Field(description="0 while it runs, 1 for the job that is next, and so on.")
-    candidates: int = Field(description="The frames that a question with `partial` can use before the video is ready.")
-
-
-class VideoRecord(BaseModel):
-    """A video of the library. `known` is false until the file has been probed; `problem`: why it can't be used."""
+    `version` changes with the file; it is `?v=` of the URLs of its images. `words`: the video's timestamped text, null
+    before it is indexed. `warnings`: what was lost, guessed or odd in this video and its text. `beside`: the subtitle
+    files of an upload, of which the first is used. `examples`: questions to try; the sample video has some.
+    """
 
     id: str
-    version: str = Field(description="Changes with the file; `?v=` of the URLs of its images.")
+    version: str
     name: str
     uploaded: bool
     known: bool
-    problem: str
-    duration_s: float
-    width: int
-    height: int
-    fps: float
-    codec: str
-    has_audio: bool
     indexed: bool
     ready: bool
-    words: TextRecord | None = Field(description="The video's timestamped text; null before it is indexed.")
-    warnings: list[str] = Field(
-        description="What was lost, guessed or odd in this video and its text; empty before it is indexed."
-    )
-    beside: list[str] = Field(description="The subtitle files of an upload; the first one is used.")
+    words: PreparedSummary | None
+    warnings: list[str]
+    beside: list[str]
     job: JobRecord | None
-    examples: list[str] = Field(description="Questions to try; the sample video has some.")
+    examples: list[str]
 
 
 class LibraryRecord(BaseModel):
@@ -164,13 +140,6 @@ class AskRequest(SelectRequest):
     text_mode: TextMode = "aligned"
 
 
-class EventRecord(BaseModel):
-    start_s: float
-    end_s: float
-    text: str
-    source: str
-
-
 class MomentRecord(BaseModel):
     """A moment of a video that matches a search; `picture` is the URL of a small JPEG."""
 
@@ -180,16 +149,8 @@ class MomentRecord(BaseModel):
     picture: str
     relevance: float | None = Field(description="The cosine with the frame; null if it was found by its text only.")
     event_relevance: float | None = Field(description="The cosine with the text; null if it was found by its frame.")
-    event: EventRecord | None
+    event: Event | None
     stands_out: bool = Field(description="Whether it matches better than it would unrelated questions.")
-
-
-class SlotRecord(BaseModel):
-    index: int
-    time_s: float
-    role: Role
-    relevance: float
-    event: EventRecord | None
 
 
 class SelectedFrameRecord(BaseModel):
@@ -208,93 +169,11 @@ class SelectionRecord(BaseModel):
     schema_: str = Field(alias="schema")
     method: str
     budget: int
-    slots: list[SlotRecord]
+    slots: list[Slot]
     trace: dict[str, Any] = Field(description="How the method decided; empty unless `trace` was set.")
     warnings: list[str] = Field(description="Those of the video, and what is odd in this selection.")
     basis: dict[str, Any] | None
     frames: list[SelectedFrameRecord] = Field(description="The frames of the slots, in the same order.")
-
-
-class AlternativeRecord(BaseModel):
-    time_s: float
-    clock: str
-    sentence: str
-    picture: str
-
-
-class FrameRecord(BaseModel):
-    """A selected frame as the page shows it; `picture` is the URL of a small JPEG."""
-
-    id: str
-    number: int
-    time_s: float
-    clock: str
-    role: Role
-    relevance: float
-    frame: int
-    damaged: bool = Field(description="It was decoded with errors.")
-    text: str
-    words: str = Field(description="The event's text, whatever the text mode.")
-    picture: str
-    width: int
-    height: int
-    alt: str
-    why: list[str]
-    nearly: list[AlternativeRecord]
-    rank: int = Field(
-        description="1 for the strongest evidence: the best spoken frame, the best visual one, and so on."
-    )
-
-
-class OmittedRecord(BaseModel):
-    start_s: float
-    end_s: float
-    note: str
-
-
-class SwapRecord(BaseModel):
-    out_s: float
-    in_s: float
-    margin: float
-    note: str
-
-
-class LaneRecord(BaseModel):
-    method: str
-    budget: int
-    summary: str
-    notes: list[str]
-    frames: list[FrameRecord]
-    omitted: list[OmittedRecord]
-    swaps: list[SwapRecord]
-    seconds: float = Field(description="How long the selection took.")
-
-
-class CurveRecord(BaseModel):
-    times_s: list[float]
-    relevance: list[float]
-    chance: tuple[float, float] | None = Field(
-        description="The relevance that unrelated questions give to frames of this video: the usual and the best."
-    )
-
-
-class ViewRecord(BaseModel):
-    """Everything the page draws for a question: the report's own data, with URLs in place of embedded images."""
-
-    video: str
-    duration_s: float
-    question: str
-    options: list[tuple[int, str]]
-    warnings: list[str] = Field(description="Those of the video, and what is odd in these selections.")
-    note: str = Field(description="That nothing in the video matches the question well; empty where something does.")
-    window: tuple[float, float] | None = Field(
-        description="The part of the video that was considered, from_s and to_s; null for all of it."
-    )
-    curve: CurveRecord
-    events: list[EventRecord]
-    lanes: list[LaneRecord]
-    settings: list[tuple[str, str]]
-    partial: str = Field(description="What the selection was made from, while a video is being indexed; else empty.")
 
 
 class AnswerRecord(BaseModel):

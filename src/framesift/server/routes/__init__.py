@@ -100,4 +100,4 @@ def describe_job(services: Services, job: Job) -> JobRecord:
         candidates = 0 if video is None else services.catalog.unfinished.count(video)
     except OSError:  # deleted meanwhile
         candidates = 0
-    return JobRecord.model_validate(asdict(job) | {"candidates": candidates})
+    return JobRecord(**asdict(job), candidates=candidates)

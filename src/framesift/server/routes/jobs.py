@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path
@@ -108,7 +109,7 @@ async def _job_events(services: Services) -> AsyncIterator[str]:
         if services.changes.value != sent:
             sent, idle_s = services.changes.value, 0.0
             if services.jobs_json[0] != sent:  # shared by all streams
-                services.jobs_json = sent, json.dumps([job.model_dump() for job in list_jobs(services)])
+                services.jobs_json = sent, json.dumps([asdict(job) for job in list_jobs(services)])
             yield f"event: jobs\ndata: {services.jobs_json[1]}\n\n"
             versions = json.dumps(dict(services.history.versions))  # which other threads change
             if versions != history:

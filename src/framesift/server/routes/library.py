@@ -2,9 +2,8 @@
 
 import asyncio
 import mimetypes
-import re
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
@@ -14,8 +13,6 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as PathParam
 from fastapi.responses import FileResponse, Response
-from python_multipart.exceptions import FormParserError, MultipartParseError
-from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -27,14 +24,13 @@ from framesift.library.catalog import VideoFacts
 from framesift.library.files import LibraryVideo, public_message
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AddVideoRequest, LibraryRecord, VideoRecord, error_responses
-from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for, when_closed
+from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.reading import ENDINGS
 from framesift.video.frames import probe
 
 MAX_UPLOADS = 3  # at a time
-STALLED_S = 60
 SPACE_CHECK_BYTES = 64 * 2**20  # free space is checked again after so much of an upload
 JPEG: dict[int | str, dict[str, object]] = {200: {"content": {"image/jpeg": {}}, "description": "A small JPEG"}}
 VIDEO: dict[str, dict[str, object]] = {"video/*": {}, "application/octet-stream": {}}
@@ -49,26 +45,9 @@ BINARY_BODY = {
     }
 }
 
-UPLOAD_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {"file": {"type": "string", "format": "binary"}},
-                    "required": ["file"],
-                }
-            },
-        },
-    }
-}
-
-OptionalName = Annotated[
-    str | None, Query(min_length=1, max_length=500, description="The file's name; a form has its own.")
-]
 FileName = Annotated[str, Query(min_length=1, max_length=500)]
+FrameTime = Annotated[float, PathParam(ge=0, lt=1e7)]
+ImageSize = Annotated[Literal["small", "full"], Query(description="full: as large as the video.")]
 Version = Annotated[str, Query(max_length=64, description="The video's version; the image may then be cached.")]
 
 router = APIRouter(tags=["library"])
@@ -80,22 +59,20 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
     job = services.queue.find(video.id)
     stored_warnings = services.catalog.index_warnings(video)
     summary = services.catalog.summary(video)
-    return VideoRecord.model_validate(
-        asdict(known)
-        | {
-            "id": video.id,
-            "version": known.version,
-            "name": video.name,
-            "uploaded": video.uploaded,
-            "known": facts is not None,
-            "indexed": stored_warnings is not None,
-            "ready": stored_warnings is not None and summary is not None,
-            "words": None if summary is None else asdict(summary),
-            "warnings": stored_warnings or [] if summary is None else summary.warnings,
-            "beside": [path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
-            "job": None if job is None else describe_job(services, job),
-            "examples": EXAMPLES if video.uploaded and video.name == SHOWN_NAME else [],
-        }
+    return VideoRecord(
+        **asdict(known),
+        id=video.id,
+        version=known.image_version,
+        name=video.name,
+        uploaded=video.uploaded,
+        known=facts is not None,
+        indexed=stored_warnings is not None,
+        ready=stored_warnings is not None and summary is not None,
+        words=summary,
+        warnings=stored_warnings or [] if summary is None else summary.warnings,
+        beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
+        job=None if job is None else describe_job(services, job),
+        examples=list(EXAMPLES) if video.uploaded and video.name == SHOWN_NAME else [],
     )
 
 
@@ -145,21 +122,14 @@ def remove_video(services: ServicesDep, video: VideoDep) -> None:
     services.changes()
 
 
-@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=UPLOAD_BODY)
-async def upload_video(request: Request, services: ServicesDep, name: OptionalName = None) -> VideoRecord:
-    """Upload a video: the file's bytes are the body, or a form has the file (`curl -F file=@video.mp4`).
-
-    It is checked to be a video, then queued.
-    """
-    form = _form_of(request.headers.get("content-type", ""))
-    if form is None and name is None:
-        raise InputError("name is missing; expected the file's name, as in /api/uploads?name=video.mp4, or a form")
+@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=BINARY_BODY)
+async def upload_video(request: Request, services: ServicesDep, name: FileName) -> VideoRecord:
+    """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
-        body = request.stream()
-        await _receive(body if form is None else form.read(body), services, partial)
-        video = await run_in_threadpool(_accept_video, services, partial, name or (form and form.name) or "video")
+        await _receive(request, services, partial)
+        video = await run_in_threadpool(_accept_video, services, partial, name)
     return await run_in_threadpool(describe, services, video)
 
 
@@ -175,7 +145,7 @@ async def add_subtitles(request: Request, services: ServicesDep, video: VideoDep
     if ending not in ENDINGS:
         raise InputError(f"{name[:200]!r} is not a subtitle file; expected one that ends in {', '.join(ENDINGS)}")
     with _upload_slot(services, ending) as partial:
-        await _receive(request.stream(), services, partial)
+        await _receive(request, services, partial)
         await run_in_threadpool(_accept_subtitles, services, video, partial, name)
     return await run_in_threadpool(describe, services, video)
 
@@ -194,87 +164,17 @@ def _upload_slot(services: Services, ending: str = "") -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def _form_of(content_type: str) -> "_UploadForm | None":
-    """The parser of a multipart/form-data body; None for any other content type."""
-    kind, options = parse_options_header(content_type)
-    if kind != b"multipart/form-data":
-        return None
-    try:
-        return _UploadForm(options[b"boundary"])
-    except (LookupError, FormParserError):
-        raise InputError("the header content-type has no boundary; expected multipart/form-data; boundary=…") from None
-
-
-class _UploadForm:
-    """The file of a form, taken from the stream as it arrives: the first part with a file name; the rest is dropped."""
-
-    def __init__(self, boundary: bytes) -> None:
-        self.name: str | None = None
-        self._field, self._value, self._disposition = b"", b"", b""
-        self._is_file = False
-        self._pieces: list[bytes] = []
-        self._parser = MultipartParser(
-            boundary,
-            {
-                "on_header_field": self._add_to_field,
-                "on_header_value": self._add_to_value,
-                "on_header_end": self._end_header,
-                "on_headers_finished": self._begin_content,
-                "on_part_data": self._add_content,
-                "on_part_end": self._end_part,
-            },
-        )
-
-    async def read(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Yield the content of the file."""
-        try:
-            async for chunk in chunks:
-                await run_in_threadpool(self._parser.write, chunk)
-                yield b"".join(self._pieces)
-                self._pieces.clear()
-            self._parser.finalize()
-        except MultipartParseError as error:
-            raise InputError(f"the form can't be read ({error}); expected multipart/form-data") from None
-        if self.name is None or self._is_file:
-            raise InputError("the form has no complete file; expected one, as curl -F file=@video.mp4 sends it")
-
-    def _add_to_field(self, data: bytes, start: int, end: int) -> None:
-        self._field += data[start:end]
-
-    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _end_header(self) -> None:
-        if self._field.lower() == b"content-disposition":
-            self._disposition = self._value
-        self._field = self._value = b""
-
-    def _begin_content(self) -> None:
-        name = parse_options_header(self._disposition)[1].get(b"filename")
-        if self.name is None and name is not None:
-            self.name, self._is_file = name.decode("utf-8", "replace"), True
-
-    def _add_content(self, data: bytes, start: int, end: int) -> None:
-        if self._is_file:
-            self._pieces.append(data[start:end])
-
-    def _end_part(self) -> None:
-        self._is_file, self._disposition = False, b""
-
-
-async def _receive(body: AsyncIterator[bytes], services: Services, partial: Path) -> None:
-    """Write a request's body to disk as it arrives. A stalled client loses its slot."""
-    chunks, received = _non_empty(body), 0
+async def _receive(request: Request, services: Services, partial: Path) -> None:
+    """Write a request's body to disk as it arrives."""
+    received = 0
     try:
         with partial.open("wb") as file:
-            while chunk := await asyncio.wait_for(anext(chunks, b""), STALLED_S):
+            async for chunk in request.stream():
                 # Not every client sends the length in advance.
                 if received // SPACE_CHECK_BYTES != (received + len(chunk)) // SPACE_CHECK_BYTES:
                     await run_in_threadpool(services.files.check_disk_space, SPACE_CHECK_BYTES)
                 received += len(chunk)
                 await run_in_threadpool(file.write, chunk)
-    except TimeoutError:
-        raise HTTPException(408, f"No data arrived for {STALLED_S} seconds; upload the file again") from None
     except asyncio.CancelledError:
         raise ServerBusy("the server is shutting down; upload the file again when it is running") from None
     except ClientDisconnect:
@@ -283,12 +183,6 @@ async def _receive(body: AsyncIterator[bytes], services: Services, partial: Path
         raise InputError(
             f"the upload can't be stored ({error.strerror or error}); free some space and try again"
         ) from None
-
-
-async def _non_empty(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        if chunk:
-            yield chunk
 
 
 def _accept_video(services: Services, partial: Path, name: str) -> LibraryVideo:
@@ -321,13 +215,12 @@ def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, na
 
 @router.head("/videos/{video}/file", include_in_schema=False)
 @router.get("/videos/{video}/file", responses=error_responses(404, 416) | FILE, response_class=FileResponse)
-def get_file(request: Request, video: VideoDep) -> FileResponse:
+def get_file(video: VideoDep) -> FileResponse:
     """The video file; ranges are supported, so that a player can seek."""
     try:
         status = video.path.stat()
     except OSError:
         raise HTTPException(404, NO_SUCH_VIDEO) from None
-    _check_range(request, status.st_size)
     guessed = mimetypes.guess_type(video.path.name)[0] or ""
     # Whatever its name, a file is never sent as a page.
     media_type = guessed if guessed.startswith("video/") else "application/octet-stream"
@@ -335,69 +228,50 @@ def get_file(request: Request, video: VideoDep) -> FileResponse:
     return FileResponse(video.path, media_type=media_type, stat_result=status, headers=headers)
 
 
-def _check_range(request: Request, size: int) -> None:
-    """Refuse a range past the end with a message, and ignore anything but a single range, as HTTP allows."""
-    header = "" if request.method == "HEAD" else request.headers.get("range", "").strip()
-    match = re.fullmatch(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", header, re.IGNORECASE)
-    if match is None or (match[1] and match[2] and int(match[2]) < int(match[1])):
-        request.scope["headers"] = [row for row in request.scope["headers"] if row[0].lower() != b"range"]
-    elif int(match[1] or 0) >= size or match[3] == "0":
-        raise HTTPException(416, f"The video ends at byte {size}", headers={"content-range": f"bytes */{size}"})
-
-
 @router.get("/videos/{video}/thumbnail.jpg", responses=error_responses(404) | JPEG, response_class=Response)
 def get_thumbnail(services: ServicesDep, video: VideoDep, v: Version = "") -> Response:
     """A frame of the video for lists."""
     facts = _facts_of_version(services, video, v)
-    try:
-        data = services.images.thumbnail(video, facts.fingerprint, facts.duration_s)
-    except InputError as error:
-        raise HTTPException(404, public_message(error, video)) from None
-    return Response(data, media_type="image/jpeg", headers=_cache_headers(v))
+    with _not_found(video):
+        return _jpeg(services.images.thumbnail(video, facts.fingerprint, facts.duration_s), v)
 
 
 @router.get("/videos/{video}/frames/{time_s}.jpg", responses=error_responses(404, 503) | JPEG, response_class=Response)
 async def get_frame(
-    http: Request,
-    services: ServicesDep,
-    video: VideoDep,
-    time_s: Annotated[float, PathParam(ge=0, lt=1e7, description="A frame's own time.")],
-    v: Version = "",
-    size: Annotated[Literal["small", "full"], Query(description="full: as large as the video.")] = "small",
+    services: ServicesDep, video: VideoDep, time_s: FrameTime, v: Version = "", size: ImageSize = "small"
 ) -> Response:
-    """The frame at one of a selection's times, as a JPEG. Requests for small ones share one decoding pass."""
+    """The frame on screen at a time, as a JPEG. Requests for small ones share one decoding pass."""
     facts = await run_in_threadpool(_facts_of_version, services, video, v)
-    if size == "full":
-        try:
-            image = await run_in_threadpool(services.images.full_size, video, time_s)
-        except InputError as error:
-            raise HTTPException(404, public_message(error, video)) from None
-        return Response(image, media_type="image/jpeg", headers=_cache_headers(v))
-    future = services.images.request(video, facts.fingerprint, time_s)
-    async with when_closed(http, lambda: services.images.abandon(facts.fingerprint, time_s)):
-        try:
-            data = await wait_for(future)
-        except InputError as error:
-            raise HTTPException(404, public_message(error, video)) from None
-    return Response(data, media_type="image/jpeg", headers=_cache_headers(v))
+    with _not_found(video):
+        if size == "full":
+            return _jpeg(await run_in_threadpool(services.images.full_size, video, time_s), v)
+        return _jpeg(await wait_for(services.images.request(video, facts.fingerprint, time_s)), v)
 
 
 @router.get(
     "/videos/{video}/near/{time_s}.jpg", responses=error_responses(404, 409, 503) | JPEG, response_class=Response
 )
-async def get_near(
-    http: Request,
-    services: ServicesDep,
-    video: VideoDep,
-    time_s: Annotated[float, PathParam(ge=0, lt=1e7, description="Any time of the video.")],
-    v: Version = "",
-) -> Response:
+async def get_near(services: ServicesDep, video: VideoDep, time_s: FrameTime, v: Version = "") -> Response:
     """The indexed frame nearest to a time, as a small JPEG."""
     await run_in_threadpool(_facts_of_version, services, video, v)
     prepared, _ = await run_in_threadpool(services.catalog.prepared_so_far, video)
     times_s = prepared.index.times_s
-    nearest_s = float(times_s[np.abs(times_s - time_s).argmin()])
-    return await get_frame(http, services, video, nearest_s, v)
+    return await get_frame(services, video, float(times_s[np.abs(times_s - time_s).argmin()]), v)
+
+
+@contextmanager
+def _not_found(video: LibraryVideo) -> Iterator[None]:
+    """A frame that can't be decoded, or beyond the end, is not found."""
+    try:
+        yield
+    except InputError as error:
+        raise HTTPException(404, public_message(error, video)) from None
+
+
+def _jpeg(data: bytes, version: str) -> Response:
+    """An image, which may only be cached under a URL with its file's version."""
+    headers = {"cache-control": "private, max-age=86400, immutable"} if version else {}
+    return Response(data, media_type="image/jpeg", headers=headers)
 
 
 def _facts_of_version(services: Services, video: LibraryVideo, version: str) -> VideoFacts:
@@ -405,11 +279,6 @@ def _facts_of_version(services: Services, video: LibraryVideo, version: str) -> 
     facts = services.catalog.facts(video)
     if facts.problem:
         raise HTTPException(404, "This video can't be decoded")
-    if version and version != facts.version:
+    if version and version != facts.image_version:
         raise HTTPException(404, "This file has been replaced; reload the page")
     return facts
-
-
-def _cache_headers(version: str) -> dict[str, str]:
-    """An image may only be cached under a URL with its file's version."""
-    return {"cache-control": "private, max-age=86400, immutable"} if version else {}

@@ -3,7 +3,7 @@
 import shutil
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
@@ -25,7 +25,6 @@ from framesift.server.models import (
     MethodRecord,
     SelectionRecord,
     TracedSelectRequest,
-    ViewRecord,
     ViewRequest,
     error_responses,
 )
@@ -82,17 +81,16 @@ def frame_links(services: Services, video: LibraryVideo, timed: TimedExhibit) ->
     selection = timed.exhibit.selection
     rows: list[dict[str, object]] = []
     for slot, reason in zip(selection.slots, explain(selection), strict=True):
-        url = frame_url(video, facts.version, slot.time_s)
+        url = frame_url(video, facts.image_version, slot.time_s)
         row = {"time_s": slot.time_s, "role": slot.role, "picture": url, "full_picture": f"{url}&size=full"}
         rows.append({**row, "why": list(reason.why)})
     return rows
 
 
 @router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
-async def view_frames(http: Request, services: ServicesDep, video: VideoDep, request: ViewRequest) -> ViewRecord:
+async def view_frames(http: Request, services: ServicesDep, video: VideoDep, request: ViewRequest) -> dict[str, Any]:
     """What the page draws: for each method the frames with their reasons, omitted segments and swaps."""
-    view = await run_in_thread(http, video, lambda abandoned: services.answering.view(video, request, abandoned))
-    return ViewRecord.model_validate(view)
+    return await run_in_thread(http, video, lambda abandoned: services.answering.view(video, request, abandoned))
 
 
 @router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))

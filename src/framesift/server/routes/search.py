@@ -12,9 +12,10 @@ from framesift.encoders.registry import get_encoder
 from framesift.library.files import LibraryVideo
 from framesift.search.search import Hit, SearchBy, search
 from framesift.server.answering import export_name
-from framesift.server.models import BoundedText, EventRecord, MomentRecord, error_responses
+from framesift.server.models import BoundedText, MomentRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep
 from framesift.text.subtitles.timed_blocks import to_srt, to_vtt
+from framesift.types import Event
 
 MAX_MOMENTS = 100
 EVENTS: dict[int | str, dict[str, object]] = {
@@ -60,12 +61,12 @@ def _moment(hit: Hit, video: LibraryVideo) -> MomentRecord:
         picture=f"/api/videos/{video.id}/{kind}/{hit.time_s:.6f}.jpg?v={hit.fingerprint[:16]}",
         relevance=hit.relevance,
         event_relevance=hit.event_relevance,
-        event=None if hit.event is None else EventRecord.model_validate(asdict(hit.event)),
+        event=hit.event,
         stands_out=hit.stands_out,
     )
 
 
-@router.get("/videos/{video}/events", responses=error_responses(404, 409) | EVENTS, response_model=list[EventRecord])
+@router.get("/videos/{video}/events", responses=error_responses(404, 409) | EVENTS, response_model=list[Event])
 def get_events(
     services: ServicesDep,
     video: VideoDep,
