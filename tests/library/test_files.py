@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framesift.errors import InputError, OptionError
-from framesift.library.files import MAX_NAME_BYTES, UPLOADS_MARKER, VideoFiles, safe_name
+from framesift.errors import InputError
+from framesift.library.files import MAX_NAME_BYTES, VideoFiles, safe_name
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def files(tmp_path):
         (folder / name).write_bytes(b"x")
     (tmp_path / "outside.mp4").write_bytes(b"x")
     (folder / "link.mp4").symlink_to(tmp_path / "outside.mp4")
-    return VideoFiles(folder, tmp_path / "uploads", tmp_path / "state")
+    return VideoFiles(folder, tmp_path / "state")
 
 
 def test_videos_are_listed_but_links_out_of_the_directory_are_not(files):
@@ -35,31 +35,17 @@ def test_file_added_by_path_stays_listed_after_a_restart(files, tmp_path):
     video = files.resolve("sub/../odd.bin")
     assert video.name == "odd.bin" and files.get(video.id) is None
     files.add(video)
-    again = VideoFiles(tmp_path / "videos", tmp_path / "uploads", tmp_path / "state")
+    again = VideoFiles(tmp_path / "videos", tmp_path / "state")
     assert again.get(video.id) == video
 
 
 def test_ids_are_stable_and_unknown_ones_return_none(files, tmp_path):
-    again = VideoFiles(tmp_path / "videos", tmp_path / "uploads", tmp_path / "state")
+    again = VideoFiles(tmp_path / "videos", tmp_path / "state")
     assert [video.id for video in again.list_videos()] == [video.id for video in files.list_videos()]
     assert files.get("0" * 16) is None
     video = files.list_videos()[0]
     video.path.unlink()
     assert files.get(video.id) is None
-
-
-def test_uploads_directory_must_be_empty_or_marked(tmp_path):
-    place = tmp_path / "mine"
-    place.mkdir()
-    VideoFiles(None, place, tmp_path, own_uploads=False)
-    (place / "video.mp4").write_bytes(b"x")
-    again = VideoFiles(None, place, tmp_path, own_uploads=False)
-    assert [video.name for video in again.list_videos()] == ["video.mp4"]
-    (place / UPLOADS_MARKER).unlink()
-    with pytest.raises(OptionError, match="contains other files"):
-        VideoFiles(None, place, tmp_path, own_uploads=False)
-    with pytest.raises(OptionError, match="can't be stored"):
-        VideoFiles(None, place / "video.mp4" / "in", tmp_path, own_uploads=False)
 
 
 def test_file_replaced_by_a_link_is_not_served(files, tmp_path):
@@ -86,7 +72,7 @@ def test_uploads_of_one_name_are_numbered(files):
 
 def test_partial_uploads_are_deleted_at_the_start(files, tmp_path):
     files.partial_path("left").write_bytes(b"x")
-    VideoFiles(None, files.uploads, tmp_path)
+    VideoFiles(None, tmp_path / "state")
     assert not files.partial_path("left").exists()
 
 

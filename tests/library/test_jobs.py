@@ -14,8 +14,8 @@ from helpers.running_server import until
 def start(tmp_path):
     queues = []
 
-    def make(work, begin=True, folder=""):
-        queue = JobQueue(work, path=tmp_path / "jobs.json", folder_id=folder)
+    def make(work, begin=True):
+        queue = JobQueue(work, path=tmp_path / "jobs.json")
         if begin:
             queue.start()
         queues.append(queue)
@@ -123,19 +123,6 @@ def test_job_of_a_removed_video_is_removed_while_it_runs(start):
     queue.remove("a")
     queue.add("b", "b")
     until(lambda: states(queue) == {"b": "running"})
-
-
-def test_jobs_of_another_directory_are_kept_until_it_is_served(start):
-    queue = start(endless, begin=False, folder="one")
-    queue.add("a", "a", uploaded=False)
-    queue.add("u", "u")
-    seen = []
-    other = start(lambda job, report: seen.append(job.name), folder="two")
-    until(lambda: seen == ["u"])
-    assert set(states(other)) == {"u"}
-    other.stop()
-    again = start(lambda job, report: seen.append(job.name), folder="one")
-    until(lambda: states(again) == {"a": "done", "u": "done"})
 
 
 def test_job_that_ended_the_server_twice_fails(start, tmp_path):

@@ -10,7 +10,6 @@ import pytest
 from framesift.cli import main
 from framesift.cli.serve import page_address
 from framesift.errors import OptionError
-from framesift.pipeline.config import PipelineConfig
 from framesift.server.config import ServerConfig
 from framesift.server.routes.pages import ASSETS
 from framesift.server.security import cookie_name, cookie_value
@@ -199,13 +198,6 @@ def test_second_server_on_one_store_is_refused(shared_server, tmp_path, capsys):
     assert "another framesift serve uses the library" in capsys.readouterr().err
 
 
-def test_second_server_on_one_uploads_directory_is_refused(tmp_path, capsys):
-    with run_server(None, tmp_path / "one", uploads=tmp_path / "up"):
-        line = ["serve", "--port", "0", "--store", str(tmp_path / "two"), "--uploads", str(tmp_path / "up")]
-        assert main(line) == 2
-        assert "uses the uploads directory" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -229,10 +221,3 @@ def test_open_stream_ends_with_the_server(folder, tmp_path):
             lines = later.enter_context(httpx.stream("GET", f"{server.url}/api/stream", timeout=60)).iter_lines()
             assert next(lines) == "event: jobs"
         assert list(lines)[-1] == ""  # ended, not broken off
-
-
-def test_uploads_directory_among_the_videos_is_refused(tmp_path):
-    for place in (tmp_path, tmp_path / "up"):
-        with pytest.raises(OptionError, match="among the videos"):
-            ServerConfig(folder=tmp_path, pipeline=PipelineConfig(store=tmp_path / "store"), uploads=place)
-    ServerConfig(folder=tmp_path, pipeline=PipelineConfig(store=tmp_path / ".store"))

@@ -28,7 +28,7 @@ def test_subtitles_are_stored_and_removed_with_their_upload(empty_server, tmp_pa
     words = empty_server.get(f"/api/videos/{video}").json()["words"]
     assert words["events"] == 1 and words["sources"][0]["name"] == "My clip.en.srt"
     assert empty_server.client.delete(f"/api/videos/{video}").status_code == 204
-    assert list(empty_server.config.uploads_folder.iterdir()) == []
+    assert list(empty_server.services.files.uploads.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_rejected_subtitles_leave_no_file(empty_server, tmp_path, name, data, wo
     video = empty_server.post("/api/uploads", params={"name": "clip.mp4"}, content=clip).json()["id"]
     reply = empty_server.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=data)
     assert reply.status_code == 400 and words in reply.json()["detail"] and str(tmp_path) not in reply.text
-    assert [path.name for path in empty_server.config.uploads_folder.iterdir()] == ["clip.mp4"]
+    assert [path.name for path in empty_server.services.files.uploads.iterdir()] == ["clip.mp4"]
 
 
 def test_subtitles_for_a_video_in_the_directory_are_refused(shared_server):
@@ -71,7 +71,7 @@ def test_upload_is_checked_renamed_and_queued(empty_server, tmp_path):
 def test_rejected_video_leaves_no_file(empty_server, data):
     reply = empty_server.post("/api/uploads", params={"name": "video.mp4"}, content=data)
     assert reply.status_code == 400 and "'video.mp4'" in reply.json()["detail"]
-    assert list(empty_server.config.uploads_folder.iterdir()) == []
+    assert list(empty_server.services.files.uploads.iterdir()) == []
 
 
 def test_upload_beyond_the_limit_is_refused(tmp_path):
@@ -79,7 +79,7 @@ def test_upload_beyond_the_limit_is_refused(tmp_path):
         assert server.post("/api/uploads", params={"name": "a.mp4"}, content=b"0" * 10_001).status_code == 413
         parts = (b"0" * 1000 for _ in range(11))
         assert server.post("/api/uploads", params={"name": "a.mp4"}, content=parts).status_code == 413
-        assert list(server.config.uploads_folder.iterdir()) == []
+        assert list(server.services.files.uploads.iterdir()) == []
 
 
 def test_subtitle_file_added_later_is_used(tmp_path):
@@ -124,7 +124,7 @@ def test_stalled_upload_loses_its_slot(empty_server, monkeypatch):
         line.sendall(head.encode())
         assert line.recv(4096).startswith(b"HTTP/1.1 408")
     until(lambda: empty_server.services.active_uploads == 0)
-    assert list(empty_server.config.uploads_folder.iterdir()) == []
+    assert list(empty_server.services.files.uploads.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["x.srt/", "..srt", ".srt", "a.en.srt/../..", "../../x.srt", "." * 50 + "en.srt"])
@@ -133,8 +133,8 @@ def test_no_subtitle_file_name_overwrites_the_video(empty_server, tmp_path, name
     video = empty_server.post("/api/uploads", params={"name": "bare"}, content=data).json()["id"]
     reply = empty_server.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=CUES)
     assert reply.status_code in (200, 400)
-    assert (empty_server.config.uploads_folder / "bare").read_bytes() == data
-    others = {path.name for path in empty_server.config.uploads_folder.iterdir()} - {"bare"}
+    assert (empty_server.services.files.uploads / "bare").read_bytes() == data
+    others = {path.name for path in empty_server.services.files.uploads.iterdir()} - {"bare"}
     assert others <= {"bare.srt", "bare.en.srt"} and len(others) == (reply.status_code == 200)
 
 
@@ -144,7 +144,7 @@ def test_subtitles_named_after_a_language_keep_it(empty_server, tmp_path):
     for name in ("english.srt", "clip_ja.srt"):
         reply = empty_server.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=CUES)
     assert reply.json()["beside"] == ["clip.english.srt", "clip.ja.srt"]
-    found = search_sidecars(empty_server.config.uploads_folder / "clip.mp4").found
+    found = search_sidecars(empty_server.services.files.uploads / "clip.mp4").found
     assert [sidecar.language for sidecar in found] == ["en", "ja"]
 
 

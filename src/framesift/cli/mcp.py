@@ -4,13 +4,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from framesift._utils.optional import require
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
-from framesift.cli.serve import AUTO, checked_token, listen
+from framesift.cli.serve import AUTO, checked_token, listen, run_until_signal
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.cli.signals import Terminated, exit_without_threads, raise_on_signals
+from framesift.cli.signals import exit_without_threads
 from framesift.errors import OptionError
 
 TOKEN_VARIABLE = "FRAMESIFT_MCP_TOKEN"  # noqa: S105 (the name of a variable)
@@ -58,7 +59,7 @@ def add_commands(add: AddCommand) -> None:
     )
 
 
-def _mcp(args: argparse.Namespace) -> int:
+def _mcp(args: argparse.Namespace) -> NoReturn:
     require("mcp", "mcp")
     from framesift.mcp.config import AgentConfig
     from framesift.mcp.server import run_http, run_stdio
@@ -93,15 +94,7 @@ def _mcp(args: argparse.Namespace) -> int:
     else:
         shown = token if given == AUTO else "(the token given)"
         print(f"framesift is running at {url}  (Ctrl+C stops it)\nAuthorization: Bearer {shown}")
-    sys.stdout.flush()
-    raise_on_signals()
-    try:
-        run_http(config, access, listener)
-    except Terminated:
-        raise
-    except KeyboardInterrupt:  # the way to stop it, so not a failure
-        pass
-    exit_without_threads(0)
+    run_until_signal(lambda: run_http(config, access, listener))
 
 
 def _tools(args: argparse.Namespace) -> int:

@@ -1,30 +1,31 @@
 """`framesift serve`: the web page and its HTTP API."""
 
 import argparse
-import os
-import re
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
 from framesift._utils.optional import require
+from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
 from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
-from framesift.cli.signals import Terminated, raise_on_signals
+from framesift.cli.signals import Terminated, exit_without_threads, raise_on_signals
 from framesift.errors import OptionError
 
 if TYPE_CHECKING:
+    from framesift.pipeline.config import PipelineConfig
     from framesift.server.config import ServerConfig
 
 AUTO = "auto"
 TOKEN_BYTES = 24
 SHORT_TOKEN = 16  # characters; a shorter token is warned about
-BYTES_PER_UNIT = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def add_commands(add: AddCommand) -> None:
@@ -38,62 +39,60 @@ def add_commands(add: AddCommand) -> None:
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
     reader = "reader offered on the page: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable"
     serve.add_argument("--reader", dest="readers", action="append", default=[], metavar="READER", help=reader)
-    serve.add_argument("--uploads", metavar="DIR", help="directory for uploads (default: in the store)")
-    serve.add_argument("--max-upload", type=_size, default=8e9, metavar="SIZE", help="such as 2GB (default: 8GB)")
+    serve.add_argument("--max-upload", type=parse_size, default=8e9, metavar="SIZE", help="such as 2GB (default: 8GB)")
     serve.set_defaults(handles_signals=True)
     text = [name for name in TEXT_SETTINGS if name != "subtitles"]
     add_settings(serve, *text, "event_encoder", *INDEX_SETTINGS)
 
 
-def _size(text: str) -> float:
-    match = re.fullmatch(r"([0-9.]+)([KMGT]?)B?", text.strip().upper())
-    try:
-        return float(match[1]) * BYTES_PER_UNIT[match[2]] if match else float("x")
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; expected one like 500MB or 2GB") from None
-
-
-def _serve(args: argparse.Namespace) -> int:
+def _serve(args: argparse.Namespace) -> NoReturn:
     require("fastapi", "serve")
-    from framesift.server.server import lock_directories
+    from framesift.server.config import ServerConfig
+    from framesift.server.server import Server, lock_state
 
     token = checked_token(args.token)
-    _check_models(args)
-    config = _make_config(args, args.port, token)  # bad options are reported before the port is bound
-    with lock_directories(config):
+    pipeline = config_from(args)
+    _check_models(pipeline, args.readers)
+    config = ServerConfig(  # bad options are reported before the port is bound
+        folder=None if args.folder is None else Path(args.folder),
+        host=args.host,
+        port=args.port,
+        token=token,
+        allowed_hosts=tuple(args.allow_host),
+        readers=tuple(args.readers),
+        upload_bytes=int(args.max_upload),
+        pipeline=pipeline,
+    )
+    with lock_state(config.state):
         listener = listen(args.host, args.port)
-        return _run(args, _make_config(args, listener.getsockname()[1], token), listener)
+        config = replace(config, port=listener.getsockname()[1])
+        server = Server(config)
+        address = page_address(config)
+        if args.json:
+            print_json({"url": address, "folder": None if config.folder is None else str(config.folder)})
+        else:
+            print(f"framesift is running at {address}  (Ctrl+C stops it)")
+            if token and len(token) < SHORT_TOKEN:
+                warning = f"a token of {len(token)} characters is easy to guess; use --token auto"
+                print(f"warning: {warning}", file=sys.stderr)
+        if args.open:
+            # The socket is already listening, so the browser's first request waits instead of failing.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        run_until_signal(lambda: server.run(sockets=[listener]))
 
 
-def _run(args: argparse.Namespace, config: "ServerConfig", listener: socket.socket) -> int:
-    from framesift.server.server import Server
-
-    server = Server(config)
-    address = page_address(config)
-    if args.json:
-        print_json({"url": address, "folder": None if config.folder is None else str(config.folder)})
-    else:
-        print(f"framesift is running at {address}  (Ctrl+C stops it)")
-        if config.token and len(config.token) < SHORT_TOKEN:
-            length = len(config.token)
-            print(f"warning: a token of {length} characters is easy to guess; use --token auto", file=sys.stderr)
+def run_until_signal(run: Callable[[], object]) -> NoReturn:
+    """Run a server until Ctrl-C, the way to stop it, and end the process."""
     sys.stdout.flush()
-    if args.open:
-        # The socket is already listening, so the browser's first request waits instead of failing.
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     # Not earlier: a library that is starting may swallow the exception, and the server would run on.
     raise_on_signals()
     try:
-        server.run(sockets=[listener])
+        run()
     except Terminated:
         raise
-    except KeyboardInterrupt:  # the way to stop it, so not a failure
+    except KeyboardInterrupt:
         pass
-    if any(thread.name.startswith("framesift-") for thread in threading.enumerate()):
-        # A daemon thread inside a native library would abort the interpreter's normal exit.
-        sys.stdout.flush()
-        os._exit(0)
-    return 0
+    exit_without_threads(0)  # one inside a native library would abort the interpreter's normal exit
 
 
 def checked_token(text: str | None) -> str:
@@ -109,38 +108,21 @@ def checked_token(text: str | None) -> str:
     return text
 
 
-def _check_models(args: argparse.Namespace) -> None:
+def _check_models(config: "PipelineConfig", readers: Sequence[str]) -> None:
     """Report an encoder, speech engine or reader address that can't be used now, not at the first question."""
     from framesift._utils.credentials import LOCAL
     from framesift.encoders.registry import get_text_encoder, identify
     from framesift.readers.base import get_reader
     from framesift.text.speech import engine_name
 
-    config = config_from(args)
     identify(str(config.index.encoder))
     if config.selection.event_encoder is not None:
         get_text_encoder(config.selection.event_encoder)
     if config.text.speech not in ("auto", "none"):
         engine_name(config.text.speech)
-    for reader in args.readers:
+    for reader in readers:
         if not reader.startswith(LOCAL):  # which loads the model
             get_reader(reader)
-
-
-def _make_config(args: argparse.Namespace, port: int, token: str) -> "ServerConfig":
-    from framesift.server.config import ServerConfig
-
-    return ServerConfig(
-        folder=None if args.folder is None else Path(args.folder),
-        uploads=None if args.uploads is None else Path(args.uploads),
-        host=args.host,
-        port=port,
-        token=token,
-        allowed_hosts=tuple(args.allow_host),
-        readers=tuple(args.readers),
-        upload_bytes=int(args.max_upload),
-        pipeline=config_from(args),
-    )
 
 
 def listen(host: str, port: int) -> socket.socket:

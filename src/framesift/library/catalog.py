@@ -61,6 +61,15 @@ class PreparedSummary:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class KnownVideo:
+    """What is kept of the version of a file that has this stamp."""
+
+    stamp: str
+    facts: VideoFacts
+    summary: PreparedSummary | None = None
+
+
 class RecentCache(Generic[Value]):
     """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
 
@@ -99,13 +108,12 @@ class Catalog:
         self.pipeline = Pipeline(config)
         self.store = Store(config.index.store)
         self._folder = state / "facts"
-        self._facts: dict[str, VideoFacts] = {}
+        self._known: dict[str, KnownVideo] = {}
         self.unfinished = UnfinishedVideos(self.store)
         self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
         self._early: RecentCache[tuple[PreparedVideo, str]] = RecentCache(CACHED_VIDEOS)
         self._texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
-        self._searched: dict[str, str] = {}  # versions of the store, by video, whose text can't be had without work
         self._stopping = False
 
     def start(self, list_videos: Callable[[], Iterable[LibraryVideo]]) -> None:
@@ -119,24 +127,17 @@ class Catalog:
 
     def facts(self, video: LibraryVideo) -> VideoFacts:
         """The video's facts; the file is probed if it is new, or had a problem, which may have been fixed."""
-        facts = self.known_facts(video)
-        if facts is None or facts.problem:
-            try:
-                facts = self._probe(video, video.stamp)
-            except OSError:
-                facts = _gone(video)
-        return facts
+        known = self._find(video)
+        if known is None or (known.facts.problem and known.stamp):
+            return self._probe(video)
+        return known.facts
 
     def known_facts(self, video: LibraryVideo) -> VideoFacts | None:
         """The video's facts; None until the file has been probed in the background."""
-        try:
-            stamp = video.stamp
-        except OSError:
-            return _gone(video)
-        facts = self._facts.get(stamp) or self._read_facts(stamp)
-        if facts is None:
+        known = self._find(video)
+        if known is None:
             self._probe_requested.set()
-        return facts
+        return None if known is None else known.facts
 
     def index_warnings(self, video: LibraryVideo) -> list[str] | None:
         """The warnings stored with the video's index, whichever process made it; None if there is no index.
@@ -168,10 +169,12 @@ class Catalog:
 
         For a video that another process has indexed, one is made in the background from what is stored.
         """
-        summary: PreparedSummary | None = read_json(self._summary_path(video), PreparedSummary)
-        if summary is None and self._may_summarise(video):
+        known = self._find(video)
+        if known is None or known.summary is not None:
+            return None if known is None else known.summary
+        if self.index_warnings(video) is not None:
             self._probe_requested.set()
-        return summary
+        return None
 
     def is_ready(self, video: LibraryVideo) -> bool:
         return self.index_warnings(video) is not None and self.summary(video) is not None
@@ -257,53 +260,46 @@ class Catalog:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
         notes = [public_message(note, video) for note in text.notes]
         shown = [public_message(warning, video) for warning in warnings]
-        self._write(self._summary_path(video), PreparedSummary(len(text.events), sources, notes, shown))
         facts = self.facts(video)
         if facts.fingerprint:
+            self._keep(video, KnownVideo(video.stamp, facts, PreparedSummary(len(text.events), sources, notes, shown)))
             store_subtitles(self.store, facts.fingerprint, text, video.url or str(video.path))
 
-    def _write(self, path: Path, record: Any) -> None:
+    def _find(self, video: LibraryVideo) -> KnownVideo | None:
+        """What is known of the file as it is now."""
         try:
-            write_json(path, asdict(record))
+            stamp = video.stamp
+        except OSError:
+            return KnownVideo("", VideoFacts(problem=f"{video.name!r} no longer exists"))
+        known = self._known.get(video.id) or read_json(self._path(video), KnownVideo)
+        if known is None or known.stamp != stamp:
+            return None
+        self._known[video.id] = known
+        return known
+
+    def _keep(self, video: LibraryVideo, known: KnownVideo) -> None:
+        self._known[video.id] = known
+        if known.facts.problem:  # permissions may change while the file does not
+            return
+        try:
+            write_json(self._path(video), asdict(known))
         except OSError as error:
-            log.warning("%s can't be written (%s)", path, error)
+            log.warning("%s can't be written (%s)", self._path(video), error)
 
-    def _summary_path(self, video: LibraryVideo) -> Path:
-        return self._folder / f"{video.stamp}.words.json"
+    def _path(self, video: LibraryVideo) -> Path:
+        return self._folder / f"{video.id}.json"
 
-    def _read_facts(self, stamp: str) -> VideoFacts | None:
-        facts: VideoFacts | None = read_json(self._folder / f"{stamp}.json", VideoFacts)
-        if facts is not None:
-            self._facts[stamp] = facts
-        return facts
-
-    def _probe(self, video: LibraryVideo, stamp: str) -> VideoFacts:
+    def _probe(self, video: LibraryVideo) -> VideoFacts:
+        stamp = ""
         try:
+            stamp = video.stamp
             info = probe(video.path)
-            facts = VideoFacts(
-                fingerprint(video.path),
-                info.duration_s,
-                info.width,
-                info.height,
-                info.fps,
-                info.codec,
-                info.has_audio,
-            )
+            size = info.width, info.height
+            facts = VideoFacts(fingerprint(video.path), info.duration_s, *size, info.fps, info.codec, info.has_audio)
         except (FramesiftError, OSError) as error:
             facts = VideoFacts(problem=public_message(error, video))
-        self._drop_earlier(video, stamp)
-        self._facts[stamp] = facts
-        if not facts.problem:  # a problem is not cached: permissions may change while the file does not
-            self._write(self._folder / f"{stamp}.json", facts)
+        self._keep(video, KnownVideo(stamp, facts))
         return facts
-
-    def _drop_earlier(self, video: LibraryVideo, stamp: str) -> None:
-        """Delete the facts of earlier versions of a file; one that is still being written changes all the time."""
-        for old in [key for key in self._facts if key.startswith(f"{video.id}-") and key != stamp]:
-            self._facts.pop(old, None)
-        for path in self._folder.glob(f"{video.id}-*.json"):
-            if not path.name.startswith(f"{stamp}."):
-                path.unlink(missing_ok=True)
 
     def _warm_up(self) -> None:
         """Load the encoder before the first video or question needs it."""
@@ -322,45 +318,22 @@ class Catalog:
                 for video in list_videos():
                     if self._stopping:
                         return
-                    self._probe_if_new(video)
-                    self._summarise_if_indexed(video)
+                    if self._find(video) is None:
+                        self._probe(video)
+                        self._changed()
+                    self.summarise_if_indexed(video)
             except Exception:  # one file must not end this thread
                 log.exception("the videos could not be probed")
 
-    def _probe_if_new(self, video: LibraryVideo) -> None:
-        try:
-            stamp = video.stamp
-            if stamp not in self._facts and self._read_facts(stamp) is None:
-                self._probe(video, stamp)
-                self._changed()
-        except OSError:
-            log.info("%s was deleted after it was listed", video.name)
-
-    def _may_summarise(self, video: LibraryVideo) -> bool:
-        """Whether the video was indexed elsewhere, and its text not searched for since the store last changed."""
-        try:
-            return self.index_warnings(video) is not None and self._searched.get(video.id) != self._store_version(video)
-        except OSError:
-            return False
-
-    def _store_version(self, video: LibraryVideo) -> str:
-        """Changes whenever the file does, or an entry of the store for it is added."""
-        facts = self.known_facts(video) or VideoFacts()
-        return f"{video.stamp}-{(self.store.root / facts.fingerprint).stat().st_mtime_ns}"
-
-    def _summarise_if_indexed(self, video: LibraryVideo) -> None:
+    def summarise_if_indexed(self, video: LibraryVideo) -> None:
         """Search for the text of a video that another process has indexed, unless that takes more than reading it."""
-        if self._summary_path(video).exists() or not self._may_summarise(video):
+        known, warnings = self._find(video), self.index_warnings(video)
+        if known is None or known.summary is not None or warnings is None:
             return
-        self._searched[video.id] = self._store_version(video)
         try:
             text = self.pipeline.find_events(video.path, stored_only=True)
-            self._write_summary(video, text, (*(self.index_warnings(video) or ()), *text.warnings))
+            self._write_summary(video, text, (*warnings, *text.warnings))
         except (FramesiftError, OSError) as error:
             log.info("%s was indexed by another process and its text is not stored (%s)", video.name, error)
         else:
             self._changed()
-
-
-def _gone(video: LibraryVideo) -> VideoFacts:
-    return VideoFacts(problem=f"{video.name!r} no longer exists")

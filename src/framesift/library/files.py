@@ -21,7 +21,7 @@ from typing import Any
 
 from framesift._utils.files import write_bytes
 from framesift._utils.json import load_json
-from framesift._utils.records import read_value
+from framesift._utils.records import FilePath, read_value
 from framesift._utils.text import near_names, readable
 from framesift.errors import InputError, OptionError
 from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
@@ -34,8 +34,6 @@ MAX_NAME_BYTES = 120  # of an uploaded file's name
 MAX_SUBTITLE_TAGS = 3  # in a subtitle file's name: a language and a flag or two
 DISK_RESERVE_BYTES = 2**28  # left free by uploads
 PARTIAL_PREFIX = ".upload-"
-LOCK_FILE = ".framesift-lock"  # in each directory that only one server may use at a time
-UPLOADS_MARKER = ".framesift-uploads"  # in a directory given with --uploads: its files came from the page
 log = logging.getLogger(__name__)
 
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
@@ -83,73 +81,55 @@ def public_message(error: object, video: LibraryVideo, mark: Callable[[str], str
 class VideoFiles:
     """The videos of a folder and the uploads, by id. Listing is cheap, so the directories are read again each time.
 
-    own_uploads: the uploads directory is the server's own, not one the user has given. state: for the list of files of
-    the folder that were added by path.
+    state: for the uploads, and the list of files of the folder that were added by path.
     """
 
-    def __init__(self, folder: Path | None, uploads: Path, state: Path, *, own_uploads: bool = True) -> None:
-        self.folder, self.uploads = folder, uploads
+    def __init__(self, folder: Path | None, state: Path) -> None:
+        self.uploads = state / "uploads"
         self._folders = SharedFolders(() if folder is None else (folder,))
-        self.folder_id = "" if self.folder is None else make_id("folder", str(self.folder))
+        self.folder_id = make_id("folder", str(folder))
         # Files of FOLDER added by path whose suffix is not that of a video.
         self._added_list = state / f"added-{self.folder_id}.json"
         self._lock = threading.Lock()
         self._by_id: dict[str, LibraryVideo] = {}
-        self._claim_uploads(own=own_uploads)
-        for partial in self.uploads.glob(f"{PARTIAL_PREFIX}*"):
-            partial.unlink(missing_ok=True)
-
-    def _claim_uploads(self, *, own: bool) -> None:
-        """Create the uploads directory. One with other files is refused: the page would list them and could delete
-        them.
-        """
-        marker = self.uploads / UPLOADS_MARKER
         try:
             self.uploads.mkdir(parents=True, exist_ok=True)
-            if not own and not marker.exists():
-                if any(path.name != LOCK_FILE for path in self.uploads.iterdir()):
-                    raise OptionError(f"--uploads {self.uploads} contains other files; expected an empty directory")
-                marker.touch()
         except OSError as error:
             raise OptionError(
-                f"uploads can't be stored in {self.uploads} ({error.strerror}); set another directory with --uploads"
+                f"uploads can't be stored in {self.uploads} ({error.strerror}); set another directory with --store"
             ) from None
+        for partial in self.uploads.glob(f"{PARTIAL_PREFIX}*"):
+            partial.unlink(missing_ok=True)
 
     def list_videos(self) -> list[LibraryVideo]:
         """All videos, uploads first, then by name."""
         uploads = [path for path in sorted(self.uploads.glob("*")) if path.is_file() and path.name[0] != "."]
         videos = [self._uploaded(path) for path in uploads if path.suffix.lower() not in ENDINGS]
-        if self.folder is not None:
-            listed = sorted(islice(walk_videos(self.folder), MAX_LISTED))
-            videos += [self._in_folder(path) for path in dict.fromkeys([*listed, *self._added_paths()])]
-        with self._lock:
-            self._by_id = {video.id: video for video in videos}
-        return videos
+        videos += [*self._folders.videos(), *filter(None, map(self._folders.find_path, self._added()))]
+        self._by_id = {video.id: video for video in videos}
+        return list(self._by_id.values())
 
     def get(self, video_id: str) -> LibraryVideo | None:
-        """The video of this id, if its file exists."""
-        with self._lock:
-            video = self._by_id.get(video_id)
-        if video is None:
-            video = next((v for v in self.list_videos() if v.id == video_id), None)
-        return video if video is not None and self._is_allowed(video) else None
+        """The video of this id, if its file exists and is still inside its directory, not replaced by a link."""
+        video = self._by_id.get(video_id) or next((v for v in self.list_videos() if v.id == video_id), None)
+        if video is None or not video.uploaded:
+            return None if video is None else self._folders.find_path(str(video.path))
+        return video if video.path.is_file() and self.uploads.resolve() in video.path.resolve().parents else None
 
     def resolve(self, name: str) -> LibraryVideo:
         """A file by its path inside FOLDER, listed or not. Paths and links that lead outside it are refused."""
-        if self.folder is None:
+        if self._folders.is_empty:
             raise InputError("this server was started without a directory; upload the video instead")
         video = self._folders.find_path(name)
         if video is None:
             raise InputError(f"{name[:200]!r} was not found in the directory this server was started with")
-        return self._in_folder(video.path)
+        return video
 
     def add(self, video: LibraryVideo) -> None:
         """List a file of FOLDER from now on, whatever its suffix."""
-        if self.get(video.id) is None and self.folder is not None:
-            with self._lock:
-                names = {*self._added_names(), video.path.relative_to(self.folder).as_posix()}
-                write_json(self._added_list, sorted(names))
-            self.list_videos()
+        with self._lock:
+            if self.get(video.id) is None:
+                write_json(self._added_list, [*self._added(), str(video.path)])
 
     def check_disk_space(self, needed: int) -> None:
         """Refuse an upload that would fill the disk."""
@@ -172,7 +152,6 @@ class VideoFiles:
                 number += 1
                 path = self.uploads / f"{stem} ({number}){ending}"
             partial.rename(path)
-        self.list_videos()
         return self._uploaded(path)
 
     def store_subtitles(self, video: LibraryVideo, partial: Path, name: str) -> None:
@@ -195,29 +174,12 @@ class VideoFiles:
         for path in (video.path, *named):
             if path not in shared:
                 path.unlink(missing_ok=True)
-        self.list_videos()
 
-    def _added_paths(self) -> list[Path]:
-        if self.folder is None:
-            return []
-        paths = (self.folder / name for name in self._added_names())
-        return [path for path in paths if path.is_file() and self.folder in path.resolve().parents]
-
-    def _added_names(self) -> list[str]:
-        return read_json(self._added_list, list[str]) or []
-
-    def _is_allowed(self, video: LibraryVideo) -> bool:
-        """Whether the file exists and is still inside its directory: it may have been replaced by a link."""
-        root = self.uploads.resolve() if video.uploaded else self.folder
-        return video.path.is_file() and root in video.path.resolve().parents
+    def _added(self) -> tuple[str, ...]:
+        return read_json(self._added_list, tuple[FilePath, ...]) or ()
 
     def _uploaded(self, path: Path) -> LibraryVideo:
         return LibraryVideo(self.upload_id(path.name), path, readable(path.name), uploaded=True)
-
-    def _in_folder(self, path: Path) -> LibraryVideo:
-        assert self.folder is not None  # noqa: S101 (only called where there is one)
-        name = path.relative_to(self.folder).as_posix()
-        return LibraryVideo(make_id("folder", f"{self.folder}/{name}"), path, readable(name), uploaded=False)
 
 
 @dataclass(frozen=True)
@@ -305,7 +267,9 @@ class SharedFolders:
                     continue
                 path = written.resolve()
                 home = next((each for each in self._folders if path.is_relative_to(each.real)), None)
-                if home is not None and not is_hidden(path.relative_to(home.real)) and path.is_file():
+                if home is None or any(part.startswith(".") for part in path.relative_to(home.real).parts):
+                    continue
+                if path.is_file():
                     return self._video(home, path)
         except (OSError, ValueError):  # a name that no file can have
             return None
@@ -377,11 +341,6 @@ def walk_videos(folder: Path) -> Iterator[Path]:
                 continue
             if not path.is_symlink() or folder in path.resolve().parents:
                 yield path
-
-
-def is_hidden(path: Path) -> bool:
-    """Whether the name of the file or of a folder around it begins with a dot."""
-    return any(part.startswith(".") for part in path.parts)
 
 
 def make_id(kind: str, name: str) -> str:

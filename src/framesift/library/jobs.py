@@ -4,6 +4,7 @@ The list of jobs may be kept in a small file, rewritten at every change of state
 last run stopped. Progress is in memory only: the store itself knows which parts of an index are done.
 """
 
+import itertools
 import logging
 import secrets
 import threading
@@ -43,7 +44,6 @@ class Job:
     added_s: float = 0.0
     started_s: float | None = None
     finished_s: float | None = None
-    folder: str = ""  # id of the directory the video is in; empty for uploads
     starts: int = 0  # runs that neither finished nor were stopped
     position: int = 0  # of a waiting job, from 1
 
@@ -64,8 +64,7 @@ class JobQueue:
     """Jobs in the order they run, at most one per video, run by one thread.
 
     work: does a job; its progress callback raises JobStopped once the job is cancelled. path: where the list is kept;
-    None: in memory only. A library may be served with different directories: jobs of a directory that is not served now
-    are kept until it is.
+    None: in memory only.
     """
 
     def __init__(
@@ -74,10 +73,9 @@ class JobQueue:
         *,
         path: Path | None = None,
         changed: Callable[[], None] = lambda: None,
-        folder_id: str = "",
     ) -> None:
         self.work = work
-        self._path, self._changed, self._folder_id = path, changed, folder_id
+        self._path, self._changed = path, changed
         self._lock = threading.Condition(threading.RLock())
         self._jobs: dict[str, Job] = {}
         if path is not None:
@@ -101,14 +99,12 @@ class JobQueue:
                     self._update(job.id, state="waiting", starts=0)
 
     def jobs(self) -> list[Job]:
-        """The jobs of the directory served now and of the uploads; waiting ones with their position."""
+        """The jobs in their order; waiting ones with their position."""
         with self._lock:
-            rows, position = [], 0
-            for job in self._jobs.values():
-                if job.folder in ("", self._folder_id):
-                    position += job.state == "waiting"
-                    rows.append(replace(job, position=position) if job.state == "waiting" else job)
-            return rows
+            positions = itertools.count(1)
+            return [
+                replace(job, position=next(positions)) if job.state == "waiting" else job for job in self._jobs.values()
+            ]
 
     def find(self, video_id: str) -> Job | None:
         """The video's job, finished or not."""
@@ -126,7 +122,7 @@ class JobQueue:
             self._lock.wait(seconds)
             return self.get(job_id)
 
-    def add(self, video_id: str, name: str, kind: JobKind = "index", *, uploaded: bool = True) -> Job:
+    def add(self, video_id: str, name: str, kind: JobKind = "index") -> Job:
         """Queue a video; one that is queued keeps its place."""
         with self._lock:
             existing = self.find(video_id)
@@ -136,8 +132,7 @@ class JobQueue:
                 raise QueueFull(f"{MAX_OPEN_JOBS} videos are already waiting; try again when some are done")
             if existing is not None:
                 del self._jobs[existing.id]
-            folder = "" if uploaded else self._folder_id
-            job = Job(secrets.token_hex(8), kind, video_id, name, added_s=time.time(), folder=folder)
+            job = Job(secrets.token_hex(8), kind, video_id, name, added_s=time.time())
             self._jobs[job.id] = job
             self._save()
             job = self.get(job.id) or job

@@ -22,12 +22,11 @@ class ServerConfig:
     """Directories, network access, readers, and the pipeline's settings.
 
     pipeline: how videos are indexed and their text is found; method, budget, reader and so on come from each request.
-    readers: the addresses a request may choose from. state: the job queue, cached images and, unless `uploads` is set,
-    uploaded videos; of a store that can't be written, a temporary directory until the server stops.
+    readers: the addresses a request may choose from. state: the job queue, cached images and uploads; of a store that
+    can't be written, a temporary directory until the server stops.
     """
 
     folder: Path | None = None
-    uploads: Path | None = None
     host: str = "127.0.0.1"
     port: int = 8000
     token: str = ""
@@ -47,15 +46,6 @@ class ServerConfig:
             )
         object.__setattr__(self, "folder", None if self.folder is None else self.folder.resolve())
         object.__setattr__(self, "state", _state_folder(Store(self.pipeline.index.store).root.absolute()))
-        if self.folder is not None and _is_listed_in(self.uploads_folder.resolve(), self.folder):
-            raise OptionError(
-                f"the uploads directory {self.uploads_folder} is inside {self.folder}, among the videos; "
-                "expected a directory outside it"
-            )
-
-    @property
-    def uploads_folder(self) -> Path:
-        return (self.uploads or self.state / "uploads").absolute()
 
     @property
     def is_shared(self) -> bool:
@@ -92,8 +82,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def _is_listed_in(path: Path, folder: Path) -> bool:
-    """Whether files in `path` would be listed as videos of `folder`; hidden directories are skipped there."""
-    return path.is_relative_to(folder) and not any(p.startswith(".") for p in path.relative_to(folder).parts)

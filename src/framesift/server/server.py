@@ -1,16 +1,15 @@
-"""The server process: exclusive use of its directories, and a shutdown that does not wait for open event streams."""
+"""The server process: exclusive use of its state, and a shutdown that does not wait for open event streams."""
 
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
 from framesift._utils.locks import lock_open_file
 from framesift.errors import OptionError
-from framesift.library.files import LOCK_FILE
 from framesift.server.app import create_app
 from framesift.server.config import ServerConfig
 from framesift.server.services import Services
@@ -20,30 +19,20 @@ SHUTDOWN_GRACE_S = 2  # for responses in progress
 
 
 @contextmanager
-def lock_directories(config: ServerConfig) -> Iterator[None]:
-    """Lock the server's directories while it runs: a second server would overwrite the queue and the uploads."""
-    with ExitStack() as locks:
-        locks.enter_context(_locked(config.state, f"the library {config.state.parent}", "--store"))
-        if config.uploads is not None:
-            locks.enter_context(_locked(config.uploads_folder, f"the uploads directory {config.uploads}", "--uploads"))
-        yield
-
-
-@contextmanager
-def _locked(folder: Path, purpose: str, option: str) -> Iterator[None]:
+def lock_state(folder: Path) -> Iterator[None]:
+    """Lock the server's state while it runs: a second server would overwrite the queue and the uploads."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.open(folder / ".framesift-lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise OptionError(
-            f"{folder} can't be written ({error.strerror}); set another directory with {option}"
-        ) from None
+        raise OptionError(f"{folder} can't be written ({error.strerror}); set another directory with --store") from None
     try:
         try:
             lock_open_file(file)
         except OSError:
             raise OptionError(
-                f"another framesift serve uses {purpose}; stop it, or set another directory with {option} DIR"
+                f"another framesift serve uses the library {folder.parent}; stop it, or set another directory with "
+                "--store DIR"
             ) from None
         yield
     finally:

@@ -47,7 +47,7 @@ class Services:
     @classmethod
     def create(cls, config: ServerConfig) -> "Services":
         changes = ChangeCounter()
-        files = VideoFiles(config.folder, config.uploads_folder, config.state, own_uploads=config.uploads is None)
+        files = VideoFiles(config.folder, config.state)
         catalog = Catalog(config.pipeline, config.state, changes)
         images = FrameImages(config.state / "pictures")
 
@@ -56,7 +56,6 @@ class Services:
                 from framesift.demo.video import sample_video
 
                 sample_video(files.uploads, name=job.name, progress=progress)
-                files.list_videos()
             video = files.get(job.video)
             if video is None:
                 raise InputError(f"{job.name!r} no longer exists")
@@ -65,7 +64,7 @@ class Services:
             except FramesiftError as error:
                 raise FramesiftError(public_message(error, video)) from error
 
-        queue = JobQueue(work, path=config.state / "jobs.json", changed=changes, folder_id=files.folder_id)
+        queue = JobQueue(work, path=config.state / f"jobs-{files.folder_id}.json", changed=changes)
         readers = PageReaders(config.state / "readers.json", config.readers, only_public=config.is_shared)
         answering = Answering(catalog, images, readers, config.state / "exports")
         history = History(config.state / "history", answering, changes)

@@ -57,7 +57,7 @@ def index_video(services: ServicesDep, video: VideoDep) -> JobRecord:
     problem = services.catalog.facts(video).problem
     if problem:
         raise InputError(problem)
-    return describe_job(services, services.queue.add(video.id, video.name, uploaded=video.uploaded))
+    return describe_job(services, services.queue.add(video.id, video.name))
 
 
 @router.post("/sample", responses=error_responses(503), status_code=202)

@@ -97,7 +97,7 @@ def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
     if problem:
         raise InputError(problem)
     services.files.add(video)
-    services.queue.add(video.id, video.name, uploaded=False)
+    services.queue.add(video.id, video.name)
     return describe(services, video)
 
 
