@@ -339,10 +339,12 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
 
 
 def _server(folder: Path) -> Iterator[FileUse]:
-    from framesift.library.jobs import Job, _read_jobs
+    from framesift.library.files import read_json
+    from framesift.library.jobs import Job
 
-    job = asdict(Job("1", "index", "a.mp4", "a.mp4"))
-    yield _file("server queue", "json", folder / "queue.json", json.dumps([job, job | {"id": "2"}]), _read_jobs)
+    rows = [asdict(Job(number, "index", "a.mp4", "a.mp4")) for number in "12"]
+    use = partial(read_json, kind=tuple[Job, ...])
+    yield _file("server queue", "json", folder / "queue.json", json.dumps(rows), use)
 
 
 def _file(name: str, kind: str, path: Path, content: str | bytes, use: Callable[[Path], object]) -> FileUse:
