@@ -1,10 +1,11 @@
 """Plans: the cross product, what is refused, and the ready ones of the paper."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from framesift.batch.settings import QuestionSettings, RunReader, row_identity
+from framesift.batch.settings import QuestionSettings, row_identity
 from framesift.bench.plan import make_plan, read_plan, readers_of
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, OptionError, UnknownName
@@ -122,7 +123,7 @@ def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
     assert not plan.times and plan.config.index.unchanged_frames == "encode"
     assert all(choice.whole_video == (choice.method == "uniform") for choice in plan.choices)
     dataset = make_dataset(tmp_path, videos=1)
-    readers = tuple(RunReader(spec.name, prompt="longvideobench") for spec in plan.readers)
+    readers = tuple(replace(spec, prompt="longvideobench") for spec in plan.readers)
     settings = QuestionSettings("", {}, {}, plan.choices, readers, row_identity(PipelineConfig(), "small", "siglip"))
     jobs = [job for item in dataset.items for job in settings.jobs(run_item(item))]
     assert len(jobs) == len(dataset) * len(plan.choices) * len(readers)

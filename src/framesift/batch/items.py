@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from framesift._utils.credentials import public_url
 from framesift._utils.records import first_value
@@ -16,6 +16,9 @@ from framesift.text.questions import QuestionRow, read_questions
 from framesift.text.subtitles import read_report
 from framesift.types import Event, Question, Window
 from framesift.types.question import resolve_option
+
+Value = TypeVar("Value")
+Key = TypeVar("Key")
 
 ANSWER_COLUMNS = ("answer", "truth", "correct", "label", "correct_choice")
 
@@ -58,6 +61,14 @@ class RunItem:
                 "events": None if events is None else tuple(Event(**event) for event in events),
             }
         )
+
+
+def group_by(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
+    """Group values by a key, in order of first occurrence."""
+    groups: dict[Key, list[Value]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    return groups
 
 
 def read_items(file: Path) -> Iterator[RunItem]:

@@ -9,31 +9,30 @@ import platform
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from framesift.batch.executors import Execution
 from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
-from framesift.batch.items import RunItem
+from framesift.batch.items import RunItem, group_by
 from framesift.batch.listing import is_url
 from framesift.batch.results import Result, ResultWriter, Run, new_run, read_results
-from framesift.batch.settings import QuestionSettings, ReaderSpec, RunReader, SelectionChoice, row_identity
-from framesift.encoders.base import fingerprint_of
-from framesift.encoders.registry import get_encoder, identify
+from framesift.batch.settings import NO_READER, QuestionSettings, ReaderSpec, SelectionChoice, row_identity
+from framesift.encoders.registry import get_encoder
 from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
-from framesift.readers.base import Reader, get_reader
+from framesift.readers.base import get_reader
 from framesift.readers.prompts import PRESETS
 from framesift.store.store import Store
 
 # Questions per task, as a multiple of the reader's width: a reader then never waits for frames.
 QUESTIONS_PER_SLOT = 2
 PACKAGES = ("framesift", "numpy", "onnxruntime", "torch", "transformers", "av", "pillow", "openai")
-_OBJECT_SETTINGS = ("encoder", "namer", "visual_demand")  # of PipelineConfig: may be Python objects
-_READER_SETTINGS = ("reader", "reader_options", "concurrency", "options", "budget", "text_mode")
+_PLAIN = {"namer": None, "visual_demand": "rules"}  # in place of Python objects
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class RunSummary:
     done: int
     skipped: int
     failed: int
-    seconds: float = 0.0
-    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    failures: tuple[tuple[str, str, str], ...] = ()
+    seconds: float
+    warnings: Mapping[str, tuple[str, ...]]
+    failures: tuple[tuple[str, str, str], ...]
 
 
 def run_questions(
@@ -73,162 +72,150 @@ def run_questions(
     """
     started = time.perf_counter()
     executor = execution.make_executor()
-    objects = {name: value for name, value in config.values().items() if name in _OBJECT_SETTINGS and _is_object(value)}
-    encoder = config.index.encoder
-    name, weights = identify(encoder) if isinstance(encoder, str) else (encoder.name, fingerprint_of(encoder))
-    models = [(spec, get_reader(spec.reader, **spec.options)) for spec in readers]
-    run_readers = tuple(_describe_reader(spec, model) for spec, model in models) or (RunReader(),)
-    objects_by_name = {
-        reader.name: model
-        for reader, (spec, model) in zip(run_readers, models, strict=False)
-        if not isinstance(spec.reader, str)
-    }
-    if objects_by_name:
-        objects["readers"] = objects_by_name
+    models = [get_reader(spec.reader, **spec.options) for spec in readers]
+    described = tuple(spec.described(model) for spec, model in zip(readers, models, strict=True))
+    values = config.values()
+    objects = {name: values[name] for name in ("encoder", *_PLAIN) if _is_object(values[name])}
+    given = {spec.name: model for spec, model in zip(described, models, strict=True) if not spec.reader}
+    objects |= {"readers": given} if given else {}
     if objects and executor.isolated:
-        given = ", ".join(objects)
-        raise OptionError(f"{given} came as Python objects; expected names or addresses where other processes run")
+        names = ", ".join(objects)
+        raise OptionError(f"{names} came as Python objects; expected names or addresses where other processes run")
+    key = config.index.key("")
     run = new_run(
         **{"items": len(items), **facts},
-        encoder=name,
-        encoder_fingerprint=weights,
+        encoder=key.encoder,
+        encoder_fingerprint=key.encoder_fingerprint,
         versions=package_versions(),
-        prompts={reader.prompt: _prompt_text(reader.prompt) for reader in run_readers if reader.prompt in PRESETS},
-        readers={reader.name: reader.options for reader in run_readers if reader.name},
+        prompts={spec.prompt: _prompt_text(spec.prompt) for spec in described if spec.prompt in PRESETS},
+        readers={spec.name: spec.options for spec in described},
         seed=config.selection.seed,
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    )
+    portable = config.replace(
+        encoder=key.encoder,
+        store=Store(config.index.store).root.absolute(),
+        reader=None,
+        reader_options={},
+        **{name: value for name, value in _PLAIN.items() if name in objects},
     )
     settings = QuestionSettings(
         results=os.path.abspath(results),
         run=asdict(run),
-        config=_portable(config, name, objects),
+        config=portable.to_dict(),
         choices=tuple(choices),
-        readers=run_readers,
-        identity=row_identity(config, facts["dataset"], name),
+        readers=described or (NO_READER,),
+        identity=row_identity(config, facts["dataset"], key.encoder),
     )
-    tasks = QuestionTasks(items, settings, shard)
-    if tasks.pending and not executor.isolated and isinstance(encoder, str):
-        get_encoder(name, device=config.index.device)  # one error now instead of one for each video
+    mine = [(item, list(settings.jobs(item))) for item in items if _in_shard(item.video_id, shard)]
+    keys = [job.row.key for _, jobs in mine for job in jobs]
+    finished = {row.key for row in _read_rows(settings) if not row.error}
+    pending = [item for item, jobs in mine if any(job.row.key not in finished for job in jobs)]
+    if pending and not executor.isolated and "encoder" not in objects:
+        get_encoder(key.encoder, device=config.index.device)  # one error now instead of one for each video
     spec = WorkerSpec("questions", asdict(settings), objects)
-    done, failed = tasks.run(executor, spec, execution)
-    seconds = time.perf_counter() - started
-    failures = tuple((row.item_id, row.video_id, row.error) for row in tasks.read_own_rows() if row.error)
-    return RunSummary(Path(results), run.id, done, tasks.skipped, failed, seconds, tasks.read_warnings(), failures)
+    skipped = sum(key in finished for key in keys)
+    _run_tasks(pending, Counter(item.video for item in items), settings, executor, spec, execution, skipped)
+    rows = _read_rows(settings)
+    own = [row for row in rows if row.run == run.id]
+    failures = tuple((row.item_id, row.video_id, row.error) for row in own if row.error)
+    warnings: dict[str, tuple[str, ...]] = {}
+    wanted = set(keys)
+    for row in rows:
+        if row.key in wanted and row.warnings:
+            warnings[row.video_id] = tuple(dict.fromkeys((*warnings.get(row.video_id, ()), *row.warnings)))
+    return RunSummary(
+        Path(results),
+        run.id,
+        done=len(own) - len(failures),
+        skipped=skipped,
+        failed=len(failures),
+        seconds=time.perf_counter() - started,
+        warnings=warnings,
+        failures=failures,
+    )
 
 
-class QuestionTasks:
-    """The pending items of a run, grouped into tasks."""
+def _run_tasks(
+    items: Sequence[RunItem],
+    sharing: Mapping[str, int],
+    settings: QuestionSettings,
+    executor: Executor,
+    spec: WorkerSpec,
+    execution: Execution,
+    skipped: int,
+) -> None:
+    """Run the items in tasks, and write rows for those of tasks that failed. sharing: questions by video."""
+    size: int | None = QUESTIONS_PER_SLOT * settings.width if settings.readers[0].name else 1
+    # In one process the reader is busy across tasks only if there is one task; copies of remote files stay
+    # until the end of their task.
+    if not executor.isolated and not any(is_url(item.video) for item in items):
+        size = None
+    groups = _group(items, size)
+    if execution.begin is not None:
+        execution.begin(len(groups), skipped)
 
-    def __init__(self, items: Sequence[RunItem], settings: QuestionSettings, shard: tuple[int, int]) -> None:
-        self.settings = settings
-        self._per_video: dict[str, int] = {}
-        for item in items:
-            self._per_video[item.video] = self._per_video.get(item.video, 0) + 1
-        finished = self._finished_keys()
-        mine = [item for item in items if _in_shard(item.video_id, shard)]
-        jobs = {id(item): list(settings.jobs(item)) for item in mine}
-        pending = {id(item): sum(job.row.key not in finished for job in jobs[id(item)]) for item in mine}
-        self.pending = [item for item in mine if pending[id(item)]]
-        self._keys = {job.row.key for own in jobs.values() for job in own}
-        self.skipped = sum(map(len, jobs.values())) - sum(pending.values())
+    def run_round(groups: Sequence[Sequence[RunItem]], limits: Limits) -> list[tuple[Sequence[RunItem], str]]:
+        """Run these groups; those that failed, with the error of each."""
+        by_task = {_title(group): group for group in groups}
+        failed: list[tuple[Sequence[RunItem], str]] = []
 
-    def run(
-        self,
-        executor: Executor,
-        spec: WorkerSpec,
-        execution: Execution,
-    ) -> tuple[int, int]:
-        """Run the tasks; returns the numbers of rows without and with an error."""
-        width = max(reader.width for reader in self.settings.readers)
-        size: int | None = QUESTIONS_PER_SLOT * width if self.settings.readers[0].name else 1
-        # In one process the reader is busy across tasks only if there is one task; copies of remote files stay
-        # until the end of their task.
-        if not executor.isolated and not any(is_url(item.video) for item in self.pending):
-            size = None
-        groups = self._group(self.pending, size)
-        if execution.begin is not None:
-            execution.begin(len(groups), self.skipped)
-        counts = {"answered": 0, "failed": 0}
-        lost_counts = False  # a killed worker has written rows that it did not report
+        def watch(event: TaskEvent) -> None:
+            if event.kind == "failed":
+                failed.append((by_task[event.task.name], event.error))
+            if execution.watch is not None:
+                execution.watch(event)
 
-        def run_round(tasks: Sequence[Task], limits: Limits) -> list[tuple[Task, str]]:
-            failures: list[tuple[Task, str]] = []
-
-            def watch(event: TaskEvent) -> None:
-                nonlocal lost_counts
-                if event.kind == "done":
-                    for name in counts:
-                        counts[name] += event.row[name]
-                elif event.kind == "failed":
-                    failures.append((event.task, event.error))
-                lost_counts = lost_counts or event.kind in ("failed", "retried")
-                if execution.watch is not None:
-                    execution.watch(event)
-
+        tasks = [
+            Task(
+                name,
+                {
+                    "items": [item.to_dict() for item in group],
+                    "sharing": {item.video: sharing[item.video] for item in group},
+                },
+            )
+            for name, group in by_task.items()
+        ]
+        if tasks:
             executor.run(spec, tasks, watch, limits=limits, tries={})
-            return failures
+        return failed
 
-        # A task of several videos that fails is repeated video by video: only the one at fault loses attempts.
-        several = [task for task in groups if len(_videos(task)) > 1]
-        broken = run_round(several, replace(execution.limits, tries=1))
-        again = [RunItem.from_dict(value) for task, _ in broken for value in task.data["items"]]
-        singles = [task for task in groups if len(_videos(task)) == 1] + self._group(again, 1)
-        failures = run_round(singles, execution.limits)
-        if failures:
-            self._write_failures(failures)
-        return self._count_rows() if lost_counts else (counts["answered"], counts["failed"])
+    # A task of several videos that fails is repeated video by video: only the one at fault loses attempts.
+    by_kind = group_by(groups, lambda group: len(group_by(group, _video)) > 1)
+    broken = run_round(by_kind.get(True, []), replace(execution.limits, tries=1))
+    again = _group([item for group, _ in broken for item in group], 1)
+    failures = run_round([*by_kind.get(False, []), *again], execution.limits)
+    if failures:
+        finished = {row.key for row in _read_rows(settings) if not row.error}
+        with ResultWriter(settings.results, Run(**settings.run)) as writer:
+            for group, error in failures:
+                for job in [job for item in group for job in settings.jobs(item)]:
+                    if job.row.key not in finished:
+                        writer.add(replace(job.row, error=error))
 
-    def read_warnings(self) -> dict[str, tuple[str, ...]]:
-        """The warnings of each video that has some, from all rows of this run's jobs."""
-        by_video: dict[str, dict[str, None]] = {}
-        for row in self._read_rows():
-            if row.key in self._keys and row.warnings:
-                by_video.setdefault(row.video_id, {}).update(dict.fromkeys(row.warnings))
-        return {video: tuple(warnings) for video, warnings in by_video.items()}
 
-    def _group(self, items: Iterable[RunItem], size: int | None) -> list[Task]:
-        """Tasks of whole videos with at least `size` questions; the last may have fewer. None: one task."""
-        by_video: dict[str, list[RunItem]] = {}
-        for item in items:
-            by_video.setdefault(item.video, []).append(item)
-        tasks: list[Task] = []
-        group: list[RunItem] = []
-        for own in by_video.values():
-            group += own
-            if size is not None and len(group) >= size:
-                tasks.append(self._task(group))
-                group = []
-        return [*tasks, self._task(group)] if group else tasks
+def _group(items: Iterable[RunItem], size: int | None) -> list[list[RunItem]]:
+    """Groups of whole videos with at least `size` questions; the last may have fewer. None: one group."""
+    groups: list[list[RunItem]] = []
+    for own in group_by(items, _video).values():
+        if groups and (size is None or len(groups[-1]) < size):
+            groups[-1] += own
+        else:
+            groups.append(own)
+    return groups
 
-    def _task(self, items: Sequence[RunItem]) -> Task:
-        videos = list(dict.fromkeys(item.video for item in items))
-        more = f" and {len(videos) - 1} more" if len(videos) > 1 else ""
-        per_video = {video: self._per_video[video] for video in videos}
-        return Task(videos[0] + more, {"items": [item.to_dict() for item in items], "per_video": per_video})
 
-    def _write_failures(self, failures: Iterable[tuple[Task, str]]) -> None:
-        finished = self._finished_keys()
-        with ResultWriter(self.settings.results, Run(**self.settings.run)) as writer:
-            for task, error in failures:
-                for item in map(RunItem.from_dict, task.data["items"]):
-                    for job in self.settings.jobs(item):
-                        if job.row.key not in finished:
-                            writer.add(replace(job.row, error=error))
+def _title(group: Sequence[RunItem]) -> str:
+    first, *others = group_by(group, _video)
+    return f"{first} and {len(others)} more" if others else first
 
-    def read_own_rows(self) -> list[Result]:
-        """The rows of this run."""
-        return [row for row in self._read_rows() if row.run == self.settings.run["id"]]
 
-    def _count_rows(self) -> tuple[int, int]:
-        rows = self.read_own_rows()
-        failed = sum(bool(row.error) for row in rows)
-        return len(rows) - failed, failed
+def _video(item: RunItem) -> str:
+    return item.video
 
-    def _finished_keys(self) -> set[str]:
-        return {row.key for row in self._read_rows() if not row.error}
 
-    def _read_rows(self) -> list[Result]:
-        return read_results(self.settings.results).rows if Path(self.settings.results).is_dir() else []
+def _read_rows(settings: QuestionSettings) -> list[Result]:
+    return read_results(settings.results).rows if Path(settings.results).is_dir() else []
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -250,31 +237,6 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
-def _describe_reader(spec: ReaderSpec, model: Reader) -> RunReader:
-    width = int(getattr(model, "concurrency", 1)) if spec.width is None else spec.width
-    if isinstance(width, bool) or width < 1:
-        raise OptionError(f"concurrency is {width!r}; expected a whole number of at least 1")
-    address = spec.reader if isinstance(spec.reader, str) else ""
-    name = spec.name or str(getattr(model, "name", type(model).__name__))
-    return RunReader(
-        name=name,
-        address=address,
-        options=dict(spec.options),
-        prompt=str(getattr(model, "preset", "")),
-        times=bool(getattr(model, "times", True)),
-        time_format=str(getattr(model, "time_format", "auto")),
-        width=width,
-    )
-
-
-def _portable(config: PipelineConfig, encoder: str, objects: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration as JSON values for workers, with the defaults in place of Python objects."""
-    defaults = PipelineConfig()
-    values = config.replace(**{name: defaults.values()[name] for name in objects if name in _OBJECT_SETTINGS}).to_dict()
-    values = {name: value for name, value in values.items() if name not in _READER_SETTINGS}
-    return values | {"encoder": encoder, "store": str(Store(config.index.store).root.absolute())}
-
-
 def _is_object(value: Any) -> bool:
     return value is not None and not isinstance(value, str | int | float)
 
@@ -282,10 +244,6 @@ def _is_object(value: Any) -> bool:
 def _in_shard(video_id: str, shard: tuple[int, int]) -> bool:
     part, parts = shard
     return int(hashlib.sha256(video_id.encode()).hexdigest(), 16) % parts == part - 1
-
-
-def _videos(task: Task) -> set[str]:
-    return {item["video"] for item in task.data["items"]}
 
 
 def _prompt_text(name: str) -> str:

@@ -1,14 +1,14 @@
-"""The settings that a run sends to its workers, as JSON values."""
+"""The settings that a run of questions sends to its workers, as JSON values."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
+from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import Reader
-from framesift.selection.selector import DEFAULT_METHOD
 from framesift.text.finding import NONE
 
 
@@ -19,10 +19,10 @@ class SelectionChoice:
     whole_video: all frames of the video are candidates, for a method that uses no vectors.
     """
 
-    method: str = DEFAULT_METHOD
-    options: Mapping[str, Any] = field(default_factory=dict)
-    budget: int = 32
-    text_mode: str = "aligned"
+    method: str
+    options: Mapping[str, Any]
+    budget: int
+    text_mode: str
     whole_video: bool = False
 
     @property
@@ -33,29 +33,38 @@ class SelectionChoice:
 
 @dataclass(frozen=True)
 class ReaderSpec:
-    """A reader by name or address, or an object. name: in rows; empty for its own. width: None for what it takes."""
+    """A reader by name or address, or an object, and its own options.
+
+    name: in rows; empty for its own, and in a run without readers. width: requests in flight; None for what it takes.
+    prompt, times and time_format are those of the reader itself: its preset, whether its prompt has the frames' times,
+    and how they are written.
+    """
 
     reader: str | Reader
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
-
-
-@dataclass(frozen=True)
-class RunReader:
-    """A reader of a run. name: in rows; empty: no reader.
-
-    address: as given. prompt: its preset. times: whether
-    its prompt has the frames' times, time_format: how they are written. width: requests in flight at a time.
-    """
-
-    name: str = ""
-    address: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
     prompt: str = ""
     times: bool = True
     time_format: str = "auto"
-    width: int = 1
+
+    def described(self, model: Reader) -> "ReaderSpec":
+        """This record with what the reader itself says, as JSON values."""
+        width = int(getattr(model, "concurrency", 1)) if self.width is None else self.width
+        if isinstance(width, bool) or width < 1:
+            raise OptionError(f"concurrency is {width!r}; expected a whole number of at least 1")
+        return replace(
+            self,
+            reader=self.reader if isinstance(self.reader, str) else "",
+            name=self.name or str(getattr(model, "name", type(model).__name__)),
+            width=width,
+            prompt=str(getattr(model, "preset", "")),
+            times=bool(getattr(model, "times", True)),
+            time_format=str(getattr(model, "time_format", "auto")),
+        )
+
+
+NO_READER = ReaderSpec("", width=1)
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class RowJob:
 
     item: RunItem
     choice: SelectionChoice
-    reader: RunReader
+    reader: ReaderSpec
     row: Result
 
 
@@ -76,14 +85,19 @@ class QuestionSettings:
     run: Mapping[str, Any]
     config: Mapping[str, Any]
     choices: tuple[SelectionChoice, ...]
-    readers: tuple[RunReader, ...]
+    readers: tuple[ReaderSpec, ...]
     identity: Mapping[str, Any]  # fields of every row
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "QuestionSettings":
         choices = tuple(SelectionChoice(**choice) for choice in value["choices"])
-        readers = tuple(RunReader(**reader) for reader in value["readers"])
+        readers = tuple(ReaderSpec(**reader) for reader in value["readers"])
         return cls(**{**value, "choices": choices, "readers": readers})
+
+    @property
+    def width(self) -> int:
+        """The most requests in flight of any reader."""
+        return max(reader.width or 1 for reader in self.readers)
 
     def jobs(self, item: RunItem) -> Iterator[RowJob]:
         """The rows of an item, each once."""
@@ -125,7 +139,7 @@ def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str
         "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
         "blank_frames": config.selection.blank_frames,
         "unchanged_frames": config.index.unchanged_frames,
-        "namer": namer if isinstance(namer, str) else "" if namer is None else _name(namer),
+        "namer": "" if namer is None else _name(namer),
     }
 
 

@@ -15,18 +15,18 @@ import numpy as np
 from framesift._utils.credentials import public_url
 from framesift._utils.memory import peak_memory
 from framesift.batch.executors.base import RunAborted, Task
-from framesift.batch.items import RunItem, read_clip_events
+from framesift.batch.items import RunItem, group_by, read_clip_events
 from framesift.batch.journal import file_stamp
 from framesift.batch.listing import is_url
 from framesift.batch.remote_files import local_copy, local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
-from framesift.batch.settings import QuestionSettings, RowJob, RunReader, SelectionChoice, text_source
+from framesift.batch.settings import QuestionSettings, RowJob, text_source
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, OutputError
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.pipeline import Pipeline, PreparedVideo
 from framesift.progress import Progress, WatchedProgress
-from framesift.readers.base import Reader, ask, get_reader, map_in_order
+from framesift.readers.base import Reader, ask, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
 from framesift.store.fingerprint import WatchedFile, read_watched
@@ -112,7 +112,6 @@ def store_subtitles(store: Store, fingerprint: str, found: FoundEvents, path: st
 class SelectedFrames:
     """The frames for one question, or in `error` one sentence on why there are none. seconds: by stage of STAGES."""
 
-    item: RunItem
     exhibit: Exhibit | None = None
     candidates: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -126,96 +125,65 @@ class QuestionWorker:
     """
 
     def __init__(
-        self, settings: dict[str, Any], *, readers: Mapping[str, Reader] | None = None, **config_objects: Any
+        self, settings: Mapping[str, Any], *, readers: Mapping[str, Reader] | None = None, **config_objects: Any
     ) -> None:
         self.settings = QuestionSettings.from_dict(settings)
-        config = PipelineConfig.from_dict(self.settings.config)
-        self.config = config.replace(**config_objects)
+        self.config = PipelineConfig.from_dict(self.settings.config).replace(**config_objects)
         if isinstance(self.config.index.encoder, str):
             _check_weights(self.config.index.encoder, str(self.settings.run["encoder_fingerprint"]))
         self._reader_objects = readers or {}
-        self._slots = {reader.name: threading.Semaphore(reader.width) for reader in self.settings.readers}
+        self._slots = {reader.name: threading.Semaphore(reader.width or 1) for reader in self.settings.readers}
         with _end_run_on_full_disk():
             self._writer = ResultWriter(self.settings.results, Run(**self.settings.run))
         # A worker that was killed has written the rows it finished.
         self._finished = read_results(self.settings.results).done
         self._lock = threading.Lock()
         self._reader_failures = 0
-        self._warnings: list[str] = []
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
-        by_video: dict[str, list[RowJob]] = {}
-        for item in map(RunItem.from_dict, task.data["items"]):
-            jobs = [job for job in self.settings.jobs(item) if job.row.key not in self._finished]
-            if jobs:
-                by_video.setdefault(item.video, []).extend(jobs)
-        total = sum(map(len, by_video.values()))
+        items = map(RunItem.from_dict, task.data["items"])
+        jobs = [job for item in items for job in self.settings.jobs(item) if job.row.key not in self._finished]
         done = failed = 0
-        width = max(reader.width for reader in self.settings.readers)
         with ExitStack() as files:
-            prepared = self._select_all(by_video, task.data["per_video"], files, progress)
-            for rows in map_in_order(lambda pair: self._answer(*pair), prepared, width):
+            selected = (
+                pair
+                for video, own in group_by(jobs, lambda job: job.item.video).items()
+                for pair in self._select_video(own, task.data["sharing"][video], files, progress)
+            )
+            for rows in map_in_order(lambda pair: self._answer(*pair), selected, self.settings.width):
                 done += len(rows)
                 failed += sum(bool(row.error) for row in rows)
-                progress(QUESTIONS, done, total)
-        warnings, self._warnings = self._warnings, []
-        return {"answered": done - failed, "failed": failed, "warnings": warnings}
+                progress(QUESTIONS, done, len(jobs))
+        return {"answered": done - failed, "failed": failed}
 
-    def _select_all(
-        self,
-        by_video: Mapping[str, Sequence[RowJob]],
-        per_video: Mapping[str, int],
-        files: ExitStack,
-        progress: Progress,
-    ) -> Iterator[tuple[SelectedFrames, list[RowJob]]]:
-        """The frames of each question and the rows they are for, video by video."""
-        for video, jobs in by_video.items():
+    def _select_video(
+        self, jobs: Sequence[RowJob], sharing: int, files: ExitStack, progress: Progress
+    ) -> Iterator[tuple[SelectedFrames, Sequence[RowJob]]]:
+        """The frames of each question on a video, and the rows they are for. sharing: questions on the video."""
+        video = jobs[0].item.video
 
-            def report(stage: str, done: float, total: float, video: str = video) -> None:
-                progress(f"{Path(video).name}: {stage}", done, total)
+        def report(stage: str, done: float, total: float) -> None:
+            progress(f"{Path(video).name}: {stage}", done, total)
 
-            try:
-                file = files.enter_context(local_file(video, report))
-            except Exception as error:
-                yield from _failed(jobs, error)
-                continue
-            by_text: dict[object, list[RowJob]] = {}
-            for job in jobs:
-                item = job.item
-                by_text.setdefault((item.subtitles, item.subtitles_offset_s, item.events), []).append(job)
-            for own in by_text.values():
-                yield from self._select_with_text(file, own, per_video[video], files, report)
-
-    def _select_with_text(
-        self, file: Path, jobs: Sequence[RowJob], sharing: int, files: ExitStack, progress: Progress
-    ) -> Iterator[tuple[SelectedFrames, list[RowJob]]]:
-        """The same for questions that share their timestamped text. sharing: questions that share the video's cost."""
         pipeline = Pipeline(self.config)
-        items = list({job.item.id: job.item for job in jobs}.values())
-        try:
-            video = self._prepare(pipeline, file, items[0], files, progress)
-            self._warnings += [f"{items[0].video_id}: {warning}" for warning in video.warnings]
-            started = time.perf_counter()
-            queries = pipeline.encode_questions(video.index, [item.question for item in items])
-            score_s = (time.perf_counter() - started) / len(items)
-        except Exception as error:
-            yield from _failed(jobs, error)
-            return
-        query_of = {item.id: query for item, query in zip(items, queries, strict=True)}
-        by_frames: dict[str, list[RowJob]] = {}
-        for job in jobs:
-            by_frames.setdefault(job.choice.frames_key, []).append(job)
-        for own in by_frames.values():
-            by_item: dict[str, list[RowJob]] = {}
-            for job in own:
-                by_item.setdefault(job.item.id, []).append(job)
-            asked = [rows[0].item for rows in by_item.values()]
-            for frames in self._select(own[0].choice, video, asked, query_of, score_s, sharing, progress):
-                yield frames, by_item[frames.item.id]
+        texts = group_by(jobs, lambda job: (job.item.subtitles, job.item.subtitles_offset_s, job.item.events))
+        for own in texts.values():
+            items = list({job.item.id: job.item for job in own}.values())
+            try:
+                prepared = self._prepare(pipeline, items[0], files, report)
+                started = time.perf_counter()
+                vectors = pipeline.encode_questions(prepared.index, [item.question for item in items])
+                score_s = (time.perf_counter() - started) / len(items)
+            except Exception as error:
+                yield SelectedFrames(error=describe_error(error)), own
+                continue
+            queries = {item.id: vector for item, vector in zip(items, vectors, strict=True)}
+            for alike in group_by(own, lambda job: job.choice.frames_key).values():
+                for frames, rows in self._select(alike, prepared, queries, sharing, report):
+                    yield replace(frames, seconds={"score": score_s, **frames.seconds}), rows
 
-    def _prepare(
-        self, pipeline: Pipeline, file: Path, item: RunItem, files: ExitStack, progress: Progress
-    ) -> PreparedVideo:
+    def _prepare(self, pipeline: Pipeline, item: RunItem, files: ExitStack, progress: Progress) -> PreparedVideo:
+        file = files.enter_context(local_file(item.video, progress))
         source = item.video_id if is_url(item.video) else None
         if text_source(self.config) != "subtitles":
             return pipeline.prepare(file, subtitles=NONE, source=source, progress=progress)
@@ -231,44 +199,49 @@ class QuestionWorker:
 
     def _select(
         self,
-        choice: SelectionChoice,
+        jobs: Sequence[RowJob],
         video: PreparedVideo,
-        items: Sequence[RunItem],
-        query_of: Mapping[str, Array],
-        score_s: float,
+        queries: Mapping[str, Array],
         sharing: int,
         progress: Progress,
-    ) -> Iterator[SelectedFrames]:
+    ) -> Iterator[tuple[SelectedFrames, Sequence[RowJob]]]:
+        """The frames of each question by the choice that these rows have in common."""
         started = time.perf_counter()
+        choice, by_item = jobs[0].choice, group_by(jobs, lambda job: job.item.id)
+        items = [own[0].item for own in by_item.values()]
         try:
             pipeline = Pipeline(self.config.for_method(choice.method, options=choice.options, budget=choice.budget))
-            queries = np.stack([query_of[item.id] for item in items])
+            vectors = np.stack([queries[item.id] for item in items])
             if choice.whole_video:
-                video, queries = video.with_every_frame, np.ones((len(items), 1))
-            asked = [item.question for item in items]
-            windows = [item.window for item in items]
-            selections = pipeline.select(video, asked, queries=queries, windows=windows, progress=progress)
+                video, vectors = video.with_every_frame, np.ones((len(items), 1))
+            selections = pipeline.select(
+                video,
+                [item.question for item in items],
+                queries=vectors,
+                windows=[item.window for item in items],
+                progress=progress,
+            )
             select_s = (time.perf_counter() - started) / len(items)
             exhibits = [pipeline.exhibit(video, selection) for selection in selections]
         except Exception as error:
-            if len(items) > 1:  # the other questions are not affected
-                for item in items:
-                    yield from self._select(choice, video, [item], query_of, score_s, sharing, progress)
-            else:
-                yield SelectedFrames(items[0], error=describe_error(error))
+            if len(by_item) == 1:
+                yield SelectedFrames(error=describe_error(error)), jobs
+                return
+            for own in by_item.values():  # the other questions are not affected
+                yield from self._select(own, video, queries, sharing, progress)
             return
         text_s = (video.seconds["events"] + video.seconds["event_vectors"]) / sharing
-        for item, exhibit in zip(items, exhibits, strict=True):
+        for own, exhibit in zip(by_item.values(), exhibits, strict=True):
             trace = exhibit.selection.trace
-            seconds = {"score": score_s, "select": select_s}
+            seconds = {"select": select_s}
             if not trace.get("looked_at", 1):  # a method that needs no index
                 seconds |= {"decode": 0.0, "features": 0.0}
             elif "index" in video.seconds:
                 seconds |= {"decode": video.seconds["index"] / sharing, "features": text_s}
-            yield SelectedFrames(item, exhibit, int(trace.get("candidates", len(video.index))), seconds)
+            yield SelectedFrames(exhibit, int(trace.get("candidates", len(video.index))), seconds), own
 
     def _answer(self, frames: SelectedFrames, jobs: Sequence[RowJob]) -> list[Result]:
-        """Write the rows for the frames of one question: each reader in each text mode."""
+        """Write the rows for the same frames: each reader in each text mode."""
         rows = []
         for job in jobs:
             row = _row_with_frames(job.row, frames)
@@ -283,8 +256,9 @@ class QuestionWorker:
         started = time.perf_counter()
         try:
             with self._slots[job.reader.name]:
-                reader = self._reader(job.reader)
-                answer = ask(exhibit, job.item.question, reader=reader, text_mode=row.text_mode)
+                reader = self._reader_objects.get(job.reader.name) or job.reader.reader
+                options = job.reader.options if isinstance(reader, str) else {}
+                answer = ask(exhibit, job.item.question, reader=reader, text_mode=row.text_mode, **options)
         except Exception as error:
             self._count_reader_failure(error)
             return replace(row, error=describe_error(error))
@@ -302,10 +276,6 @@ class QuestionWorker:
                 "read": time.perf_counter() - started if answer.seconds is None else answer.seconds,
             },
         )
-
-    def _reader(self, reader: RunReader) -> Reader:
-        given = self._reader_objects.get(reader.name)
-        return get_reader(reader.address, **reader.options) if given is None else given
 
     def _count_reader_failure(self, error: Exception) -> None:
         with self._lock:
@@ -331,14 +301,6 @@ def _check_weights(encoder: str, expected: str) -> None:
             f"the weights of {name} on this machine differ from those of the machine that started the run; "
             "install the same weights everywhere"
         )
-
-
-def _failed(jobs: Sequence[RowJob], error: Exception) -> Iterator[tuple[SelectedFrames, list[RowJob]]]:
-    by_item: dict[str, list[RowJob]] = {}
-    for job in jobs:
-        by_item.setdefault(job.item.id, []).append(job)
-    for own in by_item.values():
-        yield SelectedFrames(own[0].item, error=describe_error(error)), own
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Run a plan on a data set: its items and choices go to the batch runner, its rows to a folder of results."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def with_prompt(spec: ReaderSpec, dataset: str, *, times: bool = True) -> Reader
     if not isinstance(spec.reader, str) or not spec.reader.startswith(("http://", "https://", LOCAL)):
         return spec
     options = {"preset": PROMPT_OF.get(dataset, "longvideobench"), "times": times, **spec.options}
-    return ReaderSpec(spec.reader, spec.name, options, spec.width)
+    return replace(spec, options=options)
 
 
 class _ProgressAdapter:
