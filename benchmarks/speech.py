@@ -77,7 +77,7 @@ def main():
     lengths = []
     started = time.perf_counter()
     events = recognise(
-        arguments.video, engine=arguments.engine, progress=lambda _stage, _done, total: lengths.append(total)
+        arguments.video, arguments.engine, None, progress=lambda _stage, _done, total: lengths.append(total)
     )
     seconds = time.perf_counter() - started
     reference = list(read_words(arguments.reference))

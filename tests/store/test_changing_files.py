@@ -8,7 +8,7 @@ import pytest
 import framesift as fs
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store
-from framesift.text import ocr, speech
+from framesift.text import finding, speech
 from framesift.video.timeline import read_timeline
 from helpers.changing_files import (
     CHANGES,
@@ -101,17 +101,15 @@ def recognisers(monkeypatch):
     """Speech and screen text without models: the event names the content that was read."""
 
     def set_change(change):
-        def recognise(path, **options):
+        def recognise(path, *rest):
             event = fs.Event(1.0, 2.0, fingerprint(path))
             change()
             return [event]
 
-        monkeypatch.setattr(speech, "available", lambda: (True, ""))
-        monkeypatch.setattr(speech, "engine_name", lambda engine="auto": "fake")
+        monkeypatch.setattr(speech, "engine_name", lambda engine: "fake")
         monkeypatch.setattr(speech, "recognise", recognise)
-        monkeypatch.setattr(ocr, "available", lambda: (True, ""))
         monkeypatch.setattr(
-            ocr, "read_screen", lambda frames, **options: (list(frames), recognise(frames.info.path))[1]
+            finding, "read_screen", lambda frames, **options: (list(frames), recognise(frames.info.path))[1]
         )
 
     return set_change

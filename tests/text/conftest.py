@@ -14,4 +14,6 @@ def beckett():
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory, beckett):
-    return recognise(write_sound(tmp_path_factory.mktemp("sound") / "voice.wav", beckett), engine="moonshine")
+    return recognise(
+        write_sound(tmp_path_factory.mktemp("sound") / "voice.wav", beckett), engine="moonshine", language=None
+    )

@@ -6,7 +6,7 @@ import pytest
 
 import framesift as fs
 from framesift.store.store import cached_text_vectors
-from framesift.text import finding as library_events
+from framesift.text import finding
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.text_search import search_events
@@ -84,29 +84,27 @@ def test_span_is_the_share_between_first_and_last_event(video, tmp_path):
 def test_speech_is_recognised_once(video, tmp_path, monkeypatch):
     calls = []
 
-    def recognise(path, **_):
+    def recognise(path, *_):
         calls.append(path)
         return [fs.Event(1.0, 2.0, "spoken", "speech")]
 
-    monkeypatch.setattr(library_events.speech, "recognise", recognise)
-    monkeypatch.setattr(library_events.speech, "available", lambda: (True, ""))
-    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "moonshine")
+    monkeypatch.setattr(finding.speech, "recognise", recognise)
+    monkeypatch.setattr(finding.speech, "engine_name", lambda engine: "moonshine")
     info = fs.VideoInfo(str(video), 12.0, has_audio=True)
-    monkeypatch.setattr(library_events, "probe", lambda _: info)
+    monkeypatch.setattr(finding, "probe", lambda _: info)
     for _ in range(2):
         assert [event.text for event in fs.find_events(video, store=tmp_path / "store")] == ["spoken"]
     assert len(calls) == 1
 
 
 def test_speech_stored_by_an_earlier_version_is_recognised_again(video, tmp_path, monkeypatch):
-    monkeypatch.setattr(library_events.speech, "available", lambda: (True, ""))
-    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "moonshine")
+    monkeypatch.setattr(finding.speech, "engine_name", lambda engine: "moonshine")
     info = fs.VideoInfo(str(video), 12.0, has_audio=True)
-    monkeypatch.setattr(library_events, "probe", lambda _: info)
+    monkeypatch.setattr(finding, "probe", lambda _: info)
     for version in (1, 2):
         spoken = [fs.Event(1.0, 2.0, f"spoken {version}", "speech")]
-        monkeypatch.setattr(library_events.speech, "VERSION", version)
-        monkeypatch.setattr(library_events.speech, "recognise", lambda *_, spoken=spoken, **__: spoken)
+        monkeypatch.setattr(finding.speech, "VERSION", version)
+        monkeypatch.setattr(finding.speech, "recognise", lambda *_, spoken=spoken: spoken)
         assert fs.find_events(video, store=tmp_path / "store") == spoken
 
 
@@ -202,13 +200,12 @@ def test_speech_replaces_subtitles_in_other_languages_only_with_an_engine_that_s
     video, tmp_path, monkeypatch
 ):
     put(tmp_path, video_en_srt="english")
-    monkeypatch.setattr(library_events.speech, "recognise", lambda *_, **__: [fs.Event(1.0, 2.0, "音声", "speech")])
-    monkeypatch.setattr(library_events.speech, "available", lambda: (True, ""))
-    monkeypatch.setattr(library_events, "probe", lambda _: fs.VideoInfo(str(video), 12.0, has_audio=True))
-    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "moonshine")
+    monkeypatch.setattr(finding.speech, "recognise", lambda *_: [fs.Event(1.0, 2.0, "音声", "speech")])
+    monkeypatch.setattr(finding, "probe", lambda _: fs.VideoInfo(str(video), 12.0, has_audio=True))
+    monkeypatch.setattr(finding.speech, "engine_name", lambda engine: "moonshine")
     with pytest.raises(fs.InputError, match=r"only video\.en\.srt"):
         search_events(video, language="ja", store=tmp_path / "store")
-    monkeypatch.setattr(library_events.speech, "engine_name", lambda engine="auto": "whisper:small")
+    monkeypatch.setattr(finding.speech, "engine_name", lambda engine: "whisper:small")
     found = search_events(video, language="ja", store=tmp_path / "store")
     assert [event.text for event in found.events] == ["音声"]
     expected = (

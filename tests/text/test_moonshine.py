@@ -44,7 +44,9 @@ def test_events_are_sentence_like_and_within_the_clip(spoken):
 def test_times_include_the_start_of_the_audio_stream(spoken, beckett, tmp_path):
     samples = beckett[: 4 * RATE]
     late = recognise(
-        write_sound(tmp_path / "late.mkv", samples, start_s=20.0, pictures_s=25.0, codec="aac"), engine="moonshine"
+        write_sound(tmp_path / "late.mkv", samples, start_s=20.0, pictures_s=25.0, codec="aac"),
+        engine="moonshine",
+        language=None,
     )
     assert late[0].start_s == pytest.approx(spoken[0].start_s + 20.0, abs=0.5)
 
@@ -53,7 +55,7 @@ def test_times_include_the_start_of_the_audio_stream(spoken, beckett, tmp_path):
 def test_sentence_after_a_pause_starts_where_it_is_audible(beckett, tmp_path):
     phrase = beckett[: int(1.5 * RATE)]
     samples = np.concatenate([phrase, np.zeros(6 * RATE), phrase])
-    events = recognise(write_sound(tmp_path / "pause.wav", samples), engine="moonshine")
+    events = recognise(write_sound(tmp_path / "pause.wav", samples), engine="moonshine", language=None)
     loud = np.flatnonzero(np.abs(phrase) > 0.1 * np.abs(phrase).max())[0] / RATE
     assert [event.start_s for event in events] == pytest.approx([loud, 7.5 + loud], abs=0.5)
 
@@ -62,21 +64,21 @@ def test_sentence_after_a_pause_starts_where_it_is_audible(beckett, tmp_path):
 def test_no_module_of_the_working_directory_is_imported(beckett, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "json.py").write_text("raise SystemExit(1)")
-    assert recognise(write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE]), engine="moonshine")
+    assert recognise(write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE]), engine="moonshine", language=None)
 
 
 @needs_moonshine
 def test_audio_without_speech_gives_no_events(tmp_path):
     silence = np.zeros(4 * RATE)
     samples = np.concatenate([silence, noise(6), silence, noise(6, 0.005), silence, music(6)])
-    assert recognise(write_sound(tmp_path / "empty.wav", samples), engine="moonshine") == []
+    assert recognise(write_sound(tmp_path / "empty.wav", samples), engine="moonshine", language=None) == []
 
 
 @needs_moonshine
 def test_progress_ends_at_the_duration(tmp_path):
     calls = []
     path = write_sound(tmp_path / "quiet.wav", np.zeros(70 * RATE))
-    recognise(path, engine="moonshine", progress=lambda stage, done, total: calls.append((done, total)))
+    recognise(path, engine="moonshine", language=None, progress=lambda stage, done, total: calls.append((done, total)))
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1] == pytest.approx((70.0, 70.0), abs=0.1)
 
@@ -87,7 +89,7 @@ def test_moonshine_works_without_an_audio_device_library(beckett, tmp_path):
     (tmp_path / "sounddevice.py").write_text("raise OSError('PortAudio library not found')")
     code = (
         "import sys; from framesift.text.speech import recognise\n"
-        "print(len(recognise(sys.argv[1], engine='moonshine')))"
+        "print(len(recognise(sys.argv[1], engine='moonshine', language=None)))"
     )
     command = [sys.executable, "-c", code, str(path)]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -108,7 +110,7 @@ def test_no_child_process_is_left_running(beckett, tmp_path, monkeypatch):
     started = []
     start = moonshine.Moonshine._start_process
     monkeypatch.setattr(moonshine.Moonshine, "_start_process", lambda self: started.append(start(self)) or started[-1])
-    recognise(write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE]), engine="moonshine")
+    recognise(write_sound(tmp_path / "voice.wav", beckett[: 4 * RATE]), engine="moonshine", language=None)
     assert started and all(child.poll() is not None for child in started)
 
 
@@ -117,7 +119,7 @@ def test_crash_of_moonshine_is_an_error(beckett, tmp_path, monkeypatch):
     path = write_sound(tmp_path / "voice.wav", beckett)
     monkeypatch.setattr(moonshine.sys, "executable", "false" if os.name == "posix" else sys.executable)
     with pytest.raises(FramesiftError, match="the speech engine moonshine stopped"):
-        recognise(path, engine="moonshine")
+        recognise(path, engine="moonshine", language=None)
 
 
 @needs_moonshine
@@ -176,7 +178,7 @@ def test_piece_in_which_the_model_loops_is_recognised_in_halves():
 @pytest.mark.slow
 @needs_moonshine
 def test_narration_is_recognised_without_repeated_words(tmp_path):
-    events = recognise(write_sound(tmp_path / "book.wav", voice("two_cities.wav")), engine="moonshine")
+    events = recognise(write_sound(tmp_path / "book.wav", voice("two_cities.wav")), engine="moonshine", language=None)
     assert all(a.end_s <= b.start_s for a, b in itertools.pairwise(events))
     recognised = re.findall(r"[a-z]+", " ".join(event.text for event in events).lower())
     expected = re.findall(r"[a-z]+", TWO_CITIES.lower())
@@ -188,7 +190,9 @@ def movie_events(tmp_path_factory):
     """The events of the first half minute."""
     with open_audio(FILM) as sound:
         first = next(sound.blocks(32.0)).samples
-    return recognise(write_sound(tmp_path_factory.mktemp("movie") / "film.wav", first), engine="moonshine")
+    return recognise(
+        write_sound(tmp_path_factory.mktemp("movie") / "film.wav", first), engine="moonshine", language=None
+    )
 
 
 @pytest.mark.slow

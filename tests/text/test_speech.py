@@ -107,7 +107,7 @@ def test_whisper_from_a_folder_gives_words_language_and_times(beckett, tmp_path)
     folder = write_whisper(tmp_path / "model", text="Go to space now.")
     path = write_sound(tmp_path / "late.mkv", beckett, start_s=20.0, pictures_s=31.0)
     warnings = []
-    events = recognise(path, engine=f"whisper:{folder}", warn=warnings.append)
+    events = recognise(path, engine=f"whisper:{folder}", language=None, warn=warnings.append)
     assert events and {event.text for event in events} == {"Go to space now."}
     assert all(20.0 <= event.start_s <= event.end_s <= 30.5 for event in events)
     assert len(warnings) == 1 and warnings[0].startswith("the language of the speech was guessed: en (probability ")
@@ -117,7 +117,7 @@ def test_whisper_from_a_folder_gives_words_language_and_times(beckett, tmp_path)
 @pytest.mark.parametrize("samples", [np.zeros(8 * RATE), noise(8)], ids=["silence", "noise"])
 def test_whisper_gives_no_events_without_a_voice(samples, tmp_path):
     folder = write_whisper(tmp_path / "model", text="Thank you so much.")
-    assert recognise(write_sound(tmp_path / "empty.wav", samples), engine=f"whisper:{folder}") == []
+    assert recognise(write_sound(tmp_path / "empty.wav", samples), engine=f"whisper:{folder}", language=None) == []
 
 
 @needs_whisper
@@ -137,7 +137,7 @@ def test_text_without_a_voice_behind_it_is_left_out(beckett, tmp_path, monkeypat
     monkeypatch.setattr(speech, "_load", lambda *_: HearsSentencesEverywhere())
     silence, tone = np.zeros(5 * RATE), 0.2 * np.sin(np.arange(5 * RATE) * 2 * np.pi * 440 / RATE)
     samples = np.concatenate([silence, noise(5), music(10), tone, beckett[: 5 * RATE], silence, music(5)])
-    events = recognise(write_sound(tmp_path / "mixed.wav", samples), engine="moonshine")
+    events = recognise(write_sound(tmp_path / "mixed.wav", samples), engine="moonshine", language=None)
     voiced = [event.start_s for event in events]
     assert len(voiced) >= 3 and all(24 <= start_s <= 30 for start_s in voiced)
 
@@ -147,7 +147,7 @@ def test_broken_weights_are_reported_with_their_folder(tmp_path):
     for name in speech.WHISPER_FILES:
         (tmp_path / name).write_text("{}")
     with pytest.raises(InputError, match="can't be loaded"):
-        recognise(write_sound(tmp_path / "a.wav", noise(1)), engine=f"whisper:{tmp_path}")
+        recognise(write_sound(tmp_path / "a.wav", noise(1)), engine=f"whisper:{tmp_path}", language=None)
 
 
 @needs_whisper
@@ -160,21 +160,20 @@ def test_folder_without_weights_is_reported_with_the_missing_file(tmp_path):
 def test_auto_prefers_whisper_if_its_weights_are_cached(hub):
     hub("Systran/faster-whisper-tiny")
     hub("Systran/faster-whisper-small")
-    assert engine_name() == engine_name("whisper") == "whisper:small"
+    assert engine_name("auto") == engine_name("whisper") == "whisper:small"
 
 
 @needs_whisper
 @needs_moonshine
 def test_auto_uses_moonshine_without_whisper_weights(hub):
-    assert engine_name() == "moonshine"
-    assert speech.available() == (True, "")
+    assert engine_name("auto") == "moonshine"
 
 
 @needs_whisper
 @needs_moonshine
 def test_incomplete_weights_are_ignored(hub):
     hub("Systran/faster-whisper-small", files=("model.bin", "config.json"))
-    assert engine_name() == "moonshine"
+    assert engine_name("auto") == "moonshine"
 
 
 @needs_whisper
@@ -204,9 +203,11 @@ def test_english_model_rejects_another_language(hub, tmp_path):
         recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="whisper:base.en", language="fr")
 
 
-def test_availability_check_loads_no_model():
+@needs_whisper
+@needs_moonshine
+def test_choice_of_the_engine_loads_no_model():
     code = (
-        "import sys; from framesift.text import speech; speech.available()\n"
+        "import sys; from framesift.text import speech; speech.engine_name('auto')\n"
         "print(sorted({'moonshine_voice', 'faster_whisper', 'ctranslate2', 'torch'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -219,7 +220,6 @@ def test_missing_extra_is_reported_with_its_remedy(engine, monkeypatch):
         monkeypatch.setattr(module, "is_installed", lambda package: False)
     with pytest.raises(MissingExtra, match=re.escape(INSTALL)):
         engine_name(engine)
-    assert speech.available()[0] is False and INSTALL in speech.available()[1]
 
 
 def test_unknown_engine_lists_the_valid_ones():

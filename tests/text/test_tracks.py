@@ -52,6 +52,10 @@ def make_clip(path, *tracks, start_ms=0):
     return path
 
 
+def read_best(path):
+    return read_track(path, list_tracks(path, None)[0])
+
+
 def triples(events):
     return [(round(e.start_s, 3), round(e.end_s, 3), e.text) for e in events]
 
@@ -68,21 +72,21 @@ def triples(events):
 )
 def test_each_codec_gives_the_same_events(tmp_path, name, codec, first, second):
     path = make_clip(tmp_path / name, (codec, "eng", 1, [(200, 700, first), (800, 1500, second)]))
-    events = read_track(path)
+    events = read_best(path)
     assert triples(events) == [(0.2, 0.7, "Hello there"), (0.8, 1.5, "é, you")]
     assert {e.source for e in events} == {"track"}
 
 
 def test_webvtt_voices_become_speakers(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("webvtt", "eng", 1, [(0, 500, b"<v Ann>Hi")]))
-    assert read_track(path)[0].text == "Ann: Hi"
+    assert read_best(path)[0].text == "Ann: Hi"
 
 
 def test_times_are_relative_to_the_containers_start(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(200, 700, b"Hi")]), start_ms=60_000)
     with av.open(str(path)) as container:
         assert container.start_time == 60_000_000
-    assert triples(read_track(path)) == [(0.2, 0.7, "Hi")]
+    assert triples(read_best(path)) == [(0.2, 0.7, "Hi")]
 
 
 def tracks_clip(folder):
@@ -96,33 +100,21 @@ def tracks_clip(folder):
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("language", "texts"),
     [
-        ({}, "deutsch"),
-        ({"language": "en-US"}, "english"),
-        ({"language": "fra"}, "français"),
-        ({"language": "Korean"}, "deutsch"),
-        ({"index": 1}, "forced"),
+        (None, ["deutsch", "english", "français", "forced"]),
+        ("en-US", ["english", "forced", "deutsch", "français"]),
+        ("fra", ["français", "deutsch", "english", "forced"]),
+        ("Korean", ["deutsch", "english", "français", "forced"]),
     ],
 )
-def test_requested_track_or_the_default_is_read(tmp_path, options, text):
-    assert read_track(tracks_clip(tmp_path), **options)[0].text == text
+def test_requested_language_and_the_default_track_come_first(tmp_path, language, texts):
+    clip = tracks_clip(tmp_path)
+    assert [read_track(clip, track)[0].text for track in list_tracks(clip, language)] == texts
 
 
-def test_index_of_no_text_track_lists_the_tracks(tmp_path):
-    with pytest.raises(InputError, match=r"no text track 0; it has track 1 \w+ \(eng\), track 2"):
-        read_track(tracks_clip(tmp_path), index=0)
-
-
-def test_video_without_tracks_is_rejected(tmp_path):
-    with pytest.raises(InputError, match="has no subtitle track"):
-        read_track(make_clip(tmp_path / "a.mp4"))
-
-
-def test_image_tracks_are_listed_and_rejected(tmp_path):
-    path = make_clip(tmp_path / "a.mkv", ("hdmv_pgs_subtitle", "eng", 1, [(0, 500, b"\x80\0\0")]))
-    with pytest.raises(InputError, match="has no text track, only track 1 PGS"):
-        read_track(path)
+def test_video_without_tracks_has_an_empty_list(tmp_path):
+    assert list_tracks(make_clip(tmp_path / "a.mp4"), None) == []
 
 
 def test_subtitles_that_are_pictures_are_named_in_a_warning(tmp_path):
@@ -141,7 +133,7 @@ def test_subtitles_that_are_pictures_are_named_in_a_warning(tmp_path):
 def test_track_of_blank_cues_contains_no_events(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(0, 500, b" \n"), (600, 900, b"<i></i>")]))
     with pytest.raises(InputError, match="contains no events: its track 1 .* has 2 cues, none with text"):
-        read_track(path)
+        read_best(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a video" * 99, b"#EXTM3U\n#EXTINF:1,\nfile:///etc/hostname\n"])
@@ -149,17 +141,17 @@ def test_file_that_is_not_a_video_is_an_input_error(tmp_path, content):
     path = tmp_path / "a.mp4"
     path.write_bytes(content)
     with pytest.raises(InputError, match="expected a video such as MP4"):
-        read_track(path)
+        read_best(path)
     with pytest.raises(InputError, match="does not exist"):
-        read_track(tmp_path / "missing.mp4")
+        read_best(tmp_path / "missing.mp4")
 
 
 def test_language_that_is_not_utf8_has_replacement_characters(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "Francais", 1, [(0, 500, b"Hi")]))
     path.write_bytes(path.read_bytes().replace(b"Francais", b"Fran\xe7ais"))
     assert [track.language for track in probe(path).subtitle_tracks] == ["Fran�ais"]
-    assert [track.name for track in list_tracks(path)] == ["track 1 srt (Fran�ais)"]
-    assert triples(read_track(path)) == [(0, 0.5, "Hi")]
+    assert [track.name for track in list_tracks(path, None)] == ["track 1 srt (Fran�ais)"]
+    assert triples(read_best(path)) == [(0, 0.5, "Hi")]
 
 
 def test_damaged_clip_gives_events_or_an_input_error(tmp_path):
@@ -171,15 +163,14 @@ def test_damaged_clip_gives_events_or_an_input_error(tmp_path):
             data[at] = rng.integers(256)
         (tmp_path / "b.mkv").write_bytes(data)
         with contextlib.suppress(InputError):
-            assert read_track(tmp_path / "b.mkv")
+            assert all(read_track(tmp_path / "b.mkv", track) for track in list_tracks(tmp_path / "b.mkv", None))
 
 
 @pytest.mark.sample_data
 def test_sample_clip_with_mp4_text():
-    events = read_track(NASA)
+    events = read_best(NASA)
     assert triples(events)[0] == (0.21, 4.26, "NAR: This is the optical and science segment of the Webb")
     assert [e.text for e in events][2:] == [
         "at NASA’s Goddard Space Flight Center in Greenbelt, Maryland.",
         "This half of the observatory element successfully",
     ]
-    assert triples(read_track(NASA, index=5)) == triples(events)

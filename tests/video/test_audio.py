@@ -75,10 +75,10 @@ def test_file_without_audio_is_refused(tmp_path):
         out.mux(stream.encode(av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), "rgb24")))
         out.mux(stream.encode(None))
     with pytest.raises(InputError, match="has no audio stream"):
-        recognise(tmp_path / "mute.mp4")
+        recognise(tmp_path / "mute.mp4", "auto", None)
 
 
 def test_file_that_is_not_media_is_refused(tmp_path):
     (tmp_path / "notes.mp4").write_text("not a video")
     with pytest.raises(InputError, match="can't be opened"):
-        recognise(tmp_path / "notes.mp4")
+        recognise(tmp_path / "notes.mp4", "auto", None)

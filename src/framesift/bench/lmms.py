@@ -127,7 +127,7 @@ class Exhibitor:
         folder = path.parent if self.subtitles == AUTO else Path(self.subtitles)
         if subtitle_name and (folder / subtitle_name).is_file():
             return folder / subtitle_name
-        files = find_sidecars(folder / path.name)
+        files = find_sidecars(folder / path.name, None)
         if not files:
             log.info("%s: no subtitles in %s", path.name, folder)
         return files[0] if files else None

@@ -254,7 +254,7 @@ class Catalog:
 
     def subtitle_files(self, video: LibraryVideo) -> list[Path]:
         """The subtitle files beside a video; the first one is used."""
-        return find_sidecars(video.path, language=self.config.text.language)
+        return find_sidecars(video.path, self.config.text.language)
 
     def _write_summary(self, video: LibraryVideo, text: FoundEvents, warnings: Sequence[str]) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]

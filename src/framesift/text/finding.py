@@ -9,17 +9,17 @@ from typing import Any
 
 from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
-from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError
-from framesift.progress import Progress, as_progress
+from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.progress import as_progress
 from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import Store
 from framesift.store.timelines import use_stored_timeline
-from framesift.text import ocr as screen_text_reader
 from framesift.text import speech
 from framesift.text.merge import merge_events
+from framesift.text.ocr import read_screen
 from framesift.text.subtitles import read_report, search_sidecars
 from framesift.text.subtitles.languages import language_code, may_be_in
-from framesift.text.subtitles.sidecars import PICTURE_ENDINGS, SidecarSearch
+from framesift.text.subtitles.sidecars import PICTURE_ENDINGS, Sidecar
 from framesift.text.tracks import EmbeddedTrack, list_tracks, read_track
 from framesift.types import Event
 from framesift.video.frames import probe, sample
@@ -117,26 +117,9 @@ def search_events(
 
     def search(file: WatchedFile) -> FoundEvents:
         use_stored_timeline(file, store)
-        found = _EventSearch(file, store, settings.language, as_progress(progress))
-        return _search(found, settings)
+        return _EventSearch(file, settings, store, progress).run()
 
     return read_watched(video, search)
-
-
-def _search(search: "_EventSearch", settings: TextSettings) -> FoundEvents:
-    if settings.file is not None:
-        search.read_named_file(settings.file)
-    elif os.fspath(settings.subtitles) == AUTO:
-        search.read_subtitles()
-    if not search.lists and settings.speech != NONE:
-        search.recognise_speech(settings.speech)
-    if not search.lists and search.other_languages:
-        raise InputError(search.describe_other_languages())
-    if settings.screen_text:
-        search.read_screen()
-    elif not search.lists:
-        search.notes.append("text on the screen was not searched; enable it with screen_text (--screen-text)")
-    return search.result()
 
 
 @dataclass(frozen=True)
@@ -145,8 +128,7 @@ class _Candidate:
 
     name: str
     language: str
-    is_partial: bool
-    source: Path | EmbeddedTrack
+    source: Sidecar | EmbeddedTrack
 
 
 @dataclass(frozen=True)
@@ -162,17 +144,51 @@ class _Reading:
 class _EventSearch:
     """The sources tried so far and their events."""
 
-    def __init__(self, video: WatchedFile, store: Store, language: str | None, progress: Progress) -> None:
-        self.video, self.store, self.language, self.progress = video, store, language, progress
+    def __init__(
+        self, video: WatchedFile, settings: TextSettings, store: Store, progress: Callable[..., Any] | None
+    ) -> None:
+        self.video, self.settings, self.store, self.progress = video, settings, store, as_progress(progress)
         self.info = probe(video.path)
-        self.requested = language_code(language)
+        self.language, self.requested = settings.language, language_code(settings.language)
         self.other_languages: list[str] = []  # subtitles that are not in the requested one
-        self.lists: list[list[Event]] = []
-        self.sources: list[EventSource] = []
+        self.readings: list[_Reading] = []
         self.notes: list[str] = []
         self.warnings: list[str] = []
 
-    def read_named_file(self, path: Path) -> None:
+    def run(self) -> FoundEvents:
+        settings = self.settings
+        if settings.file is not None:
+            self._read_named_file(settings.file)
+        elif os.fspath(settings.subtitles) == AUTO:
+            self._read_subtitles()
+        if not self.readings and settings.speech != NONE:
+            self._recognise_speech()
+        if not self.readings and self.other_languages:
+            skipped = "".join(f" ({warning})" for warning in self.warnings)
+            raise InputError(
+                f"{Path(self.info.path).name} has no text in {self.language!r}, only "
+                f"{_enumerate(self.other_languages, at_most=30)}{skipped}; choose with --language or --subtitles"
+            )
+        if settings.screen_text:
+            self._read_screen()
+        elif not self.readings:
+            self.notes.append("text on the screen was not searched; enable it with screen_text (--screen-text)")
+        events = merge_events(*(reading.events for reading in self.readings))
+        duration_s = self.info.duration_s
+        past = sum(event.start_s > duration_s for event in events)
+        if past > len(events) / 2:
+            self.warnings.append(
+                f"{past} of {len(events)} events start after the video's end at {duration_s:.0f} s: "
+                "this text does not belong to this video"
+            )
+        sources = tuple(reading.source for reading in self.readings)
+        return FoundEvents(tuple(events), sources, tuple(self.notes), duration_s, tuple(self.warnings))
+
+    def _add(self, reading: _Reading) -> None:
+        self.readings.append(reading)
+        self.warnings += reading.warnings
+
+    def _read_named_file(self, path: Path) -> None:
         """Read the file that the user chose; one that states other languages than the requested one is an error."""
         reading = self._read_file(path)
         stated = reading.languages
@@ -180,57 +196,52 @@ class _EventSearch:
             raise InputError(f"{path} has no text in {self.language!r}; it states {', '.join(stated)}")
         self._add(reading)
 
-    def read_subtitles(self) -> bool:
+    def _read_subtitles(self) -> None:
         """Read the best of the files beside the video and the tracks inside it, and report the others."""
         candidates = self._list_candidates()
         fitting = [each for each in candidates if not self.requested or each.language == self.requested]
         unstated = [each for each in candidates if self.requested and not each.language]
-        for candidate in (*fitting, *unstated):
-            reading = self._try_reading(candidate)
-            if reading is None:
-                continue
-            if candidate in unstated and not self._check_language(candidate, reading):
-                continue
-            self._add(reading)
-            alike = fitting if candidate in fitting else unstated
-            self._report_choice(candidate, alike[alike.index(candidate) + 1 :])
-            return True
+        for alike in (fitting, unstated):
+            for k, candidate in enumerate(alike):
+                reading = self._try_reading(candidate)
+                if reading is None or (alike is unstated and not self._check_language(candidate, reading)):
+                    continue
+                self._add(reading)
+                self._report_choice(candidate, alike[k + 1 :])
+                return
         if not any(isinstance(each.source, EmbeddedTrack) for each in candidates):
             self.notes.append("the video has no embedded text track")
         if self.requested:
             self.other_languages += [each.name for each in candidates if each.language not in ("", self.requested)]
-        return False
 
     def _list_candidates(self) -> list[_Candidate]:
         """The subtitles of the video, best first: files, then tracks; partial ones last."""
-        sidecars = search_sidecars(self.info.path, language=self.language)
-        tracks = list_tracks(self.info.path, language=self.language) if self.info.subtitle_tracks else []
+        folder = Path(self.info.path).parent
+        sidecars = search_sidecars(self.info.path, self.language)
+        tracks = list_tracks(self.info.path, self.language) if self.info.subtitle_tracks else []
         if not sidecars.found:
             self.notes.append("there is no subtitle file beside the video")
-            self._note_left_out(sidecars)
-        files = [
-            _Candidate(
-                _with_language(self._relative(each.path), each.language), each.language, each.is_partial, each.path
-            )
-            for each in sidecars.found
-        ]
-        embedded = [_Candidate(each.name, each.language, each.is_partial, each) for each in tracks]
-        return sorted([*files, *embedded], key=lambda each: each.is_partial)
-
-    def _note_left_out(self, sidecars: SidecarSearch) -> None:
-        if sidecars.ambiguous:
-            names = _enumerate([self._relative(path) for path in sidecars.ambiguous])
-            self.notes.append(f"{names}: not used, since there are several videos here; choose with --subtitles")
-        if sidecars.unrelated:
-            names = _enumerate([self._relative(path) for path in sidecars.unrelated])
-            self.notes.append(f"{names}: not used, since the name is not that of the video; choose with --subtitles")
+            ambiguous, unrelated = "there are several videos here", "the name is not that of the video"
+            for paths, why in ((sidecars.ambiguous, ambiguous), (sidecars.unrelated, unrelated)):
+                if paths:
+                    names = _enumerate([os.path.relpath(path, folder) for path in paths])
+                    self.notes.append(f"{names}: not used, since {why}; choose with --subtitles")
+        found: list[Sidecar | EmbeddedTrack] = [*sidecars.found, *tracks]
+        candidates = []
+        for each in sorted(found, key=lambda each: each.is_partial):
+            name = each.name if isinstance(each, EmbeddedTrack) else os.path.relpath(each.path, folder)
+            stated = f" ({each.language})" if isinstance(each, Sidecar) and each.language else ""
+            candidates.append(_Candidate(name + stated, each.language, each))
+        return candidates
 
     def _try_reading(self, candidate: _Candidate) -> _Reading | None:
         """Read a candidate; None, with a warning, if that is not possible."""
+        source = candidate.source
         try:
-            if isinstance(candidate.source, Path):
-                return self._read_file(candidate.source)
-            return self._read_track(candidate.source)
+            if isinstance(source, Sidecar):
+                return self._read_file(source.path)
+            events = read_track(self.info.path, source)
+            return _Reading(events, EventSource("track", f"the embedded {source.name}", len(events), {}))
         except (InputError, MissingExtra) as error:
             self.video.check()
             self.warnings.append(f"skipped: {error}")
@@ -243,105 +254,70 @@ class _EventSearch:
         source = EventSource("subtitles", str(path), len(events), dict(report.repairs))
         return _Reading(events, source, report.warnings, report.languages)
 
-    def _read_track(self, track: EmbeddedTrack) -> _Reading:
-        if not track.is_text:
-            raise InputError(f"the embedded {track.name} is not text and can't be read; pass a file with --subtitles")
-        events = read_track(self.info.path, index=track.index)
-        return _Reading(events, EventSource("track", f"the embedded {track.name}", len(events), {}))
-
     def _check_language(self, candidate: _Candidate, reading: _Reading) -> bool:
         """Whether text that does not have its language in its name is in the requested one, as far as can be told."""
+        if self.requested in reading.languages:
+            return True
         if reading.languages:
-            if self.requested in reading.languages:
-                return True
-            self.other_languages.append(f"{candidate.name} ({', '.join(reading.languages)})")
-            return False
-        if not may_be_in(self.requested, (event.text for event in reading.events)):
-            self.other_languages.append(f"{candidate.name} (another script)")
-            return False
-        self.warnings.append(f"{candidate.name} does not state its language; it is taken for {self.language!r}")
-        return True
+            found = ", ".join(reading.languages)
+        elif not may_be_in(self.requested, (event.text for event in reading.events)):
+            found = "another script"
+        else:
+            self.warnings.append(f"{candidate.name} does not state its language; it is taken for {self.language!r}")
+            return True
+        self.other_languages.append(f"{candidate.name} ({found})")
+        return False
 
     def _report_choice(self, chosen: _Candidate, others: list[_Candidate]) -> None:
         if others:
-            options = ["--subtitles"] if any(isinstance(each.source, Path) for each in others) else []
+            options = ["--subtitles"] if any(isinstance(each.source, Sidecar) for each in others) else []
             options += ["--language"] if any(each.language != chosen.language for each in others) else []
             choose = f"; choose with {' or '.join(options)}" if options else ""
             names = _enumerate([each.name for each in others])
             self.warnings.append(f"{chosen.name} was used; also found: {names}{choose}")
 
-    def describe_other_languages(self) -> str:
-        """The error for a language in which there is no text."""
-        there_is = _enumerate(self.other_languages, at_most=30)
-        name = Path(self.info.path).name
-        skipped = "".join(f" ({warning})" for warning in self.warnings)
-        return (
-            f"{name} has no text in {self.language!r}, only {there_is}{skipped}; choose with --language or --subtitles"
-        )
-
-    def recognise_speech(self, engine: str) -> bool:
-        ready, why_not = speech.available()
-        if not self.info.has_audio or not ready:
-            self.notes.append(why_not if self.info.has_audio else "the video has no audio")
-            return False
-        name = speech.engine_name(engine)
+    def _recognise_speech(self) -> None:
+        engine = self.settings.speech
+        if not self.info.has_audio:
+            self.notes.append("the video has no audio")
+            return
+        try:
+            name = speech.engine_name(engine)
+        except MissingExtra as error:
+            if engine != AUTO:
+                raise
+            self.notes.append(str(error))
+            return
         if self.other_languages:
             try:
                 speech.check_language(name, self.language)
             except InputError:
-                return False  # the error lists the subtitles that there are
+                return  # the error lists the subtitles that there are
         guesses: list[str] = []
-        recognise = partial(speech.recognise, engine=engine, language=self.language, warn=guesses.append)
-        spoken, warnings = self._cached(
-            f"speech-{speech.VERSION}-{name}-{self.language or 'any'}",
-            lambda: (recognise(self.info.path, progress=self.progress), tuple(guesses)),
+        recognise = partial(speech.recognise, self.info.path, name, self.language, self.progress, guesses.append)
+        events, found_warnings = self._cached(
+            f"speech-{speech.VERSION}-{name}-{self.language or 'any'}", lambda: (recognise(), tuple(guesses))
         )
-        if not spoken:
+        if not events:
             self.notes.append(f"no speech was recognised ({name})")
-            return False
+            return
         assumed = ", which assumes English" if name == "moonshine" and not self.language else ""
-        warnings = (f"the text is speech recognised by {name}{assumed}", *warnings)
+        warnings = [f"the text is speech recognised by {name}{assumed}", *found_warnings]
         if self.other_languages:
-            warnings += (f"there are no subtitles in {self.language!r}, only {_enumerate(self.other_languages)}",)
-        return self._add(
-            _Reading(spoken, EventSource("speech", f"speech recognised by {name}", len(spoken), {}), warnings)
-        )
+            warnings.append(f"there are no subtitles in {self.language!r}, only {_enumerate(self.other_languages)}")
+        source = EventSource("speech", f"speech recognised by {name}", len(events), {})
+        self._add(_Reading(events, source, tuple(warnings)))
 
-    def read_screen(self) -> bool:
-        ready, why_not = screen_text_reader.available()
-        if not ready:
-            raise FramesiftError(why_not)
-
-        def read() -> list[Event]:
+    def _read_screen(self) -> None:
+        def read() -> tuple[list[Event], tuple[str, ...]]:
             with sample(self.info.path, 1.0) as frames:
-                return screen_text_reader.read_screen(frames, duration_s=self.info.duration_s, progress=self.progress)
+                return read_screen(frames, duration_s=self.info.duration_s, progress=self.progress), ()
 
-        written, warnings = self._cached("screen", lambda: (read(), ()))
-        if not written:
+        events, _ = self._cached("screen", read)
+        if events:
+            self._add(_Reading(events, EventSource("screen", "text on the screen", len(events), {})))
+        else:
             self.notes.append("no text was found on the screen")
-            return False
-        return self._add(_Reading(written, EventSource("screen", "text on the screen", len(written), {}), warnings))
-
-    def result(self) -> FoundEvents:
-        events = merge_events(*self.lists) if len(self.lists) > 1 else [e for listed in self.lists for e in listed]
-        past = sum(event.start_s > self.info.duration_s for event in events)
-        if past > len(events) / 2:
-            self.warnings.append(
-                f"{past} of {len(events)} events start after the video's end at {self.info.duration_s:.0f} s: "
-                "this text does not belong to this video"
-            )
-        return FoundEvents(
-            tuple(events), tuple(self.sources), tuple(self.notes), self.info.duration_s, tuple(self.warnings)
-        )
-
-    def _add(self, reading: _Reading) -> bool:
-        self.lists.append(reading.events)
-        self.sources.append(reading.source)
-        self.warnings += reading.warnings
-        return True
-
-    def _relative(self, path: Path) -> str:
-        return os.path.relpath(path, Path(self.info.path).parent)
 
     def _cached(
         self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]]
@@ -361,10 +337,6 @@ class _EventSearch:
             compute_and_save,
             lambda: self.progress("another process is reading the text of this video; waiting", 0, 1),
         )
-
-
-def _with_language(name: str, language: str) -> str:
-    return f"{name} ({language})" if language else name
 
 
 def _enumerate(names: Sequence[str], at_most: int = 4) -> str:

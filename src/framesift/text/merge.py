@@ -28,8 +28,10 @@ def merge_events(*sources: Sequence[Event]) -> list[Event]:
     """Return all events sorted by start, without those whose text a more reliable source has at about the same time.
 
     Subtitles rank before screen text, and that before speech. Events of the same source are not compared: a line that
-    is spoken twice stays twice.
+    is spoken twice stays twice. The only source stays as it is.
     """
+    if len(sources) == 1:
+        return list(sources[0])
     ordered = sorted(chain.from_iterable(sources), key=lambda event: RANKS.get(event.source, OTHER_RANK))
     names = list(dict.fromkeys(event.source for event in ordered))
     merged: list[Event] = []

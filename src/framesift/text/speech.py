@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from framesift._utils.optional import is_installed, require
 from framesift._utils.text import suggestion
-from framesift.errors import FramesiftError, InputError, MissingExtra, UnknownName
+from framesift.errors import InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
 from framesift.text.word_timing import (
@@ -89,9 +89,8 @@ class SpeechEngine(Protocol):
 
 def recognise(
     path: str | os.PathLike[str],
-    *,
-    engine: str = "auto",
-    language: str | None = None,
+    engine: str,
+    language: str | None,
     progress: Progress = ignore_progress,
     warn: Callable[[str], None] = log.info,
 ) -> list[Event]:
@@ -143,33 +142,23 @@ def check_engine(engine: str) -> None:
         raise UnknownName(f"there is no speech engine {engine!r}; {suggestion(engine, names)}")
 
 
-def engine_name(engine: str = "auto") -> str:
+def engine_name(engine: str) -> str:
     """Resolve `engine` on this machine ("whisper:small", "moonshine") without loading a model."""
     check_engine(engine)
     if not is_installed("faster_whisper"):  # it has the voice detection
         raise MissingExtra(f"speech recognition needs faster-whisper: {INSTALL}")
     kind, _, which = engine.partition(":")
-    if kind == "whisper":
-        return _whisper_name(which)
-    if engine == "moonshine":
+    if kind != "moonshine" and not which:
+        which = next((size for size, repo in WHISPER_SIZES.items() if _cached(repo)), "")
+    if kind == "whisper" and not which:
+        raise InputError(f"no Whisper weights are on this machine; download some: {_download_command('small')}")
+    if not which:
         model_folder()
-        return engine
-    size = _local_size()
-    if size:
-        return f"whisper:{size}"
-    if not is_installed("moonshine_voice"):
-        raise MissingExtra(f"no Whisper weights are on this machine and moonshine-voice is not installed: {INSTALL}")
-    model_folder()
-    return "moonshine"
-
-
-def available() -> tuple[bool, str]:
-    """Return whether `recognise` can run and, if not, the reason and what to install."""
-    try:
-        engine_name()
-    except FramesiftError as error:
-        return False, str(error)
-    return True, ""
+        return "moonshine"
+    if os.path.isdir(which):
+        which = str(Path(which).resolve())
+    _whisper_folder(which)
+    return f"whisper:{which}"
 
 
 def check_language(name: str, language: str | None) -> None:
@@ -189,22 +178,6 @@ def _load(name: str, language: str | None, warn: Callable[[str], None]) -> Speec
             log.info("speech: moonshine assumes English")
         return Moonshine(model_folder())
     return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language, warn)
-
-
-def _whisper_name(which: str) -> str:
-    if not which:
-        size = _local_size()
-        if size is None:
-            raise InputError("no Whisper weights are on this machine; download some: " + _download_command("small"))
-        return f"whisper:{size}"
-    if os.path.isdir(which):
-        which = str(Path(which).resolve())
-    _whisper_folder(which)
-    return f"whisper:{which}"
-
-
-def _local_size() -> str | None:
-    return next((size for size, repo in WHISPER_SIZES.items() if _cached(repo)), None)
 
 
 def _cached(repo: str) -> Path | None:

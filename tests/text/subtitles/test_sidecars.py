@@ -26,7 +26,7 @@ def test_sidecars_are_sorted_best_first(tmp_path):
     write_files(tmp_path, *names, *others)
     expected = ["film.srt", "film.vtt", "film.mp4.ass", "film.eng.srt", "film.de.srt", "Subs/film.fr.srt"]
     expected += ["film.pt-BR.vtt", "film.en.forced.srt"]
-    assert relative(find_sidecars(tmp_path / "film.mp4"), tmp_path) == expected
+    assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == expected
 
 
 def test_sidecars_in_the_requested_language_come_first(tmp_path):
@@ -49,7 +49,7 @@ def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
     for name in names:
         folder = tmp_path / name.replace(".", "")
         write_files(folder, "film.mp4", "film2.mp4", name)
-        (found,) = search_sidecars(folder / "film.mp4").found
+        (found,) = search_sidecars(folder / "film.mp4", None).found
         assert (found.path.name, found.is_bare) == (name, False)
         assert found.language == ("" if name in ("film_captions.vtt", "film.mp3.srt", "film_sdh.srt") else "en")
 
@@ -58,7 +58,7 @@ def test_names_of_other_videos_are_not_taken_for_languages(tmp_path):
     write_files(
         tmp_path, "film.mp4", "film-no-way.srt", "film 2.en.srt", "film-it takes two.srt", "no-way.srt", "films.srt"
     )
-    assert find_sidecars(tmp_path / "film.mp4") == []
+    assert find_sidecars(tmp_path / "film.mp4", None) == []
 
 
 def test_file_named_only_after_a_language_belongs_to_the_only_video(tmp_path):
@@ -75,14 +75,14 @@ def test_file_named_only_after_a_language_belongs_to_the_only_video(tmp_path):
     for name in names:
         folder = tmp_path / name.replace("/", "-")
         write_files(folder, "some film.mkv", name)
-        assert relative(find_sidecars(folder / "some film.mkv"), folder) == [name]
+        assert relative(find_sidecars(folder / "some film.mkv", None), folder) == [name]
 
 
 def test_file_named_only_after_a_language_is_ambiguous_beside_several_videos(tmp_path):
     write_files(
         tmp_path, "a.mp4", "b.mkv", "english.vtt", "Subs/fr.srt", "Subs/a/2_English.srt", "b.de.srt", "notes.srt"
     )
-    search = search_sidecars(tmp_path / "a.mp4")
+    search = search_sidecars(tmp_path / "a.mp4", None)
     assert relative([sidecar.path for sidecar in search.found], tmp_path) == ["Subs/a/2_English.srt"]
     assert relative(search.ambiguous, tmp_path) == ["english.vtt", "Subs/fr.srt"]
     assert relative(search.unrelated, tmp_path) == ["notes.srt"]
@@ -90,27 +90,27 @@ def test_file_named_only_after_a_language_is_ambiguous_beside_several_videos(tmp
 
 def test_folder_without_the_video_has_no_files_named_only_after_a_language(tmp_path):
     write_files(tmp_path, "en.srt")
-    assert find_sidecars(tmp_path / "film.mp4") == []
+    assert find_sidecars(tmp_path / "film.mp4", None) == []
 
 
 def test_complete_files_come_before_those_with_more_tags(tmp_path):
     write_files(tmp_path, "film.mp4", "film.en.sdh.srt", "film.en.srt", "english.srt", "film.en.commentary.srt")
     expected = ["film.en.srt", "film.en.sdh.srt", "english.srt", "film.en.commentary.srt"]
-    assert relative(find_sidecars(tmp_path / "film.mp4"), tmp_path) == expected
+    assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == expected
 
 
 def test_file_with_a_shared_ending_counts_only_if_it_holds_subtitles(tmp_path):
     put(tmp_path, '{"title": "my film"}', "film.json")
     put(tmp_path, "<movie/>", "film.xml")
     put(tmp_path, b"\0\0\1\xba" * 99, "film.sub")
-    assert find_sidecars(tmp_path / "film.mp4") == []
+    assert find_sidecars(tmp_path / "film.mp4", None) == []
     put(tmp_path, FILES["JSON"], "film.json")
-    assert relative(find_sidecars(tmp_path / "film.mp4"), tmp_path) == ["film.json"]
+    assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == ["film.json"]
 
 
 def test_missing_directory_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="is unreadable"):
-        find_sidecars(tmp_path / "no" / "film.mp4")
+        find_sidecars(tmp_path / "no" / "film.mp4", None)
 
 
 def test_tags_of_a_file_given_for_a_video_are_those_of_the_search_or_the_last_parts_of_its_name():
@@ -134,4 +134,4 @@ def test_entry_that_is_a_loop_of_links_is_skipped(tmp_path):
     write_files(tmp_path, "film.mp4", "film.srt")
     for name in ("film.en.srt", "Subs"):
         (tmp_path / name).symlink_to(tmp_path / name)
-    assert relative(find_sidecars(tmp_path / "film.mp4"), tmp_path) == ["film.srt"]
+    assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == ["film.srt"]

@@ -42,7 +42,7 @@ class Cue:
     start_s: float
     end_s: float | None
     lines: tuple[str, ...]
-    language: str = ""
+    language: str
 
 
 @dataclass

@@ -126,7 +126,7 @@ def _parse_json3(events: list[object]) -> ParsedCues:
         if start is None:
             parsed.skip("", "unreadable dropped")
         elif lines or not event.get("aAppend"):
-            parsed.cues.append(Cue(start / 1000, None if duration is None else (start + duration) / 1000, lines))
+            parsed.cues.append(Cue(start / 1000, None if duration is None else (start + duration) / 1000, lines, ""))
     return parsed
 
 

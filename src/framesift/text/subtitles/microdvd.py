@@ -36,7 +36,7 @@ class MicroDVD(SubtitleFormat):
                     continue
                 fps = DEFAULT_FPS
                 parsed.repairs["frame rate assumed"] = 1
-            parsed.cues.append(Cue(first / fps, None if last is None else last / fps, _clean(content)))
+            parsed.cues.append(Cue(first / fps, None if last is None else last / fps, _clean(content), ""))
         return parsed
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -46,9 +45,9 @@ class Sidecar:
     """
 
     path: Path
-    language: str = ""
-    is_partial: bool = False
-    is_bare: bool = False
+    language: str
+    is_partial: bool
+    is_bare: bool
 
     @property
     def is_picture(self) -> bool:
@@ -60,21 +59,20 @@ class SidecarSearch:
     """The subtitle files of a video, best first, and those left out because they may belong to another one."""
 
     found: tuple[Sidecar, ...]
-    ambiguous: tuple[Path, ...] = ()  # named only after a language, in a folder of several videos
-    unrelated: tuple[Path, ...] = ()  # named neither after the video nor after a language
+    ambiguous: tuple[Path, ...]  # named only after a language, in a folder of several videos
+    unrelated: tuple[Path, ...]  # named neither after the video nor after a language
 
 
-def find_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> list[Path]:
+def find_sidecars(video_path: str | os.PathLike[str], language: str | None) -> list[Path]:
     """Return the subtitle files of a video that are text, best first: film.srt, film_en.vtt, Subs/film.eng.forced.srt.
 
     Files in the requested language come first, then those with the video's exact name, then English or undetermined,
     then the rest by name. Partial ones, which hold only the foreign lines or a commentary, come after complete ones.
     """
-    found = search_sidecars(video_path, language=language).found
-    return [sidecar.path for sidecar in found if not sidecar.is_picture]
+    return [sidecar.path for sidecar in search_sidecars(video_path, language).found if not sidecar.is_picture]
 
 
-def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None = None) -> SidecarSearch:
+def search_sidecars(video_path: str | os.PathLike[str], language: str | None) -> SidecarSearch:
     """Find the subtitle files of a video as `find_sidecars` does, and pictures, with what their names say.
 
     A file that is named only after a language belongs to the video if that is the only one in the folder, or if the
@@ -83,24 +81,22 @@ def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None 
     """
     video = Path(video_path)
     requested = language_code(language)
-    places = _sidecar_folders(video)
-    videos = {name for name in places[0].files if Path(name).suffix.lower() in VIDEO_SUFFIXES}
+    places = _places(video)
+    beside = places[0].names
+    videos = {name for name in beside if Path(name).suffix.lower() in VIDEO_SUFFIXES}
     # A folder of subtitles without the video serves any number of videos.
-    is_only_video = video.name in places[0].files and videos <= {video.name}
+    is_only_video = video.name in beside and videos <= {video.name}
     stems = {Path(name).stem.casefold() for name in videos}
     ranked: list[tuple[tuple[object, ...], Sidecar]] = []
     ambiguous: list[Path] = []
     unrelated: list[Path] = []
     for depth, place in enumerate(places):
-        for name in place.files:
+        for name in place.names:
             path = place.folder / name
             ending = path.suffix.lower()
-            if ending not in _ENDINGS or name == video.name:
+            if ending not in _ENDINGS or name == video.name or not path.is_file():
                 continue
-            tags = _tags_after_video_name(path.stem, video)
-            is_bare = tags is None
-            if tags is None:
-                tags = _tags_without_video_name(path.stem, numbered=depth > 0)
+            tags, is_bare = _read_name(path.stem, video, numbered=depth > 0)
             if tags is None or (is_bare and not (place.is_own or is_only_video)):
                 if ending not in SHARED_ENDINGS and not _starts_with_any(path.stem, stems):
                     (unrelated if tags is None else ambiguous).append(path)
@@ -108,14 +104,12 @@ def search_sidecars(video_path: str | os.PathLike[str], *, language: str | None 
             if ending in SHARED_ENDINGS and not _is_readable(path):
                 continue
             sidecar = Sidecar(path, _language(tags), not set(_PARTIAL).isdisjoint(tags), is_bare)
-            foreign = sidecar.language if sidecar.language not in ("", "en") else ""
             rank = (
                 not (requested and sidecar.language == requested),
                 sidecar.is_partial,
                 sidecar.is_picture,
                 bool(tags),
-                bool(foreign),
-                foreign,
+                "" if sidecar.language == "en" else sidecar.language,
                 is_bare,
                 depth,
                 len(tags),
@@ -132,9 +126,7 @@ def sidecar_tags(stem: str, video: Path) -> list[str]:
 
     What `search_sidecars` would read from it, else what is at its end: "My.film.en.forced" gives en and forced.
     """
-    tags = _tags_after_video_name(stem, video)
-    if tags is None:
-        tags = _tags_without_video_name(stem, numbered=True)
+    tags, _ = _read_name(stem, video, numbered=True)
     if tags is None:
         tags = list(takewhile(_is_tag, reversed(stem.lower().split(".")[1:])))[::-1]
     languages = [tag for tag in tags if is_language(tag)][:1]
@@ -143,43 +135,33 @@ def sidecar_tags(stem: str, video: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Folder:
-    """A folder to search: its files and folders by name, and whether all its files belong to the video."""
+class _Place:
+    """A folder to search, the names in it, and whether all its files belong to the video."""
 
     folder: Path
-    files: tuple[str, ...]
-    folders: tuple[str, ...]
-    is_own: bool = False
+    names: list[str]
+    is_own: bool
 
 
-def _sidecar_folders(video: Path) -> list[_Folder]:
+def _places(video: Path) -> list[_Place]:
+    """The video's folder, those of subtitles in it, and in these the ones with the video's name."""
     try:
-        top = _list_folder(video.parent)
+        beside = sorted(os.listdir(video.parent))
     except OSError as error:
         raise InputError(f"{video.parent} is unreadable: {error.strerror}") from None
-    places = [top]
-    for name in top.folders:
-        if name.lower() in SIDECAR_FOLDERS:
-            with suppress(OSError):
-                places.append(inner := _list_folder(video.parent / name))
-                places += [_list_folder(inner.folder / own, is_own=True) for own in inner.folders if _same(own, video)]
+    places = [_Place(video.parent, beside, is_own=False)]
+    for folder in (video.parent / name for name in beside if name.lower() in SIDECAR_FOLDERS):
+        places.append(inner := _Place(folder, _names_in(folder), is_own=False))
+        own = (name for name in inner.names if name.casefold() in (video.stem.casefold(), video.name.casefold()))
+        places += [_Place(folder / name, _names_in(folder / name), is_own=True) for name in own]
     return places
 
 
-def _list_folder(folder: Path, *, is_own: bool = False) -> _Folder:
-    files, folders = [], []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(OSError):  # a loop of symbolic links
-                if entry.is_dir():
-                    folders.append(entry.name)
-                elif entry.is_file():
-                    files.append(entry.name)
-    return _Folder(folder, tuple(sorted(files)), tuple(sorted(folders)), is_own)
-
-
-def _same(name: str, video: Path) -> bool:
-    return name.casefold() in (video.stem.casefold(), video.name.casefold())
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:  # not a folder, or a loop of links
+        return []
 
 
 def _starts_with_any(stem: str, names: set[str]) -> bool:
@@ -188,23 +170,18 @@ def _starts_with_any(stem: str, names: set[str]) -> bool:
     return any(stem[:k] in names for k in range(1, len(stem) + 1))
 
 
-def _tags_after_video_name(stem: str, video: Path) -> list[str] | None:
-    """Return the tags between the video's name and the ending; None if the file belongs to another video."""
-    if _same(stem, video):
-        return []
+def _read_name(stem: str, video: Path, *, numbered: bool) -> tuple[list[str] | None, bool]:
+    """Return the tags in a file's name and whether it lacks the video's; no tags if the name has anything else."""
     for name in (video.name, video.stem):
         rest = stem[len(name) :]
-        if stem[: len(name)].casefold() == name.casefold() and not rest[0].isalnum():
+        if stem[: len(name)].casefold() == name.casefold() and not rest[:1].isalnum():
             # "film.en-x7Zq.vtt" is English, as downloaders name it; "film-no-way.srt" is not Norwegian.
-            tags = _split_tags(rest, any_region=rest[0] == ".")
-            return tags if tags and tags[0] not in _VARIANTS else None
-    return None
-
-
-def _tags_without_video_name(stem: str, *, numbered: bool) -> list[str] | None:
-    """Return the tags of a file named only after a language, or "subtitles"; None if its name has anything else."""
+            tags = _split_tags(rest, any_region=rest[:1] == ".")
+            if not rest or (tags and tags[0] not in _VARIANTS):
+                return tags, False
+            break
     tags = _split_tags(_LEADING_NUMBER.sub("", stem) if numbered else stem)
-    return tags if tags and (_language(tags) or not set(_GENERIC).isdisjoint(tags)) else None
+    return (tags if tags and (_language(tags) or not set(_GENERIC).isdisjoint(tags)) else None), True
 
 
 def _split_tags(text: str, *, any_region: bool = False) -> list[str] | None:

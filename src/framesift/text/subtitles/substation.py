@@ -39,7 +39,7 @@ class SubStation(SubtitleFormat):
                 if start_s is None or end_s is None:
                     parsed.skip(line, "damaged times dropped")
                 else:
-                    parsed.cues.append(Cue(start_s, end_s, _clean(values.get("text", ""))))
+                    parsed.cues.append(Cue(start_s, end_s, _clean(values.get("text", "")), ""))
         return parsed
 
 

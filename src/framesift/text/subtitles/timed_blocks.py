@@ -53,8 +53,8 @@ class TimedBlockFormat(SubtitleFormat):
                 body = self.drop_next_header(body)
             own, untimed = self.own_lines(list(self._split_blocks(body)))
             if times := self.times.match(lines[k]):
-                start, end = times.groups()[:5], times.groups()[5:]
-                parsed.cues.append(Cue(clock_seconds(*start), clock_seconds(*end), self.clean("\n".join(own))))
+                start_s, end_s = clock_seconds(*times.groups()[:5]), clock_seconds(*times.groups()[5:])
+                parsed.cues.append(Cue(start_s, end_s, self.clean("\n".join(own)), ""))
             else:
                 parsed.skip(lines[k], "damaged times dropped")
             parsed.repairs["untimed dropped"] += untimed

@@ -260,7 +260,7 @@ class _YouTubeCues(_XmlCues):
             # The text is escaped twice.
             lines = plain_lines(unescape("".join(self.content)))
             if self.times is not None and (lines or not self.scrolls):
-                self.cues.append(Cue(*self.times, lines))
+                self.cues.append(Cue(*self.times, lines, ""))
             self.content = None
 
 
