@@ -3,33 +3,24 @@
 Nothing is downloaded: models are created from their published configs, with a byte-level tokenizer, so that prompts are
 longer than real ones by the text around the frames. Needs a GPU with 60 GiB.
 
-    python benchmarks/readers.py [NAME …]    measure tokens, memory and latency
-    python benchmarks/readers.py --check     compare with transformers' video processors (needs torchvision)
+    python benchmarks/readers.py [NAME …]
 """
 
 import argparse
 import gc
+import tempfile
 import time
 import traceback
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 import transformers
 from PIL import Image
 
-from framesift.readers.families import FAMILIES, FrameLimits, layout_by_name
-from framesift.readers.frame_layouts import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    LlavaFrames,
-    PreparedFrames,
-    Qwen3Frames,
-    QwenFrames,
-)
-from framesift.readers.llava_next_layout import with_pooling
+from framesift.readers import llava as llava_reader
 from framesift.readers.local import LocalReader
-from framesift.readers.model_inputs import FamilyInputs
+from framesift.readers.local_inputs import ProcessorInputs
 from framesift.readers.prompts import Prompt
 from framesift.readers.time_formats import mark_times, native_time_format
 
@@ -44,6 +35,7 @@ SPECIALS = [
     "<|video_pad|>", "<image>", "<video>", "<img>", "</img>", "<IMG_CONTEXT>", "<fake_token_around_image>",
     "<global-img>", "<end_of_utterance>", "<bos>", "<|turn>", "<turn|>", "<|image>", "<image|>", "<|image|>",
 ]  # fmt: skip
+PADS = ["<|image_pad|>", "<image>", "<video>", "<IMG_CONTEXT>", "<|image|>"]
 QWEN2_7B = {
     "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
     "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768, "rms_norm_eps": 1e-6,
@@ -86,18 +78,27 @@ class RandomReader(LocalReader):
     """A LocalReader with random weights."""
 
     def __post_init__(self) -> None:
-        family, make = MODELS[self.source]
-        self.name, self._torch, self._transformers, self._follows_checkpoint = self.source, torch, transformers, False
-        words = tokenizer()
-        layout = layout_by_name(self.source, FrameLimits(self.frame_max_pixels))
-        self._inputs = FamilyInputs(words, FAMILIES[family], FAMILIES[family].chat, layout)
+        kind, make = MODELS[self.source]
+        self.name, self._torch, self._transformers = self.source, torch, transformers
+        words = tokenizer(kind)
         torch.manual_seed(0)
         torch.set_default_dtype(torch.bfloat16)
         with torch.device("cuda"):
             self._model = make({token: words.convert_tokens_to_ids(token) for token in SPECIALS}).eval()
         torch.set_default_dtype(torch.float32)
-        if isinstance(layout, LlavaFrames):
-            self._model = with_pooling(self._model, layout)
+        if kind == llava_reader.KIND:
+            if self.source == "llava-video-7b":
+                llava_reader.break_rows(self._model)
+            self._inputs = llava_reader.LlavaInputs(transformers, words, self._model)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            words.save_pretrained(folder)
+            self._model.config.save_pretrained(folder)
+            name, settings = IMAGES[kind]
+            getattr(transformers, name)(**settings).save_pretrained(folder)
+            (Path(folder) / "processor_config.json").write_text('{"image_seq_len": 81}', encoding="utf-8")
+            limits = self.frame_max_pixels, self.frame_tokens
+            self._inputs = ProcessorInputs(transformers, Path(folder), kind, limits)
 
 
 def qwen(ids):
@@ -175,26 +176,49 @@ MODELS = {
 }
 
 
-@dataclass(frozen=True)
-class PairedFrames(Qwen3Frames):
-    """Qwen3-VL's frames as its own processor lays them out, two neighbours in one patch: for the comparison only."""
+GREY = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+IMAGES = {
+    "qwen3_vl": ("Qwen2VLImageProcessorPil", {"patch_size": 16, "min_pixels": 256 * 256, **GREY}),
+    "qwen2_5_vl": ("Qwen2VLImageProcessorPil", {}),
+    "internvl": ("GotOcr2ImageProcessorPil", {"size": {"height": 448, "width": 448}}),
+    "gemma4": ("Gemma4ImageProcessorPil", {}),
+    "smolvlm": ("SmolVLMImageProcessorPil", {"max_image_size": {"longest_edge": 384}}),
+}
+# The names under which a processor asks its tokenizer for tokens.
+TOKENS = {
+    "internvl": {
+        "start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>",
+        "video_token": "<video>",
+    },
+    "gemma4": {
+        "boi_token": "<|image>", "eoi_token": "<image|>", "image_token": "<|image|>", "audio_token": "<video>",
+        "boa_token": "<video>", "eoa_token": "<video>",
+    },
+}  # fmt: skip
+MARKS = {"internvl": "<IMG_CONTEXT>", "gemma4": "<|image|>", "smolvlm": "<image>"}
+TEMPLATE = (
+    "<|im_start|>user\n{% for part in messages[0]['content'] %}"
+    "{% if part['type'] == 'image' %}IMAGE{% else %}{{ part['text'] }}{% endif %}{% endfor %}"
+    "<|im_end|>\n<|im_start|>assistant\n"
+)
 
-    def video(self, images, *, gap_s):
-        prepared = QwenFrames.video(self, images, gap_s=gap_s)
-        pads = (len(prepared.placeholders[0]) - 2) // (len(images) // 2)
-        pair = ["<|vision_start|>", *["<|video_pad|>"] * pads, "<|vision_end|>"]
-        tensors = {name: tensor for name, tensor in prepared.tensors.items() if name != "second_per_grid_ts"}
-        return PreparedFrames([pair, []] * (len(images) // 2), tensors)
 
-
-def tokenizer():
+def tokenizer(kind):
     """One token per byte, and the special tokens."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     letters = {letter: k for k, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     words = Tokenizer(models.BPE(vocab=letters, merges=[]))
     words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=words, additional_special_tokens=SPECIALS)
+    made = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        eos_token="<|im_end|>",  # noqa: S106 (a token of a vocabulary)
+        pad_token="<|endoftext|>",  # noqa: S106
+        chat_template=TEMPLATE.replace("IMAGE", MARKS.get(kind, "<|vision_start|><|image_pad|><|vision_end|>")),
+        extra_special_tokens=TOKENS.get(kind, {}),
+    )
+    made.add_tokens(SPECIALS, special_tokens=True)
+    return made
 
 
 def pictures(count):
@@ -203,23 +227,21 @@ def pictures(count):
     return [Image.fromarray(image).resize(SIZE, Image.Resampling.BICUBIC) for image in small]
 
 
-def prompt(name, images, step=1):
-    """step: 2 writes the time of every other frame."""
+def prompt(name, images):
     times = [60.0 * k for k in range(len(images))]
     marks = mark_times(native_time_format(name) or "clock", times, 60.0 * len(images))
-    captions = tuple("" if k % step else caption for k, caption in enumerate(marks.captions))
-    return Prompt(tuple(images), captions, WORDS, marks.line), times
+    return Prompt(tuple(images), marks.captions, WORDS, marks.line)
 
 
-def measure(reader, images, step=1):
+def measure(reader, images):
     """Tokens, peak GiB, and seconds of preparing the frames and of one generated token."""
-    request, times = prompt(reader.source, images, step)
+    request = prompt(reader.source, images)
     prepare_s, letter_s = [], []
     torch.cuda.reset_peak_memory_stats()
     with torch.inference_mode():
         for _ in range(RUNS + 1):
             start = time.perf_counter()
-            inputs = reader.prepare(request, times)
+            inputs = reader.prepare(request)
             torch.cuda.synchronize()
             middle = time.perf_counter()
             reader._generate(inputs, 1)
@@ -227,8 +249,7 @@ def measure(reader, images, step=1):
             prepare_s.append(middle - start)
             letter_s.append(time.perf_counter() - middle)
     ids = inputs["input_ids"][0]
-    layout = reader._inputs.layout
-    pads = sum(int((ids == reader._inputs.tokenizer.convert_tokens_to_ids(token)).sum()) for token in layout.kinds)
+    pads = int(sum((ids == reader._inputs.tokenizer.convert_tokens_to_ids(token)).sum() for token in PADS))
     return {
         "per_frame": pads / len(images),
         "prompt_tokens": len(ids),
@@ -239,22 +260,16 @@ def measure(reader, images, step=1):
 
 
 def table(names):
-    print("| model | frames as | B | tokens per frame | prompt | GiB at most | ready, s | letter, s |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    print("| model | B | tokens per frame | prompt | GiB at most | ready, s | letter, s |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
     images = pictures(max(BUDGETS))
     for name in names:
         start = time.perf_counter()
         try:
             reader = RandomReader(name)
             weights = torch.cuda.memory_allocated() / 2**30
-            for frames_as in ("video", "pictures"):
-                reader.frames_as = frames_as
-                for count in BUDGETS:
-                    print_row(name, frames_as, count, measure(reader, images[:count]))
-            if isinstance(reader._inputs.layout, Qwen3Frames):
-                reader.frames_as = "video"
-                reader._inputs.layout = PairedFrames(reader.frame_max_pixels)
-                print_row(name, "video, in pairs", 64, measure(reader, images, step=2))
+            for count in BUDGETS:
+                print_row(name, count, measure(reader, images[:count]))
             print(f"<!-- {name}: weights {weights:.1f} GiB, {time.perf_counter() - start:.0f} s in all -->", flush=True)
         except Exception:
             traceback.print_exc()
@@ -263,58 +278,17 @@ def table(names):
         torch.cuda.empty_cache()
 
 
-def print_row(name, frames_as, count, row):
+def print_row(name, count, row):
     print(
-        f"| {name} | {frames_as} | {count} | {row['per_frame']:.1f} | {row['prompt_tokens']} | "
+        f"| {name} | {count} | {row['per_frame']:.1f} | {row['prompt_tokens']} | "
         f"{row['peak_gib']:.1f} | {row['prepare_s']:.3f} | {row['letter_s']:.2f} |",
         flush=True,
     )
 
 
-def check():
-    """Compare pixels and token counts with transformers' video processors."""
-    images = pictures(8)
-    video = np.stack([np.asarray(image) for image in images])
-    twice = np.repeat(video, 2, axis=0)
-    limit = 602_112
-    tile = {"size": {"height": 448, "width": 448}, "image_mean": list(IMAGENET_MEAN), "image_std": list(IMAGENET_STD)}
-    edge = {"longest_edge": 384}
-    processors = {
-        "qwen2.5-vl-7b": ("Qwen2VL", {"size": {"shortest_edge": 128 * 28 * 28, "longest_edge": limit}}, video),
-        # Every frame twice, so that no two of them share a patch. Its limit is that of all frames.
-        "qwen3-vl-8b": ("Qwen3VL", {"size": {"shortest_edge": 4096, "longest_edge": limit * len(twice)}}, twice),
-        "llava-onevision-7b": ("LlavaOnevision", {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}, video),
-        "internvl3-8b": ("InternVL", tile, video),
-        "gemma4-e4b": ("Gemma4", {}, video),
-        "smolvlm2-2.2b": ("SmolVLM", {"size": edge, "max_image_size": edge}, video),
-    }
-    for name, (stem, settings, frames) in processors.items():
-        processor = getattr(transformers, f"{stem}VideoProcessor")(**settings)
-        theirs = processor(videos=[frames], return_tensors="pt", do_sample_frames=False)
-        layout = layout_by_name(name, FrameLimits(limit))
-        ours = layout.video(images, gap_s=1.0)
-        name_of = next(key for key in ours.tensors if key.startswith("pixel_values"))
-        pixels = theirs["pixel_values_videos"] if "pixel_values_videos" in theirs else theirs["pixel_values"]
-        difference = (ours.tensors[name_of].float().flatten() - pixels.float().flatten()).abs()
-        tokens = sum(map(len, ours.placeholders))
-        print(
-            f"{name}: {tuple(ours.tensors[name_of].shape)} {tuple(pixels.shape)}, largest difference "
-            f"{difference.max():.4f}, mean {difference.mean():.5f}; {tokens} tokens, counted "
-            f"{layout.tokens(8, SIZE[::-1], 'video')}"
-        )
-        if "video_grid_thw" in theirs:
-            print("  grid", ours.tensors["video_grid_thw"].tolist(), theirs["video_grid_thw"].tolist())
-        if "num_soft_tokens_per_video" in theirs:
-            print("  tokens of a frame", len(ours.placeholders[0]) - 2, theirs["num_soft_tokens_per_video"])
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)")
-    parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    if args.check:
-        check()
-    else:
-        print(torch.cuda.get_device_name(), "torch", torch.__version__, "transformers", transformers.__version__)
-        table(args.names or list(MODELS))
+    print(torch.cuda.get_device_name(), "torch", torch.__version__, "transformers", transformers.__version__)
+    table(args.names or list(MODELS))

@@ -104,7 +104,7 @@ def test_prompt_names_the_video_of_each_frame(pipeline, video):
         captions = compose(exhibit, QUESTION, "aligned", time_format=time_format).captions
         assert captions[0].startswith("Frame 1 [clip.mp4 0:00:") and captions[-1].startswith("Frame 8 [clip (2).mp4 0:")
     prompt = compose(exhibit, QUESTION, "aligned", time_format="none")
-    assert prompt.captions[-1] == "Frame 8 [clip (2).mp4]:" and not prompt.can_be_video
+    assert prompt.captions[-1] == "Frame 8 [clip (2).mp4]:"
 
 
 def test_answer_cites_frames_by_video_and_time(pipeline, video):

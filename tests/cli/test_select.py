@@ -289,7 +289,7 @@ def test_budget_in_tokens_is_chosen_and_stated(prepared, capsys):
     words = ["select", str(prepared / "clip.mp4"), "-q", "x", "--no-exhibit", "--json", "--max-tokens-in", "300"]
     assert main([*words, "--reader", "local:gemma4-e4b"]) == 0
     out, err = capsys.readouterr()
-    stated = re.search(r"^(\d+) frames of 96 × 64 as one video: .* of 300 for google/gemma-4-E4B-it$", err, re.M)
+    stated = re.search(r"^(\d+) frames of 96 × 64: .* of 300 for google/gemma-4-E4B-it$", err, re.M)
     assert json.loads(out)["budget"] == int(stated[1]) == 3
 
 

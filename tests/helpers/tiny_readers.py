@@ -15,10 +15,16 @@ SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 QWEN_SPECIALS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 INTERN_SPECIALS = ["<img>", "</img>", "<IMG_CONTEXT>", "<video>"]
 SMOL_SPECIALS = ["<fake_token_around_image>", "<global-img>", "<image>", "<end_of_utterance>"]
-GEMMA_SPECIALS = ["<bos>", "<|turn>", "<turn|>", "<|image>", "<image|>", "<|image|>", "<|video|>"]
+GEMMA_SPECIALS = ["<bos>", "<|turn>", "<turn|>", "<|image>", "<image|>", "<|image|>", "<|video|>", "<|audio|>"]
+# The names under which a processor asks its tokenizer for them.
+INTERN_NAMES = ["start_image_token", "end_image_token", "context_image_token", "video_token"]
+GEMMA_NAMES = {
+    "boi_token": 3, "eoi_token": 4, "image_token": 5, "audio_token": 7, "boa_token": 7, "eoa_token": 7,
+}  # fmt: skip
+QWEN_IMAGE = "<|vision_start|><|image_pad|><|vision_end|>"
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% for part in message['content'] %}"
-    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if part['type'] == 'image' %}IMAGE{% else %}{{ part['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
@@ -55,9 +61,8 @@ def save_tokenizer_file(folder, extra, **settings):
     words = Tokenizer(models.BPE(vocab={letter: k for k, letter in enumerate(letters)}, merges=[]))
     words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     specials = [*SPECIALS, *extra]
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, additional_special_tokens=specials, eos_token=SPECIALS[2], **settings
-    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token=SPECIALS[2], **settings)
+    tokenizer.add_tokens(specials, special_tokens=True)
     tokenizer.save_pretrained(folder)
     return {token: tokenizer.convert_tokens_to_ids(token) for token in specials}
 
@@ -68,6 +73,7 @@ def save_qwen(folder):
 
     torch.manual_seed(0)
     ids = save_tokenizer(folder, QWEN_SPECIALS)
+    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE), encoding="utf-8")
     vision = {
         "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
         "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2, "window_size": 56,
@@ -86,6 +92,7 @@ def save_qwen(folder):
         vision_end_token_id=ids["<|vision_end|>"],
     )
     Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
+    save_image_processor(folder, "Qwen2VLImageProcessorPil")
 
 
 def llava(ids):
@@ -118,7 +125,7 @@ def save_llava_video(folder, **settings):
     )
     config = {
         "architectures": ["LlavaQwenForCausalLM"], "model_type": "llava_qwen",
-        "mm_vision_tower": "google/siglip-tiny-patch14-70", "mm_newline_position": "grid",
+        "mm_vision_tower": "google/siglip-so400m-patch14-384", "mm_newline_position": "grid",
         "mm_spatial_pool_mode": "bilinear", "mm_spatial_pool_stride": 2,
     }  # fmt: skip
     write_json(folder / "config.json", LANGUAGE | config | settings)
@@ -145,7 +152,7 @@ def save_qwen3(folder):
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
     torch.manual_seed(0)
-    ids = save_tokenizer_file(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE)
+    ids = save_tokenizer_file(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
     vision = {
         "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
         "patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2, "num_position_embeddings": 64,
@@ -161,6 +168,10 @@ def save_qwen3(folder):
         vision_end_token_id=ids["<|vision_end|>"],
     )
     Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
+    grey = [0.5] * 3
+    save_image_processor(
+        folder, "Qwen2VLImageProcessorPil", patch_size=16, min_pixels=256 * 256, image_mean=grey, image_std=grey
+    )
 
 
 def save_internvl(folder):
@@ -168,7 +179,9 @@ def save_internvl(folder):
     from transformers import InternVLConfig, InternVLForConditionalGeneration
 
     torch.manual_seed(0)
-    ids = save_tokenizer_file(folder, INTERN_SPECIALS, chat_template=CHAT_TEMPLATE)
+    named = dict(zip(INTERN_NAMES, INTERN_SPECIALS, strict=True))
+    template = CHAT_TEMPLATE.replace("IMAGE", "<IMG_CONTEXT>\n")
+    ids = save_tokenizer_file(folder, INTERN_SPECIALS, chat_template=template, extra_special_tokens=named)
     vision = {
         "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
         "image_size": [56, 56], "patch_size": [14, 14],
@@ -180,6 +193,8 @@ def save_internvl(folder):
         image_seq_length=4,
     )
     InternVLForConditionalGeneration(config).save_pretrained(folder)
+    save_image_processor(folder, "GotOcr2ImageProcessorPil", size={"height": 56, "width": 56})
+    write_json(folder / "processor_config.json", {"image_seq_length": 4})
 
 
 def save_smolvlm(folder):
@@ -187,7 +202,8 @@ def save_smolvlm(folder):
     from transformers import SmolVLMConfig, SmolVLMForConditionalGeneration
 
     torch.manual_seed(0)
-    ids = save_tokenizer_file(folder, SMOL_SPECIALS)
+    template = CHAT_TEMPLATE.replace("IMAGE", "<image>").replace("<|im_end|>", "<end_of_utterance>")
+    ids = save_tokenizer_file(folder, SMOL_SPECIALS, chat_template=template)
     config = SmolVLMConfig(
         text_config=LANGUAGE | {"model_type": "llama", "pad_token_id": 256},
         vision_config={k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"image_size": 84},
@@ -195,6 +211,9 @@ def save_smolvlm(folder):
         image_token_id=ids["<image>"],
     )
     SmolVLMForConditionalGeneration(config).save_pretrained(folder)
+    edges = {"size": {"longest_edge": 336}, "max_image_size": {"longest_edge": 84}}
+    save_image_processor(folder, "SmolVLMImageProcessorPil", **edges)
+    write_json(folder / "processor_config.json", {"image_seq_len": 4})
 
 
 def save_gemma4(folder):
@@ -202,7 +221,15 @@ def save_gemma4(folder):
     from transformers import Gemma4Config, Gemma4ForConditionalGeneration
 
     torch.manual_seed(0)
-    ids = save_tokenizer_file(folder, GEMMA_SPECIALS)
+    named = {name: GEMMA_SPECIALS[k] for name, k in GEMMA_NAMES.items()}
+    template = "<bos>" + CHAT_TEMPLATE.replace("<|im_end|>", "<turn|>").replace("<|im_start|>", "<|turn>")
+    ids = save_tokenizer_file(
+        folder,
+        GEMMA_SPECIALS,
+        chat_template=template.replace("IMAGE", "\n\n<|image|>\n\n"),
+        pad_token="<bos>",  # noqa: S106 (a token of a vocabulary)
+        extra_special_tokens=named,
+    )
     text = {
         "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
         "num_key_value_heads": 2, "head_dim": 8, "global_head_dim": 8, "vocab_size": 300, "sliding_window": 16,
@@ -222,6 +249,7 @@ def save_gemma4(folder):
         eoi_token_id=ids["<image|>"],
     )
     Gemma4ForConditionalGeneration(config).save_pretrained(folder)
+    save_image_processor(folder, "Gemma4ImageProcessorPil")
 
 
 def save_other(folder):
@@ -246,8 +274,14 @@ def save_other(folder):
         patch_size=14,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=CHAT_TEMPLATE,
+        chat_template=CHAT_TEMPLATE.replace("IMAGE", "<image>"),
     ).save_pretrained(folder)
+
+
+def save_image_processor(folder, name, **settings):
+    import transformers
+
+    getattr(transformers, name)(**settings).save_pretrained(folder)
 
 
 def write_json(path, value):

@@ -3,6 +3,7 @@
 import pytest
 
 import framesift as fs
+from framesift.readers import llava, local
 from framesift.rendering.exhibit import exhibit as make_exhibit
 from helpers import tiny_readers
 from helpers.clips import make_clip
@@ -36,11 +37,18 @@ def question():
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
     """A tiny checkpoint of every family, by the family's name, and one of none."""
+    from packaging.version import Version
+
+    transformers = pytest.importorskip("transformers", reason="transformers comes with framesift[siglip]")
+    if Version(transformers.__version__).release < local.OLDEST:
+        pytest.skip("local readers need a newer transformers")
     paths = {}
     for name, save in (tiny_readers.SAVE | {"other": tiny_readers.save_other}).items():
         paths[name] = tmp_path_factory.mktemp(name)
         save(paths[name])
-    return paths
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llava, "TOWER", tiny_readers.TOWER)
+        yield paths
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +59,11 @@ def loaded():
 @pytest.fixture
 def reader_of(folders, loaded):
     """A reader of a family, by name and options; each model is loaded once."""
-    from framesift.readers.local import LocalReader
 
     def make(name, **options):
         if name not in loaded:
-            loaded[name] = LocalReader(str(folders[name]), device="cpu", frame_tokens=70 if name == "gemma4" else None)
-        for option, value in ({"frames_as": "video", "score": "generate", "max_tokens": 4} | options).items():
+            loaded[name] = local.LocalReader(str(folders[name]), device="cpu")
+        for option, value in ({"score": "generate", "max_tokens": 4} | options).items():
             setattr(loaded[name], option, value)
         return loaded[name]
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 import sys
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,9 +11,7 @@ import framesift as fs
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import local
 from framesift.readers.base import ask
-from framesift.readers.frame_layouts import LlavaFrames, QwenFrames
 from framesift.readers.local import LocalReader
-from framesift.readers.model_inputs import break_special_tokens
 from framesift.readers.prompts import compose
 from helpers import tiny_readers
 
@@ -37,24 +34,22 @@ def count(inputs, reader, *tokens):
     return int(sum((inputs["input_ids"] == number).sum() for number in numbers))
 
 
-@pytest.mark.parametrize("frames_as", ["video", "pictures"])
-def test_every_family_generates_a_reply(reader, exhibit, question, frames_as):
-    answer = reader(frames_as=frames_as).answer(exhibit, question)
+def test_every_family_generates_a_reply(reader, family, exhibit, question):
+    answer = reader().answer(exhibit, question)
     assert answer.tokens > 100 and answer.seconds > 0
     assert answer.times_s == (1.0, 3.0, 7.0, 12.0, 16.0)
+    assert answer.frames_as == ("video" if "llava" in family else "pictures")
 
 
-@pytest.mark.parametrize("frames_as", ["video", "pictures"])
-def test_generation_is_deterministic(reader_of, exhibit, question, frames_as):
-    model = reader_of("llava-onevision", frames_as=frames_as)
+def test_generation_is_deterministic(reader_of, exhibit, question):
+    model = reader_of("llava-onevision")
     assert model.answer(exhibit, question).raw == model.answer(exhibit, question).raw
 
 
 def test_logits_depend_on_the_images(reader, exhibit, question):
     model = reader()
     first, second = (
-        model._model(**model.prepare(compose(exhibit, question, mode), exhibit.selection.times_s)).logits[0, -1]
-        for mode in ("none", "aligned")
+        model._model(**model.prepare(compose(exhibit, question, mode))).logits[0, -1] for mode in ("none", "aligned")
     )
     assert not first.equal(second)
 
@@ -86,63 +81,48 @@ def test_out_of_memory_is_one_sentence(reader_of, exhibit, question, monkeypatch
         model.answer(exhibit, question)
 
 
-@pytest.mark.parametrize("name", ["qwen2.5-vl", "llava-onevision"])
-def test_video_has_one_line_of_times_and_images_have_captions(reader_of, exhibit, question, name):
+def test_llava_has_one_line_of_times_and_others_a_caption_for_each_frame(reader_of, exhibit, question):
     prompt = compose(exhibit, question, "aligned")
-    reader = partial(reader_of, name)
-    model = reader()
-    text = model._inputs.tokenizer.decode(model.prepare(prompt, exhibit.selection.times_s)["input_ids"][0])
-    assert "The 5 frames of this video are at [0:00:01.000], [0:00:03.000]" in text
-    model = reader(frames_as="pictures")
-    text = model._inputs.tokenizer.decode(model.prepare(prompt, exhibit.selection.times_s)["input_ids"][0])
-    assert text.count("Frame ") == 5
+    line, caption = "The 5 frames of this video are at [0:00:01.000], ", "Frame 5 [0:00:16.000]:"
+    for name, expected in (("llava-onevision", line), ("qwen2.5-vl", caption)):
+        model = reader_of(name)
+        text = model._inputs.tokenizer.decode(model.prepare(prompt)["input_ids"][0])
+        assert expected in text
 
 
 def test_special_tokens_in_a_question_are_not_encoded_as_such(reader, exhibit):
     question = fs.Question("<|im_end|><video><image><|video_pad|> what?", ["x", "y"])
     model = reader()
-    plain = model.prepare(compose(exhibit, fs.Question("what?", ["x", "y"]), "none"), [1.0, 2.0])
-    risky = model.prepare(compose(exhibit, question, "none"), [1.0, 2.0])
-    for token in ("<|im_end|>", *model._inputs.layout.specials):
+    plain = model.prepare(compose(exhibit, fs.Question("what?", ["x", "y"]), "none"))
+    risky = model.prepare(compose(exhibit, question, "none"))
+    for token in model._inputs.tokenizer.get_added_vocab():
         assert count(risky, model, token) == count(plain, model, token)
 
 
-def test_qwen_token_covers_28_pixels_and_two_frames(reader_of, exhibit, question):
+def test_qwen_token_covers_28_pixels(reader_of, exhibit, question):
     model = reader_of("qwen2.5-vl")
-    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
-    # 160 × 96 is below the minimum of a video frame, 128 tokens: it becomes 420 × 252, 15 × 9 tokens.
-    assert inputs["video_grid_thw"].tolist() == [[3, 18, 30]]
-    assert count(inputs, model, "<|video_pad|>") == 3 * 9 * 15
-    inputs = reader_of("qwen2.5-vl", frames_as="pictures").prepare(
-        compose(exhibit, question, "none"), exhibit.selection.times_s
-    )
+    inputs = model.prepare(compose(exhibit, question, "none"))
     assert inputs["image_grid_thw"].tolist() == [[1, 6, 12]] * 5
     assert count(inputs, model, "<|image_pad|>") == 5 * 3 * 6
 
 
-def test_qwen_positions_follow_the_seconds_between_frames(reader_of, exhibit, question):
-    inputs = reader_of("qwen2.5-vl").prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
-    assert inputs["second_per_grid_ts"].tolist() == [2 * 15 / 4]
+def test_frames_of_qwen_are_limited_in_pixels(folders, exhibit, question):
+    model = LocalReader(str(folders["qwen2.5-vl"]), device="cpu", frame_max_pixels=10_000)
+    assert model.prepare(compose(exhibit, question, "none"))["image_grid_thw"].tolist() == [[1, 4, 8]] * 5
 
 
 def test_llava_onevision_pools_frames_and_ends_with_one_line_break(reader_of, exhibit, question):
     model = reader_of("llava-onevision")
-    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
+    inputs = model.prepare(compose(exhibit, question, "none"))
     assert inputs["pixel_values_videos"].shape == (1, 5, 3, 70, 70)
     assert count(inputs, model, "<video>") == 5 * 3 * 3 + 1
-
-
-def test_single_image_is_not_tiled(reader_of, exhibit, question):
-    model = reader_of("llava-onevision", frames_as="pictures")
-    alone = replace(exhibit, selection=replace(exhibit.selection, slots=exhibit.selection.slots[:1]), numbers=(5,))
-    assert model.answer(alone, question).times_s == (1.0,)
 
 
 def test_llava_video_ends_every_row_with_a_line_break(reader_of, exhibit, question):
     import torch
 
     model = reader_of("llava-video")
-    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
+    inputs = model.prepare(compose(exhibit, question, "none"))
     assert count(inputs, model, "<video>") == 5 * 3 * (3 + 1)
     patches = torch.randn(5, 5 * 5, 32, generator=torch.Generator().manual_seed(0))
     rows = model._model.model.apply_pooling(patches).view(5, 3, 4, -1)
@@ -157,14 +137,6 @@ def test_llava_video_weights_are_mapped_by_name(reader_of):
     weights = model._model.state_dict()
     assert weights.keys() == expected.keys()
     assert all(weights[name].equal(expected[name]) for name in weights)
-
-
-def test_average_pooling_gives_fewer_tokens(folders, exhibit, question, tmp_path):
-    tiny_readers.save_llava_video(tmp_path, mm_spatial_pool_mode="average", mm_newline_position="one_token")
-    model = LocalReader(str(tmp_path), device="cpu", max_tokens=2)
-    inputs = model.prepare(compose(exhibit, question, "none"), exhibit.selection.times_s)
-    assert count(inputs, model, "<video>") == 5 * 2 * 2 + 1
-    assert model.answer(exhibit, question).tokens
 
 
 @pytest.mark.parametrize(
@@ -190,28 +162,14 @@ def test_mismatched_tensor_is_named(folders, tmp_path, change, message):
     assert message in str(caught.value)
 
 
-def test_unsupported_pooling_is_an_error(folders, tmp_path):
-    tiny_readers.save_llava_video(tmp_path, mm_newline_position="frame")
-    with pytest.raises(InputError, match="line breaks 'frame'; expected"):
+@pytest.mark.parametrize(
+    "settings",
+    [{"mm_newline_position": "frame"}, {"mm_spatial_pool_mode": "average"}, {"mm_vision_tower": "openai/clip-vit"}],
+)
+def test_unsupported_llava_is_an_error(folders, tmp_path, settings):
+    tiny_readers.save_llava_video(tmp_path, **settings)
+    with pytest.raises(InputError, match="expected google/siglip-so400m-patch14-384, bilinear by 2, and"):
         LocalReader(str(tmp_path), device="cpu")
-
-
-def test_unsupported_vision_tower_is_an_error(tmp_path):
-    tiny_readers.save_llava_video(tmp_path, mm_vision_tower="openai/clip-vit-large-patch14-336")
-    with pytest.raises(InputError, match="expected a SigLIP"):
-        LocalReader(str(tmp_path), device="cpu")
-
-
-def test_full_size_frames_have_the_token_counts_of_the_paper():
-    from PIL import Image
-
-    frames = [Image.new("RGB", (1280, 720))] * 8
-    assert sum(map(len, LlavaFrames().video(frames, gap_s=1).placeholders)) == 8 * 196 + 1 + 1
-    assert sum(map(len, LlavaFrames(newline="grid").video(frames, gap_s=1).placeholders)) == 8 * 14 * 15 + 1
-    assert LlavaFrames().images(frames[:2]).placeholders[0].count("<image>") == 729 + 1
-    grid = QwenFrames(602_112).video(frames, gap_s=1).tensors["video_grid_thw"][0].tolist()
-    # 1280 × 720 shrinks below 602,112 pixels: 1008 × 560, which is 36 × 20 tokens for two frames.
-    assert grid == [4, 40, 72]
 
 
 def test_reader_is_named_by_its_directory(folders, exhibit, question):
@@ -219,17 +177,11 @@ def test_reader_is_named_by_its_directory(folders, exhibit, question):
     assert answer.reader == f"local:{folders['llava-onevision']}"
 
 
-def test_special_tokens_are_broken_up():
-    assert break_special_tokens("a <|im_end|> b", ["<|im_end|>"]) == "a < |im_end|> b"
-
-
 def test_unsupported_model_type_is_an_error(folders, tmp_path):
     shutil.copytree(folders["llava-onevision"], tmp_path / "other")
     config = tmp_path / "other" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"model_type": "bert"}))
-    with pytest.raises(
-        InputError, match="'bert'; expected one of qwen2_5_vl, llava_onevision, .*LlavaQwenForCausalLM, or another"
-    ):
+    with pytest.raises(InputError, match="a model of type 'bert'; expected one of images and text that transformers"):
         LocalReader(str(tmp_path / "other"))
 
 
@@ -249,7 +201,7 @@ def test_unknown_name_lists_the_valid_ones():
         LocalReader("gpt")
 
 
-@pytest.mark.parametrize("options", [{"frames_as": "clip"}, {"score": "luck"}, {"device": "tpu"}])
+@pytest.mark.parametrize("options", [{"frame_tokens": 100}, {"score": "luck"}, {"device": "tpu"}])
 def test_options_are_checked(options):
     with pytest.raises(OptionError, match="expected"):
         LocalReader("qwen2.5-vl-7b", **options)
@@ -269,14 +221,8 @@ def test_device_map_distributes_the_model(family, folders, exhibit, question):
 
 def test_old_transformers_is_an_error(folders, monkeypatch):
     monkeypatch.setattr("transformers.__version__", "4.50.0")
-    with pytest.raises(MissingExtra, match="transformers is 4.50.0; local readers need 4.53 or later: pip install -U"):
+    with pytest.raises(MissingExtra, match="transformers is 4.50.0; local readers need 5.18 or later: pip install -U"):
         LocalReader(str(folders["qwen2.5-vl"]))
-
-
-def test_transformers_without_the_architecture_is_an_error(folders, monkeypatch):
-    monkeypatch.setattr("transformers.CONFIG_MAPPING", {"qwen2_5_vl": None})
-    with pytest.raises(MissingExtra, match="which has no qwen3_vl: pip install -U transformers"):
-        LocalReader(str(folders["qwen3-vl"]))
 
 
 def test_missing_packages_name_the_command(monkeypatch):

@@ -21,26 +21,8 @@ def pixels(prompt):
 
 
 def test_every_mode_has_as_many_images_of_the_same_size(prompts):
-    sizes = {tuple(image.size for image in p.images) for p in prompts.values() if p.frames_per_image == 1}
+    sizes = {tuple(image.size for image in p.images) for p in prompts.values()}
     assert sizes == {((160, 96),) * 5}
-
-
-def test_sheets_have_four_or_nine_frames_an_image_with_their_times(prompts):
-    assert [(len(prompts[mode].images), prompts[mode].frames_per_image) for mode in ("sheet4", "sheet9")] == [
-        (2, 4), (1, 9),
-    ]  # fmt: skip
-    assert prompts["sheet4"].captions == (
-        "Frame 1 [0:00:01.000], Frame 2 [0:00:03.000], Frame 3 [0:00:07.000], Frame 4 [0:00:12.000], row by row:",
-        "Frame 5 [0:00:16.000], row by row:",
-    )
-
-
-def test_times_are_not_drawn_on_sheets_without_times(exhibit):
-    with_times, without = (
-        compose(exhibit, fs.Question("Why?"), "sheet4", time_format=time_format) for time_format in ("clock", "none")
-    )
-    assert "[" not in "".join(without.captions)
-    assert not np.array_equal(pixels(with_times)[0], pixels(without)[0])
 
 
 def test_overlay_and_prompt_modes_have_the_same_text(exhibit, prompts):

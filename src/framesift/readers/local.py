@@ -1,12 +1,11 @@
-"""Local readers: the families of `families.py`, and any other model with a chat template, through transformers.
+"""Local readers: models of images and text with a chat template, through transformers.
 
 Weights are read from local safetensors files; nothing is downloaded, and no code of a checkpoint is run.
 """
 
-import inspect
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,19 +21,11 @@ from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
-from framesift.readers import failures, llava_next_layout
+from framesift.readers import failures, llava
 from framesift.readers.answers import answer_from_reply
-from framesift.readers.families import FrameLimits, family_of
-from framesift.readers.frame_layouts import FramesAs, LlavaFrames
-from framesift.readers.model_inputs import (
-    FamilyInputs,
-    ProcessorInputs,
-    chat_format,
-    load_processor,
-    load_tokenizer,
-)
+from framesift.readers.local_inputs import ProcessorInputs
 from framesift.readers.prompts import Prompt, compose
-from framesift.readers.time_formats import TimeFormat, check_time_format, resolve_time_format
+from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
 from framesift.types import Answer, Question
 from framesift.types.question import option_letter
 
@@ -55,9 +46,11 @@ CHECKPOINTS = {
     "gemma4-e4b": "google/gemma-4-E4B-it",
     "smolvlm2-2.2b": "HuggingFaceTB/SmolVLM2-2.2B-Instruct",
 }
-OLDEST = (4, 53)  # of transformers; before, LLaVA-OneVision had other parameter names and no multi-image input
+OLDEST = (5, 18)  # of transformers; before, images could not be prepared without torchvision
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
+FRAME_MAX_PIXELS = 602_112  # of a frame of Qwen's, as in the paper
+GEMMA_TOKENS = (70, 140, 280, 560, 1120)  # the numbers of tokens a frame that Gemma 4 was trained with
 Scoring = Literal["generate", "logits"]
 
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
@@ -75,22 +68,18 @@ class _Generation:
 class LocalReader:
     """Runs a model on this machine: a name of CHECKPOINTS, a directory, or a downloaded hub name.
 
-    frames_as: "video", as in the paper, or "pictures", images each after its own time, which models of no known family
-    always get. score: "generate" generates a reply, "logits" takes the option whose letter has the highest logit.
-    max_pixels and frame_max_pixels: the largest size of a frame (Qwen; the smaller applies). frame_tokens: at most so
-    many tokens a frame (Gemma 4). frame_gap_s: seconds between frames in Qwen2.5's position encoding; by default the
-    mean of the selection. device: auto, cpu, cuda, cuda:1, mps; device_map="auto" distributes the model over all GPUs.
-    times: whether the frames' times are in the prompt; time_format: see `time_formats`.
+    Frames are images, each after its own time; those of LLaVA are one video. score: "generate" generates a reply,
+    "logits" takes the option whose letter has the highest logit. frame_max_pixels: the largest size of a frame (Qwen).
+    frame_tokens: at most so many tokens a frame (Gemma 4). device: auto, cpu, cuda, cuda:1, mps; device_map="auto"
+    distributes the model over all GPUs. times: whether the frames' times are in the prompt; time_format: see
+    `time_formats`.
     """
 
     source: str
-    frames_as: FramesAs = "video"
     score: Scoring = "generate"
     max_tokens: int | None = None
-    max_pixels: int = 12_845_056
-    frame_max_pixels: int = FrameLimits.pixels
-    frame_tokens: int | None = None
-    frame_gap_s: float | None = None
+    frame_max_pixels: int = FRAME_MAX_PIXELS
+    frame_tokens: int = GEMMA_TOKENS[0]
     device: str = "auto"
     device_map: str | None = None
     preset: str = "longvideobench"
@@ -99,9 +88,12 @@ class LocalReader:
     concurrency: int = field(default=1, init=False)  # a GPU runs one generation at a time
 
     def __post_init__(self) -> None:
-        for name, known in (("frames_as", get_args(FramesAs)), ("score", get_args(Scoring))):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name} is {getattr(self, name)!r}; expected {' or '.join(known)}")
+        if self.score not in get_args(Scoring):
+            raise OptionError(f"score is {self.score!r}; expected {' or '.join(get_args(Scoring))}")
+        if self.frame_tokens not in GEMMA_TOKENS:
+            raise OptionError(
+                f"frame_tokens is {self.frame_tokens!r}; expected one of {', '.join(map(str, GEMMA_TOKENS))}"
+            )
         check_time_format(self.time_format)
         if not _DEVICE.fullmatch(self.device):
             raise OptionError(f"device is {self.device!r}; expected auto, cpu, cuda or mps")
@@ -109,14 +101,13 @@ class LocalReader:
             raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")
         self.name = f"{LOCAL}{self.source}"
         self._torch, self._transformers = require("torch", EXTRA), require("transformers", EXTRA)
-        self._version = _checked_version(self._transformers)
+        _check_version(self._transformers.__version__)
         folder = find_folder(self.source)
         config = read_config(folder / "config.json")
         # LLaVA-Video has the model type of other models, but its name says what it is.
         self._family_names = CHECKPOINTS.get(self.source, self.source), str(config.get("model_type", ""))
-        self._inputs = self._load_inputs(folder, config)
         with no_progress_bar(self._transformers):
-            self._model = self._load_model(folder, config).eval()
+            self._model, self._inputs = self._load(folder, config)
         self._lock = Lock()
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
@@ -125,7 +116,7 @@ class LocalReader:
         prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         with self._lock, self._torch.inference_mode(), self._explain_out_of_memory(len(prompt.images)):
-            inputs = self.prepare(prompt, exhibit.selection.times_s)
+            inputs = self.prepare(prompt)
             prompt_tokens = inputs["input_ids"].shape[1]
             self._check_length(prompt_tokens + limit, len(prompt.images))
             if self.score == "logits" and question.choices:
@@ -142,22 +133,18 @@ class LocalReader:
             reader=self.name,
             text_mode=text_mode,
             time_format=time_format,
-            frames_as=self._inputs.frames_as(prompt, self.frames_as),
+            frames_as=self._inputs.frames_as,
         )
         if not generation.ended and not (question.choices and answer.parsed):
             return replace(answer, note=failures.truncated(limit))
         return answer
 
-    def prepare(self, prompt: Prompt, times_s: Sequence[float]) -> dict[str, Any]:
+    def prepare(self, prompt: Prompt) -> dict[str, Any]:
         """Build the model's inputs for a prompt, on its device."""
-        gap_s = (times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else 1.0
         device, dtype = self._model.device, self._model.dtype
-        tensors = self._inputs.build(prompt, self.frames_as, gap_s=self.frame_gap_s or gap_s)
-        if not self._accepts("mm_token_type_ids"):
-            tensors.pop("mm_token_type_ids", None)
         return {
-            name: t.to(device, dtype if t.is_floating_point() and "pixel" in name else None)
-            for name, t in tensors.items()
+            name: tensor.to(device, dtype if tensor.is_floating_point() else None)
+            for name, tensor in self._inputs.build(prompt).items()
         }
 
     def _generate(self, inputs: dict[str, Any], limit: int) -> "_Generation":
@@ -176,10 +163,8 @@ class LocalReader:
         return _Generation(letters[int(scores.argmax())], 1, ended=True)
 
     def _greedy(self, limit: int) -> dict[str, Any]:
-        ends = list(self._inputs.ends)
-        if self._follows_checkpoint:
-            own = self._model.generation_config.eos_token_id
-            ends += own if isinstance(own, list) else [own]
+        own = self._model.generation_config.eos_token_id
+        ends = [self._inputs.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])]
         ends = [end for end in dict.fromkeys(ends) if end is not None]
         # Overrides the checkpoint's sampling settings, of which transformers would warn that they are unused.
         plain = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
@@ -201,40 +186,26 @@ class LocalReader:
         most = getattr(config.get_text_config(), "max_position_embeddings", tokens)
         if tokens > most:
             raise ReaderError(
-                f"{frames} frames are {tokens} tokens and {self.name} accepts {most}: select fewer frames (--budget), "
-                "or pass them as one video (frames_as='video')"
+                f"{frames} frames are {tokens} tokens and {self.name} accepts {most}: select fewer frames (--budget)"
             )
 
-    def _accepts(self, name: str) -> bool:
-        return name in inspect.signature(self._model.forward).parameters
-
-    def _load_inputs(self, folder: Path, config: dict[str, Any]) -> FamilyInputs | ProcessorInputs:
-        limits = FrameLimits(min(self.max_pixels, self.frame_max_pixels), self.frame_tokens)
-        family = family_of(config)
-        if family and not llava_next_layout.is_original(config):
-            _check_known(self._transformers, str(config["model_type"]))
-        self._follows_checkpoint = family is None or family.has_own_chat
-        if family is None:
-            return ProcessorInputs(load_processor(self._transformers, folder, config))
-        layout = family.layout(config, self._family_names[0], limits)
-        tokenizer = load_tokenizer(self._transformers, folder, family, layout)
-        return FamilyInputs(tokenizer, family, chat_format(family, tokenizer, folder), layout)
-
-    def _load_model(self, folder: Path, config: dict[str, Any]) -> Any:
+    def _load(self, folder: Path, config: dict[str, Any]) -> tuple[Any, ProcessorInputs | llava.LlavaInputs]:
+        """The model, and what builds its inputs."""
         device = pick_device(self._torch, self.device)
         # float32 on a CPU, where half precision is slow; bfloat16 is what the models were trained in.
         dtype = self._torch.float32 if device == "cpu" and not self.device_map else self._torch.bfloat16
-        settings: dict[str, Any] = {"dtype" if self._version >= (4, 56) else "torch_dtype": dtype}
-        if self.device_map:
-            settings["device_map"] = self.device_map
-        if llava_next_layout.is_original(config):
-            model = llava_next_layout.load(folder, config, self._inputs.tokenizer, settings)
+        options: dict[str, Any] = {"dtype": dtype} | ({"device_map": self.device_map} if self.device_map else {})
+        kind = str(config.get("model_type"))
+        inputs: ProcessorInputs | llava.LlavaInputs
+        if kind == llava.KIND or llava.is_original(config):
+            # Converted to this architecture, LLaVA-Video differs in the line breaks of a video, as only its name tells.
+            breaks_rows = native_time_format(self._family_names[0]) == "llava-video"
+            model, inputs = llava.load(self._transformers, folder, config, breaks_rows=breaks_rows, options=options)
         else:
+            inputs = ProcessorInputs(self._transformers, folder, kind, (self.frame_max_pixels, self.frame_tokens))
             loader = self._transformers.AutoModelForImageTextToText
-            model = loader.from_pretrained(folder, use_safetensors=True, local_files_only=True, **settings)
-            if isinstance(self._inputs.layout, LlavaFrames):
-                model = llava_next_layout.with_pooling(model, self._inputs.layout)
-        return model if self.device_map else model.to(device)
+            model = loader.from_pretrained(folder, use_safetensors=True, local_files_only=True, **options)
+        return (model if self.device_map else model.to(device)).eval(), inputs
 
 
 def find_folder(source: str) -> Path:
@@ -254,16 +225,9 @@ def find_folder(source: str) -> Path:
     return folder
 
 
-def _checked_version(transformers: Any) -> tuple[int, ...]:
-    version = Version(transformers.__version__).release
-    if version < OLDEST:
-        got, oldest = transformers.__version__, ".".join(map(str, OLDEST))
-        raise MissingExtra(f"transformers is {got}; local readers need {oldest} or later: pip install -U transformers")
-    return version
-
-
-def _check_known(transformers: Any, kind: str) -> None:
-    """Check that this transformers has a family's architecture, some of which are newer than OLDEST."""
-    if kind not in transformers.CONFIG_MAPPING:
-        got = transformers.__version__
-        raise MissingExtra(f"transformers is {got}, which has no {kind}: pip install -U transformers")
+def _check_version(version: str) -> None:
+    if Version(version).release < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise MissingExtra(
+            f"transformers is {version}; local readers need {oldest} or later: pip install -U transformers"
+        )

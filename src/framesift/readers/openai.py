@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from framesift._utils.addresses import IpRule
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
@@ -17,7 +17,6 @@ from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.connection import RefusedRequest, ServerConnection
-from framesift.readers.frame_layouts import FramesAs
 from framesift.readers.message_parts import IdField, encode_jpeg, picture_parts, video_options, video_parts
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from framesift.rendering.exhibit import Exhibit
 
+FramesAs = Literal["video", "pictures"]
 OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
@@ -193,14 +193,12 @@ class OpenAIReader:
         """How the frames are sent as one video; None for pictures."""
         if self.frames_as == "pictures" or "video" in self._rejected:
             return None
-        if len(prompt.images) < 2 or not prompt.can_be_video:
+        if len(prompt.images) < 2 or exhibit.several:
             return None
         why_not = self._connection.program(self.model).why_no_video
         native = native_time_format(self.model)
         if not why_not and time_format == "none" and native not in (None, "internvl", "llava-video"):
             why_not = f"{self.model} writes the times of a video's frames itself, and none are wanted"
-        if not why_not and exhibit.several:
-            why_not = "they are from several videos"
         if not why_not and len({image.size for image in prompt.images}) > 1:
             why_not = "they have several sizes"
         if why_not:

@@ -3,7 +3,7 @@
 Every reader takes its text and images from here, so that two readers with the same settings get the same input.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from framesift.rendering.exhibit import Exhibit, Overlay
 
-TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned", "sheet4", "sheet9"]
+TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)
 # What each mode draws on the frames; nothing in the two that put the text into the prompt.
 OVERLAY_OF: "dict[TextMode, Overlay]" = {
@@ -29,10 +29,7 @@ OVERLAY_OF: "dict[TextMode, Overlay]" = {
     "tagged": "none",
     "shuffled": "shuffled",
     "aligned": "aligned",
-    "sheet4": "aligned",
-    "sheet9": "aligned",
 }
-GRID_COLUMNS: "dict[TextMode, int]" = {"sheet4": 2, "sheet9": 3}  # several frames on each image
 SUBTITLES = "This video's subtitles are listed below:"
 SUBTITLES_OF_SEVERAL = "The subtitles of these videos are listed below:"
 FREE = (
@@ -74,13 +71,6 @@ class Prompt:
     captions: tuple[str, ...]
     text: str
     times_line: str  # all times in one line, for a model that gets the frames as one video; "" for none
-    frames_per_image: int = 1  # more than one in grids of frames
-    of_several_videos: bool = False  # such frames are no video
-
-    @property
-    def can_be_video(self) -> bool:
-        """Whether the images can be passed as one video."""
-        return self.frames_per_image == 1 and not self.of_several_videos
 
     def interleaved(self) -> Iterator["str | Image"]:
         """Yield each frame after its caption, then the text; times that are in no caption come before the text."""
@@ -88,9 +78,12 @@ class Prompt:
             if caption:
                 yield caption
             yield image
-        text = self.text if any(self.captions) else self.text_after_video
-        if text:
-            yield text
+        if self.text_after_images:
+            yield self.text_after_images
+
+    @property
+    def text_after_images(self) -> str:
+        return self.text if any(self.captions) else self.text_after_video
 
     @property
     def text_after_video(self) -> str:
@@ -122,18 +115,12 @@ def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeForma
         "tagged": [f"{label}: {text}" for label, text in zip(marks.labels, texts, strict=True) if text],
     }
     lines = blocks.get(mode, [])
-    prompt = Prompt(
+    return Prompt(
         images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).pictures()),
         captions=marks.captions,
         text="\n".join([SUBTITLES_OF_SEVERAL if exhibit.several else SUBTITLES, *lines]) if lines else "",
         times_line=marks.line,
-        of_several_videos=bool(exhibit.several),
     )
-    if mode not in GRID_COLUMNS:
-        return prompt
-    # Times are drawn with every format but "none": some formats only number the frames.
-    drawn = marks if time_format == "none" else _marks(exhibit, "clock")
-    return _on_grids(prompt, marks.labels, drawn.labels, GRID_COLUMNS[mode])
 
 
 def _marks(exhibit: "Exhibit", time_format: TimeFormat) -> TimeMarks:
@@ -144,21 +131,6 @@ def _marks(exhibit: "Exhibit", time_format: TimeFormat) -> TimeMarks:
     places = [exhibit.place(time_s) for time_s in times_s]
     labels = [f"{video.name} {clock(own_s)}" if has_times else video.name for video, own_s in places]
     return mark_videos(labels, has_times=has_times)
-
-
-def grid_captions(labels: Sequence[str], columns: int) -> tuple[str, ...]:
-    """The line before each grid of `columns` × `columns` frames: which frames are on it."""
-    step = columns**2
-    return tuple(f"{', '.join(labels[k : k + step])}, row by row:" for k in range(0, len(labels), step))
-
-
-def _on_grids(prompt: Prompt, labels: Sequence[str], drawn: Sequence[str], columns: int) -> Prompt:
-    from framesift.rendering.frame_grid import frame_grids
-
-    images = tuple(frame_grids(prompt.images, drawn, columns))
-    return replace(
-        prompt, images=images, captions=grid_captions(labels, columns), times_line="", frames_per_image=columns**2
-    )
 
 
 def event_texts(exhibit: "Exhibit") -> list[str]:

@@ -37,8 +37,6 @@ export const TEXT_MODES = {
   tagged: "per frame in the prompt",
   blank: "as an empty band (for comparison)",
   shuffled: "on a wrong frame (for comparison)",
-  sheet4: "on its frame, four frames per image",
-  sheet9: "on its frame, nine frames per image",
 };
 
 /** What a method does, in one plain sentence; its summary if it comes from another package. */
