@@ -64,7 +64,7 @@ def make_video(folder):
 
 @contextmanager
 def server(folder):
-    command = [sys.executable, "-m", "framesift.cli", "serve", str(folder / "videos"), "--port", "0", "--json"]
+    command = [sys.executable, "-m", "framesift", "serve", str(folder / "videos"), "--port", "0", "--json"]
     command += ["--store", str(folder / "store")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own)
     try:
@@ -103,7 +103,7 @@ def by_request(url, video, lanes):
 def by_command(folder, lanes):
     started = time.perf_counter()
     for method, budget in lanes:
-        command = [sys.executable, "-m", "framesift.cli", "select", str(folder / "videos" / "hour.mp4"), "-q", QUESTION]
+        command = [sys.executable, "-m", "framesift", "select", str(folder / "videos" / "hour.mp4"), "-q", QUESTION]
         command += ["--budget", str(budget), "--method", method, "--no-exhibit", "--store", str(folder / "store")]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 (our own)
     return time.perf_counter() - started

@@ -47,7 +47,7 @@ def run(source, words):
     environment = {**os.environ, "PYTHONPATH": str(source)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     before, started = cpu_s(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", "framesift.cli", *words]
+    command = [sys.executable, "-m", "framesift", *words]
     subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603 (our own)
     return time.perf_counter() - started, cpu_s(resource.RUSAGE_CHILDREN) - before
 

@@ -4,96 +4,65 @@ Names load when first used, so `import framesift` is quick and pulls in nothing 
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from framesift import corpus
-    from framesift._utils.version import __version__
-    from framesift.encoders.registry import encoders
-    from framesift.errors import FramesiftError, InputError, OptionError, ReaderError
-    from framesift.indexing.index import index
-    from framesift.mcp.agent_tools import agent_tools
-    from framesift.pipeline.config import PipelineConfig
-    from framesift.pipeline.pipeline import Pipeline, select, select_many
-    from framesift.readers.base import ask, readers
-    from framesift.rendering.exhibit import Exhibit, exhibit
-    from framesift.selection.registry import Selector, select_frames, selectors
-    from framesift.text.finding import find_events
-    from framesift.text.subtitles.reading import read_events
-    from framesift.types import Answer, Event, Evidence, Question, Selection, Slot, VideoIndex, VideoInfo, Window
-    from framesift.types.lookup import Lookup
+    from framesift import corpus as corpus
+    from framesift._utils.version import __version__ as __version__
+    from framesift.encoders.registry import encoders as encoders
+    from framesift.errors import (
+        FramesiftError as FramesiftError,
+        InputError as InputError,
+        OptionError as OptionError,
+        ReaderError as ReaderError,
+    )
+    from framesift.indexing.index import index as index
+    from framesift.mcp.agent_tools import agent_tools as agent_tools
+    from framesift.pipeline.config import PipelineConfig as PipelineConfig
+    from framesift.pipeline.pipeline import Pipeline as Pipeline, select as select, select_many as select_many
+    from framesift.readers.base import ask as ask, readers as readers
+    from framesift.rendering.exhibit import Exhibit as Exhibit, exhibit as exhibit
+    from framesift.selection.registry import (
+        Selector as Selector,
+        select_frames as select_frames,
+        selectors as selectors,
+    )
+    from framesift.text.finding import find_events as find_events
+    from framesift.text.subtitles.reading import read_events as read_events
+    from framesift.types import (
+        Answer as Answer,
+        Event as Event,
+        Evidence as Evidence,
+        Question as Question,
+        Selection as Selection,
+        Slot as Slot,
+        VideoIndex as VideoIndex,
+        VideoInfo as VideoInfo,
+        Window as Window,
+    )
+    from framesift.types.lookup import Lookup as Lookup
 
 # In the order a user meets them: what flows, the calls, the settings, what can go wrong.
-_HOME = {
-    "Event": "types",
-    "Question": "types",
-    "VideoInfo": "types",
-    "VideoIndex": "types",
-    "Evidence": "types",
-    "Slot": "types",
-    "Selection": "types",
-    "Answer": "types",
-    "Window": "types",
-    "Lookup": "types.lookup",
-    "index": "indexing.index",
-    "read_events": "text.subtitles.reading",
-    "find_events": "text.finding",
-    "select_frames": "selection.registry",
-    "Pipeline": "pipeline.pipeline",
-    "PipelineConfig": "pipeline.config",
-    "select": "pipeline.pipeline",
-    "select_many": "pipeline.pipeline",
-    "exhibit": "rendering.exhibit",
-    "Exhibit": "rendering.exhibit",
-    "ask": "readers.base",
-    "readers": "readers.base",
-    "encoders": "encoders.registry",
-    "corpus": "corpus",
-    "agent_tools": "mcp.agent_tools",
-    "selectors": "selection.registry",
-    "Selector": "selection.registry",
-    "FramesiftError": "errors",
-    "InputError": "errors",
-    "OptionError": "errors",
-    "ReaderError": "errors",
-    "__version__": "_utils.version",
+_NAMES = {
+    "types": ("Event", "Question", "VideoInfo", "VideoIndex", "Evidence", "Slot", "Selection", "Answer", "Window"),
+    "types.lookup": ("Lookup",),
+    "indexing.index": ("index",),
+    "text.subtitles.reading": ("read_events",),
+    "text.finding": ("find_events",),
+    "pipeline.pipeline": ("Pipeline", "select", "select_many"),
+    "pipeline.config": ("PipelineConfig",),
+    "rendering.exhibit": ("exhibit", "Exhibit"),
+    "readers.base": ("ask", "readers"),
+    "encoders.registry": ("encoders",),
+    "corpus": ("corpus",),
+    "mcp.agent_tools": ("agent_tools",),
+    "selection.registry": ("select_frames", "selectors", "Selector"),
+    "errors": ("FramesiftError", "InputError", "OptionError", "ReaderError"),
+    "_utils.version": ("__version__",),
 }
-
-__all__ = [
-    "Answer",
-    "Event",
-    "Evidence",
-    "Exhibit",
-    "FramesiftError",
-    "InputError",
-    "Lookup",
-    "OptionError",
-    "Pipeline",
-    "PipelineConfig",
-    "Question",
-    "ReaderError",
-    "Selection",
-    "Selector",
-    "Slot",
-    "VideoIndex",
-    "VideoInfo",
-    "Window",
-    "__version__",
-    "agent_tools",
-    "ask",
-    "corpus",
-    "encoders",
-    "exhibit",
-    "find_events",
-    "index",
-    "read_events",
-    "readers",
-    "select",
-    "select_frames",
-    "select_many",
-    "selectors",
-]
+__all__ = sorted(sum(_NAMES.values(), ()))
 
 
 class _Package(ModuleType):
@@ -112,15 +81,13 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'framesift' has no attribute {name!r}")
-    from importlib import import_module
-
-    home = import_module(f"framesift.{_HOME[name]}")
-    value = home if _HOME[name] == name else getattr(home, name)
-    globals()[name] = value
-    return value
+    for home, names in _NAMES.items():
+        if name in names:
+            module = import_module(f"framesift.{home}")
+            value = globals()[name] = module if home == name else getattr(module, name)
+            return value
+    raise AttributeError(f"module 'framesift' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -101,7 +101,7 @@ def test_output_to_a_full_disk(clip, tmp_path):
     select = ["select", clip, "-q", "Cold?", "--budget", "2", "--encoder", "offline", "--out", tmp_path / "x"]
     for words in (["--help"], ["selectors", "--json"], select):
         with open("/dev/full", "w") as full:
-            command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
+            command = [sys.executable, "-m", "framesift", *map(str, words)]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
         sentence = done.stderr.splitlines()[-1]
         assert sentence == "framesift: the output can't be written (No space left on device)"

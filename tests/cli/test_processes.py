@@ -49,7 +49,7 @@ def closed_pipe():
 
 
 def run(*words, **streams):
-    command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
+    command = [sys.executable, "-m", "framesift", *map(str, words)]
     return subprocess.run(command, text=True, **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams))
 
 
@@ -92,6 +92,6 @@ def test_commands_that_only_print_end_quietly_when_the_output_is_closed(closed_p
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX starts programs without an output")
 def test_command_started_without_outputs_succeeds(clip, tmp_path):
     words = ["select", clip, "-q", "Is it cold?", "--budget", "2", "--encoder", "offline", "--out", tmp_path / "out"]
-    command = [sys.executable, "-m", "framesift.cli", *map(str, words)]
+    command = [sys.executable, "-m", "framesift", *map(str, words)]
     subprocess.run(["/bin/sh", "-c", 'exec "$@" >&- 2>&-', "sh", *command], check=True)
     assert {path.name for path in (tmp_path / "out").iterdir()} == EXHIBIT

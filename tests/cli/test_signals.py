@@ -122,14 +122,14 @@ def test_sigterm_ends_a_command_with_143_and_leaves_whole_files(silent, site, pl
     assert json.loads((site / "x" / "selection.json").read_text()) and not list(site.rglob("*.tmp"))
 
 
-@pytest.mark.parametrize("number", [2, 3, 4, 10, 40, 120, 200, 300])
+@pytest.mark.parametrize("number", [10, 40, 120, 300])
 def test_ctrl_c_during_imports_prints_no_traceback(number, site):
     command = [sys.executable, "-c", SIGNAL_AT_IMPORT, str(number), "select", "v.mp4", "-q", "Red?", "--no-exhibit"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=site, timeout=TIMEOUT_S, check=False)
     assert (result.returncode, result.stderr) == (130, STOPPED + "\n")
 
 
-@pytest.mark.parametrize(("module", "own"), [("cli", {"cli"}), ("__main__", {"cli", "cli.signals", "__main__"})])
+@pytest.mark.parametrize(("module", "own"), [("cli", {"cli"}), ("__main__", {"cli", "__main__"})])
 def test_entry_point_imports_next_to_nothing(module, own):
     code = NEW_MODULES.format(module)
     listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -83,7 +83,7 @@ def framesift(*arguments, path: Path, **options):
     """Start the command in a process with the encoder installed."""
     places = [str(path), *(place for place in sys.path if place)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-    command = [sys.executable, "-m", "framesift.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "framesift", *map(str, arguments)]
     # A test run in the background ignores SIGINT, and so would the process.
     options.setdefault("preexec_fn", lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)

@@ -286,10 +286,7 @@ def _run(words: list[str]) -> str:
 
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-        try:
-            code = main(words)
-        except SystemExit as error:
-            code = int(error.code or 0)
+        code = main(words)
     if not code:
         return ""
     lines = [line for line in errors.getvalue().splitlines() if line.startswith("framesift")]

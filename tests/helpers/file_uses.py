@@ -363,11 +363,8 @@ def _command(*words: str) -> None:
     from framesift.cli import main
 
     sentence = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(sentence):
-            code = main(words)
-    except SystemExit as error:  # a usage error
-        code = int(error.code or 0)
+    with contextlib.redirect_stderr(sentence):
+        code = main(words)
     if code == 2:
         last_line = sentence.getvalue().splitlines()[-1]
         assert last_line.startswith("framesift"), last_line

@@ -87,7 +87,7 @@ class Command:
         work.mkdir(exist_ok=True)
         path = os.pathsep.join([str(self.packages), *(place for place in sys.path if place)])
         environment = os.environ | {"PYTHONPATH": path, "PAUSE_S": str(PAUSE_S)}
-        command = [sys.executable, "-m", "framesift.cli", *self.words(work)]
+        command = [sys.executable, "-m", "framesift", *self.words(work)]
         with (self.folder / "output.txt").open("w") as output:
             return subprocess.Popen(
                 command,

@@ -1,14 +1,15 @@
 """Commands for many videos: corpus index, select, ask and search."""
 
 import argparse
+import json
 import shlex
 import sys
-from pathlib import Path
+import time
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted, printable
-from framesift.cli.output import print_json, print_video_warnings
-from framesift.cli.progress import RunDisplay
+from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import (
     INDEX_SETTINGS,
     SELECTION_SETTINGS,
@@ -102,6 +103,60 @@ def limits_of(args: argparse.Namespace) -> "Limits":
     from framesift.batch.executors.base import Limits
 
     return Limits(args.tries, args.stall, args.time_limit)
+
+
+class RunDisplay:
+    """Shows every event of a run: a bar and the failures, or with as_json a JSON line per event. A context manager."""
+
+    def __init__(self, *, as_json: bool, unit: str) -> None:
+        self.as_json = as_json
+        self.failed = self.ended = self._total = 0
+        self._bar = ProgressBar(show=not as_json, unit=unit, single=True)
+        self._started_s = time.monotonic()
+
+    def __enter__(self) -> "RunDisplay":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.__exit__()
+
+    def begin(self, total: int, skipped: int) -> None:
+        """Set the number of tasks; called once, before the first event."""
+        self._total = total
+        if self.as_json:
+            self.print_event("begin", total=total, skipped=skipped)
+
+    def __call__(self, event: "TaskEvent") -> None:
+        self.ended += event.is_end
+        self.failed += event.kind == "failed"
+        if self.as_json:
+            self._print_task_event(event)
+            return
+        state = f"{event.done:.0f}/{event.expected:.0f}" if event.kind == "moved" else event.kind
+        failed = f", {self.failed} failed" if self.failed else ""
+        self._bar(f"{PurePath(event.task.title).name} {state}{failed}", self.ended, self._total)
+        if event.kind in ("failed", "retried"):
+            from tqdm import tqdm
+
+            outcome = "failed" if event.kind == "failed" else f"attempt {event.tries} failed, it will be retried"
+            tqdm.write(f"framesift: {printable(event.error)} ({outcome})", file=sys.stderr)
+
+    def print_event(self, kind: str, **fields: Any) -> None:
+        print(json.dumps({"event": kind, **fields}), flush=True)
+
+    def _print_task_event(self, event: "TaskEvent") -> None:
+        fields: dict[str, Any] = {"name": event.task.title, "worker": event.worker, "try": event.tries}
+        if event.kind == "moved":
+            fields |= {"done": event.done, "expected": event.expected}
+        if event.error:
+            fields["error"] = event.error
+        if event.is_end:
+            elapsed_s = time.monotonic() - self._started_s
+            left_s = elapsed_s / self.ended * max(0, self._total - self.ended)
+            fields |= {**event.row, "seconds": round(event.seconds, 3), "ended": self.ended, "failed": self.failed}
+            fields |= {"total": self._total, "per_minute": round(60 * self.ended / elapsed_s, 3)}
+            fields["left_s"] = round(left_s)
+        self.print_event(event.kind, **fields)
 
 
 def _index(args: argparse.Namespace) -> int:

@@ -30,9 +30,8 @@ class PipeOutput(io.FileIO):
         except OSError as error:
             if not isinstance(error, BrokenPipeError):
                 self.error = error
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, self.fileno())
-            os.close(null)
+            with open(os.devnull, "wb") as null:
+                os.dup2(null.fileno(), self.fileno())
             return memoryview(data).nbytes
 
 
@@ -41,7 +40,7 @@ def prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as with `>&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, it stays open
+            setattr(sys, name, io.StringIO())
         elif stream is getattr(sys, f"__{name}__") and isinstance(
             getattr(stream.buffer, "raw", stream.buffer), io.FileIO
         ):
@@ -64,27 +63,22 @@ def check_output(code: int) -> int:
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     if not isinstance(raw, PipeOutput) or raw.error is None:
         return code
-    print(f"framesift: the output can't be written ({raw.error.strerror or raw.error})", file=sys.stderr)
+    print(f"framesift: the output can't be written ({raw.error.strerror})", file=sys.stderr)
     raw.error = None
     return code or 1
 
 
 def print_json(value: Any) -> None:
-    """Print JSON, with escapes in place of characters that the output's encoding lacks."""
-    text = dump_json(value)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = "".join(letter if letter.isascii() else json.dumps(letter)[1:-1] for letter in text)
-    sys.stdout.write(text)
+    """Print JSON, with escapes in place of characters that the output's encoding may lack."""
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    sys.stdout.write(dump_json(value) if is_unicode else json.dumps(value, indent=2) + "\n")
 
 
 def print_warnings(warnings: Iterable[str], notes: Iterable[str] = ()) -> None:
     """Print what is uncertain or wrong in a video, then notes on it, a line each on the error output."""
-    for warning in warnings:
-        print(f"warning: {printable(warning)}", file=sys.stderr)
-    for note in notes:
-        print(f"note: {printable(note)}", file=sys.stderr)
+    for kind, texts in {"warning": warnings, "note": notes}.items():
+        for text in texts:
+            print(f"{kind}: {printable(text)}", file=sys.stderr)
 
 
 def print_video_warnings(pairs: Iterable[tuple[str, str]]) -> None:
@@ -99,17 +93,18 @@ class ProgressBar:
     """
 
     def __init__(self, name: str = "", *, show: bool, unit: str = " frames", single: bool = False) -> None:
-        self.name, self.unit, self.single = name, unit, single
+        self.name, self.unit, self.single = printable(name), unit, single
         self._show = show and sys.stderr.isatty()
         self._bar: Any = None
-        self._stage: str | None = None
+        self._stage = ""
         self.has_part = False
 
     def __enter__(self) -> "ProgressBar":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        if self._bar is not None:
+            self._bar.close()
 
     def __call__(self, stage: str, done: float, total: float) -> None:
         self.has_part = self.has_part or (stage == INDEXING and done >= PART_SIZE)
@@ -118,9 +113,9 @@ class ProgressBar:
         if self._bar is None or (stage != self._stage and not self.single):
             from tqdm import tqdm
 
-            self.close()
-            title = ": ".join(filter(None, [printable(self.name), "" if self.single else stage]))
-            self._bar = tqdm(desc=title, unit=self.unit)
+            self.__exit__()
+            title = ": ".join(filter(None, [self.name, "" if self.single else stage]))
+            self._bar = tqdm(desc=title, unit=self.unit, miniters=0)
         if self.single:
             self._bar.set_postfix_str(printable(stage)[-40:], refresh=False)
         self._stage = stage
@@ -133,8 +128,3 @@ class ProgressBar:
             from tqdm import tqdm
 
             tqdm.write(f"note: {printable(text)}", file=sys.stderr)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = self._stage = None

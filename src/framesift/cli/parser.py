@@ -4,35 +4,40 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from framesift._utils.credentials import public_url, reject_login
+from framesift._utils.optional import require
 from framesift._utils.text import near_names, printable, suggestion
 from framesift._utils.version import __version__
-from framesift.cli.bench import expand_shorthand
+from framesift.cli import ask, bench, corpus, demo, doctor, index, library, mcp, select, serve
 from framesift.cli.output import check_output, error_code, prepare_streams
 from framesift.cli.settings import RunCommand
 from framesift.cli.signals import raise_on_signals
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, OptionError
 
-PATHS = {"VIDEO", "LIST|DIR|GLOB", "FOLDER", "FILE", "DIR"}  # what an argument is called that is one
+# What arguments that are files or directories are called; in a completion script, what completes them.
+FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
+DIRECTORIES = {"DIR", "FOLDER"}
 
 
 def run_command(argv: Sequence[str]) -> int:
     """Run the command of these arguments and return its exit code; a signal raises KeyboardInterrupt."""
-    words = expand_shorthand(argv)
     prepare_streams()
-    Parser.words = words
-    args = build_parser().parse_args(words)
-    args.argv, args.run_command = words, run_command
-    # For commands that store each result as soon as it is known, and continue from there: whether there are some.
-    args.stored = getattr(args, "stored", None)
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
+    Parser.words = words = bench.expand_shorthand(argv)
+    # stored: for commands that store each result as soon as it is known and continue from there, whether there are some
+    args = argparse.Namespace(argv=words, run_command=run_command, stored=None)
     try:
-        if not getattr(args, "handles_signals", False):
+        for word in words:
+            reject_login(word)
+        build_parser().parse_args(words, args)
+        if "handles_signals" not in args:
             raise_on_signals()
         code: int = args.run(args)
+    except SystemExit as done:  # after --help
+        code = int(done.code or 0)
     except FramesiftError as error:
         print(f"framesift: {printable(str(error))}", file=sys.stderr)
         code = error_code(error)
@@ -44,7 +49,7 @@ def run_command(argv: Sequence[str]) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line. words: the command."""
+    """A parser whose errors are one line, raised as OptionError. words: the command."""
 
     words: Sequence[str] = ()
 
@@ -52,11 +57,6 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse as argparse does, and reject what is left here already: the command's own parser has its flags."""
-        for word in self.words:
-            try:
-                reject_login(word)
-            except InputError as error:
-                self.exit(2, f"framesift: {error}\n")
         parsed, left = super().parse_known_args(args, namespace)
         if left:
             flag = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
@@ -72,8 +72,7 @@ class Parser(argparse.ArgumentParser):
             message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
         for word in self.words:
             message = message.replace(word, public_url(word))
-        text = printable(message.removeprefix("argument "))
-        self.exit(2, f"framesift: {text} (see {self.prog} --help)\n")
+        raise OptionError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         choices = None if action.choices is None else list(action.choices)
@@ -83,7 +82,7 @@ class Parser(argparse.ArgumentParser):
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         name = "/".join(action.option_strings) or str(action.metavar)
-        if not arg_string and action.metavar in PATHS:  # it would be the current directory
+        if not arg_string and action.metavar in FILES | DIRECTORIES:  # it would be the current directory
             self.error(f"{name} is empty; expected a path")
         try:
             return super()._get_value(action, arg_string)
@@ -93,17 +92,12 @@ class Parser(argparse.ArgumentParser):
             expected = "a whole number" if action.type is int else "a number"
             self.error(f"{name} is {arg_string!r}; expected {expected}")
 
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        super().exit(check_output(status), message)
-
 
 def build_parser() -> argparse.ArgumentParser:
-    from framesift.cli import ask, bench, corpus, demo, doctor, index, library, mcp, select, serve
-    from framesift.cli.completion import add_completion
-
     parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
-    add_completion(parser)
+    completion = "print a script that completes commands and flags in this shell"
+    parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help=completion)
     parser.set_defaults(run=_help_of(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -121,8 +115,28 @@ def build_parser() -> argparse.ArgumentParser:
 def _help_of(command: argparse.ArgumentParser) -> RunCommand:
     """What a command that has commands of its own does when none of them is given: print its help, exit with 2."""
 
-    def run(_: argparse.Namespace) -> int:
+    def run(args: argparse.Namespace) -> int:
+        if args.print_completion:
+            print(_completion_script(command, args.print_completion))
+            return 0
         command.print_help()
         return 2
 
     return run
+
+
+def _completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """A script that completes commands, flags, choices and files without starting the program."""
+    shtab = require("shtab", "completion")
+    for action in _actions(parser):
+        if action.metavar in FILES | DIRECTORIES:
+            action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY  # type: ignore[attr-defined]
+    return str(shtab.complete(parser, shell))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)

@@ -28,23 +28,20 @@ def exit_on_signals() -> None:
 
 def raise_on_signals() -> None:
     """From now on, raise an exception on a signal that would end the process."""
-    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, _raise_terminated)):
+    for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is _exit_at_once:
-            signal.signal(number, handler)
+            signal.signal(number, _raise)
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
     """130 for Ctrl-C, 143 for SIGTERM, as shells count."""
-    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+    return 143 if isinstance(stop, Terminated) else 130
 
 
 def exit_without_threads(code: int) -> NoReturn:
     """End the process without waiting for threads, such as one that waits for a server's reply."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            continue
+    sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(code)
 
 
@@ -53,12 +50,12 @@ def _exit_at_once(number: int, _: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated
+def _raise(number: int, _: FrameType | None) -> None:
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 def _handle_unraisable(unraisable: "UnraisableHookArgs") -> None:
     """Exit on a signal that arrived in a callback, where its exception would be printed and ignored."""
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        _exit_at_once(signal.SIGTERM if unraisable.exc_type is Terminated else signal.SIGINT, None)
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        _exit_at_once(exit_code(unraisable.exc_value) - 128, None)
     sys.__unraisablehook__(unraisable)
