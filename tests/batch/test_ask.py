@@ -136,9 +136,9 @@ def test_question_is_asked_about_its_own_window(encoder, tmp_path):
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
     flags = {"results": tmp_path / "r", "encoder": encoder, "store": tmp_path / "s", "budget": 2, "engine": "inline"}
     fs.corpus.select(tmp_path / "q.jsonl", **flags)
-    written = {(row.from_s, row.to_s): row.times_s for row in read_results(tmp_path / "r").rows}
+    written = {row.window: row.times_s for row in read_results(tmp_path / "r").rows}
     assert len(written) == 3
-    assert max(written[0.0, 4.0]) <= 4 and min(written[5.0, None]) >= 5
+    assert max(written[fs.Window(0.0, 4.0)]) <= 4 and min(written[fs.Window(5.0)]) >= 5
 
 
 def test_failed_questions_are_printed_with_their_video_and_the_reason(encoder, tmp_path, capsys):

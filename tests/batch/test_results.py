@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from framesift.batch.results import Result, ResultWriter, new_run, read_results
 from framesift.errors import InputError, OutputError
+from framesift.types import Window
 from helpers.result_rows import RUN, keep, keep_many, row
 
 
@@ -30,10 +31,8 @@ OTHER_VALUES = {
     "text_mode": "none",
     "reader": "llava",
     "prompt": "bare",
-    "encoder": "offline",
-    "events": "speech",
-    "fps": "auto",
-    "seed": 1,
+    "config": {"encoder": "offline"},
+    "window": Window(1.0, 2.0),
 }
 
 
@@ -135,7 +134,7 @@ def test_every_row_names_its_run(tmp_path):
 
 def test_unknown_fields_are_ignored(tmp_path):
     path = keep(tmp_path, row())
-    path.write_text(path.read_text().replace('"seed"', '"novel": 1, "seed"'))
+    path.write_text(path.read_text().replace('"reader"', '"novel": 1, "reader"'))
     assert len(read_results(tmp_path).rows) == 1
 
 

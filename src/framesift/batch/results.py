@@ -23,10 +23,11 @@ from framesift._utils.files import no_empty_folders, output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
-from framesift.errors import FramesiftError, InputError, UnknownName
+from framesift.errors import FramesiftError, InputError
 from framesift.selection.registry import get_selector
+from framesift.types import Window
 
-RESULT_SCHEMA = "framesift.result/2"
+RESULT_SCHEMA = "framesift.result/3"
 RUN_SCHEMA = "framesift.run/1"
 UNIFORM = "uniform"  # the selector that can take its frames from the whole video
 CANDIDATES, WHOLE_VIDEO = UNIFORM_FRAMES = ("candidates", "video")
@@ -58,7 +59,6 @@ class Run:
     skipped: int = 0
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    seed: int = 0
     machine: str = ""
     started_s: float = 0.0
 
@@ -70,34 +70,23 @@ class Run:
 class Result:
     """One question, answered by one reader from the frames of one method.
 
-    The fields up to `to_s` identify the job and make its key. choice: the option the reader named, as a position
-    among the published ones; truth: the correct one. Without a reader (reader = "") a row holds the frames only.
-    seconds: by STAGES; decode and features are the cost of the whole video divided by its questions.
-    error: why there is no answer; such a row is in no score, but is counted.
+    The fields up to `window` identify the job and make its key. config: the settings of the run that can change frames
+    or prompts, by name. choice: the option the reader named, as a position among the published ones; truth: the correct
+    one. Without a reader (reader = "") a row holds the frames only. seconds: by STAGES; decode and features are the
+    cost of the whole video divided by its questions. error: why there is no answer; such a row is in no score, but
+    counted.
     """
 
     dataset: str
     item_id: str
     method: str
+    options: Mapping[str, Any]
     budget: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-    text_mode: str = "none"
-    reader: str = ""  # its name, or its address
-    prompt: str = ""  # the reader's prompt preset
-    encoder: str = ""
-    events: str = "subtitles"  # source of the text: subtitles, speech, screen, none
-    fps: str = "1"
-    seed: int = 0
-    event_encoder: str = ""  # the text encoder of the events; empty for `encoder`
-    visual_demand: str = "rules"  # or a number as text
-    namer: str = ""  # of the objects to search for; empty for noun phrases by rule
-    blank_frames: str = "keep"  # or "skip"
-    unchanged_frames: str = "encode"  # or "reuse"
-    prompt_times: bool = True  # the prompt has the frames' times
-    uniform_frames: str = CANDIDATES  # of `uniform`: of the candidates, or of the whole "video"
-    time_format: str = "auto"  # the reader's setting; `times_written` is what it chose
-    from_s: float | None = None  # the part of the video that was considered; None for its start and end
-    to_s: float | None = None
+    text_mode: str
+    reader: str  # its name, or its address
+    prompt: str  # the reader's prompt preset
+    config: Mapping[str, Any]
+    window: Window | None = None  # the part of the video that was considered
 
     video_id: str = ""
     group: str = ""
@@ -128,12 +117,14 @@ class Result:
 
     @property
     def key(self) -> str:
-        """24 hex digits that identify the job; settings of version 2 take part only where they are not the default."""
-        job: list[Any] = [getattr(self, name) for name in _IDENTITY]
-        changed = {name: getattr(self, name) for name in _OPTIONAL if getattr(self, name) != _OPTIONAL[name]}
-        job += [changed] if changed else []
-        text = json.dumps(job, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        """24 hex digits that identify the job."""
+        job = [getattr(self, name) for name in _IDENTITY]
+        text = json.dumps(job, sort_keys=True, ensure_ascii=False, allow_nan=False, default=asdict)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def value(self, name: str) -> Any:
+        """A field or a setting of the run; None if it has neither."""
+        return getattr(self, name, self.config.get(name))
 
     @property
     def is_answer(self) -> bool:
@@ -155,19 +146,7 @@ class Result:
 
 
 _NAMES = [f.name for f in fields(Result)]
-_IDENTITY = tuple(_NAMES[: _NAMES.index("seed") + 1])
-_OPTIONAL: dict[str, Any] = {
-    "event_encoder": "",
-    "visual_demand": "rules",
-    "namer": "",
-    "blank_frames": "keep",
-    "unchanged_frames": "encode",
-    "prompt_times": True,
-    "uniform_frames": CANDIDATES,
-    "time_format": "auto",
-    "from_s": None,
-    "to_s": None,
-}
+_IDENTITY = _NAMES[: _NAMES.index("window") + 1]
 
 
 class Results(NamedTuple):
@@ -301,10 +280,7 @@ def _record(line: bytes, location: str) -> Result | Run:
 
 def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """The options that differ from the method's defaults, without a seed equal to the row's."""
-    try:
-        defaults: Mapping[str, Any] = get_selector(method).options
-    except UnknownName:
-        defaults = {}
+    defaults = get_selector(method).options
     own = {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
     return {name: value for name, value in own.items() if (name, value) != ("seed", seed)}
 

@@ -89,7 +89,6 @@ def run_questions(
         versions=package_versions(),
         prompts={spec.prompt: _prompt_text(spec.prompt) for spec in described if spec.prompt in PRESETS},
         readers={spec.name: spec.options for spec in described},
-        seed=config.selection.seed,
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     )
     portable = config.replace(
@@ -105,7 +104,7 @@ def run_questions(
         config=portable.to_dict(),
         choices=tuple(choices),
         readers=described or (NO_READER,),
-        identity=row_identity(config, facts["dataset"], key.encoder),
+        identity=row_identity(config) | {"encoder": key.encoder},
     )
     mine = [(item, list(settings.jobs(item))) for item in items if _in_shard(item.video_id, shard)]
     keys = [job.row.key for _, jobs in mine for job in jobs]

@@ -86,7 +86,7 @@ class QuestionSettings:
     config: Mapping[str, Any]
     choices: tuple[SelectionChoice, ...]
     readers: tuple[ReaderSpec, ...]
-    identity: Mapping[str, Any]  # fields of every row
+    identity: Mapping[str, Any]  # `config` of every row
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "QuestionSettings":
@@ -101,46 +101,39 @@ class QuestionSettings:
 
     def jobs(self, item: RunItem) -> Iterator[RowJob]:
         """The rows of an item, each once."""
-        facts = {name: tuple(value) if isinstance(value, list) else value for name, value in item.facts.items()}
+        facts = {"dataset": self.run["dataset"], **item.facts, "video_id": item.video_id}
         seen = set()
         for choice in self.choices:
             for reader in self.readers:
+                config = {
+                    **self.identity,
+                    "prompt_times": reader.times,
+                    "time_format": reader.time_format,
+                    "uniform_frames": WHOLE_VIDEO if choice.whole_video else CANDIDATES,
+                }
                 row = Result(
-                    **{**facts, "video_id": item.video_id, **self.identity},
+                    **facts,
                     item_id=item.id,
                     method=choice.method,
-                    budget=choice.budget,
                     options=own_options(choice.method, choice.options, self.identity["seed"]),
+                    budget=choice.budget,
                     # Without a reader no text is shown: the frames are the same in every mode.
                     text_mode=choice.text_mode if reader.name else "none",
                     reader=reader.name,
                     prompt=reader.prompt,
-                    prompt_times=reader.times,
-                    time_format=reader.time_format,
-                    uniform_frames=WHOLE_VIDEO if choice.whole_video else CANDIDATES,
-                    from_s=None if item.window is None else item.window.from_s,
-                    to_s=None if item.window is None else item.window.to_s,
+                    config=config,
+                    window=item.window,
                 )
                 if row.key not in seen:
                     seen.add(row.key)
                     yield RowJob(item, choice, reader, row)
 
 
-def row_identity(config: PipelineConfig, dataset: str, encoder: str) -> dict[str, Any]:
-    """The fields of a row that identify the configuration of its run. encoder: the resolved name."""
-    demand, namer = config.selection.visual_demand, config.selection.namer
-    return {
-        "dataset": dataset,
-        "encoder": encoder,
-        "events": text_source(config),
-        "fps": config.index.rate,
-        "seed": config.selection.seed,
-        "event_encoder": config.selection.event_encoder or "",
-        "visual_demand": f"{demand:g}" if isinstance(demand, int | float) else _name(demand),
-        "blank_frames": config.selection.blank_frames,
-        "unchanged_frames": config.index.unchanged_frames,
-        "namer": "" if namer is None else _name(namer),
-    }
+def row_identity(config: PipelineConfig) -> dict[str, Any]:
+    """The settings of a run, by name, that its rows have as `config`."""
+    names = ("encoder", "seed", "event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames")
+    values = config.to_dict()
+    return {**{name: values[name] for name in names}, "fps": config.index.rate, "events": text_source(config)}
 
 
 def text_source(config: PipelineConfig) -> str:
@@ -148,9 +141,3 @@ def text_source(config: PipelineConfig) -> str:
     if config.text.speech != NONE:
         return "speech"
     return "none" if config.text.subtitles == NONE else "subtitles"
-
-
-def _name(value: Any) -> str:
-    return str(
-        value if isinstance(value, str) else getattr(value, "name", getattr(value, "__name__", type(value).__name__))
-    )

@@ -93,9 +93,9 @@ def run_evidence_set(
     borrowed = None if substitute is None else pipeline.index(substitute, progress=progress)
     if borrowed is None and any(video.file is None and video.vectors is None for video in data.videos):
         raise InputError(f"{data.name} has videos without frames; give a video whose frames stand for them: --video")
-    identity = row_identity(config, data.name, borrowed.encoder if borrowed else _encoder_name(config))
+    identity = row_identity(config) | {"encoder": borrowed.encoder if borrowed else _encoder_name(config)}
     if data.kind == "moments":
-        identity |= {"events": "none", "visual_demand": f"{_MOMENT_DEMAND:g}"}
+        identity |= {"events": "none", "visual_demand": _MOMENT_DEMAND}
     run = new_run(
         command=command,
         dataset=data.name,
@@ -114,7 +114,9 @@ def run_evidence_set(
         for video in data.videos:
             prepared = _PreparedSetVideo(data.kind, video, pipeline, borrowed)
             for choice in choices:
-                wanted = [(question, _row(identity, choice, video, question)) for question in video.questions]
+                wanted = [
+                    (question, _row(data.name, identity, choice, video, question)) for question in video.questions
+                ]
                 rows += [finished[row.key] for _, row in wanted if row.key in finished]
                 pending = [(question, row) for question, row in wanted if row.key not in finished]
                 started = time.perf_counter()
@@ -242,14 +244,20 @@ def _borrow(index: VideoIndex, start: int, times: Array, duration_s: float) -> A
     return rows
 
 
-def _row(identity: Mapping[str, Any], choice: SelectionChoice, video: SetVideo, question: SetQuestion) -> Result:
+def _row(
+    dataset: str, identity: Mapping[str, Any], choice: SelectionChoice, video: SetVideo, question: SetQuestion
+) -> Result:
     return Result(
-        **identity,
+        dataset=dataset,
         item_id=question.id,
-        video_id=video.id,
         method=choice.method,
         options=own_options(choice.method, choice.options, identity["seed"]),
         budget=choice.budget,
+        text_mode="none",
+        reader="",
+        prompt="",
+        config=identity,
+        video_id=video.id,
         duration_s=video.duration_s,
     )
 

@@ -311,24 +311,24 @@ def differing(rows: Iterable[Result], names: Sequence[str]) -> list[str]:
     return [
         name
         for name in names
-        if any(len({getattr(row, name) for row in part if _concerns(name, row)}) > 1 for part in by_dataset)
+        if any(len({row.value(name) for row in part if _concerns(name, row)}) > 1 for part in by_dataset)
     ]
 
 
 def conditions(row: Result, names: Sequence[str]) -> list[str]:
     """The row's fields with these names, as a label has them."""
     values = zip(names, values_of(row, names), strict=True)
-    return [f"{name} {'none' if value == '' else value}" for name, value in values if _concerns(name, row)]
+    return [f"{name} {'none' if value is None else value}" for name, value in values if _concerns(name, row)]
 
 
 def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
     """Group rows by method and options, and by text mode and the frames of `uniform` if there are several."""
     several_modes = len({row.text_mode for row in rows}) > 1
-    several_frames = len({row.uniform_frames for row in rows if row.method == UNIFORM}) > 1
+    several_frames = len({row.value("uniform_frames") for row in rows if row.method == UNIFORM}) > 1
 
     def label(row: Result) -> str:
         sides = [row.text_mode] if several_modes else []
-        sides += [f"frames of the {row.uniform_frames}"] if several_frames and row.method == UNIFORM else []
+        sides += [f"frames of the {row.value('uniform_frames')}"] if several_frames and row.method == UNIFORM else []
         return f"{row.variant} [{', '.join(sides)}]" if sides else row.variant
 
     return group_by(rows, label)

@@ -64,7 +64,7 @@ class Pair:
 
 
 def values_of(row: Result, names: Iterable[str]) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in names)
+    return tuple(row.value(name) for name in names)
 
 
 def group_by(rows: Iterable[Result], key: Callable[[Result], GroupKey]) -> dict[GroupKey, list[Result]]:

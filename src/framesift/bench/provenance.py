@@ -20,7 +20,7 @@ def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]
     texts = {name: text for run in used for name, text in run.prompts.items()}
     prompts = dict.fromkeys(row.prompt for row in rows if row.prompt)
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
-    if any(row.reader and not row.prompt_times for row in rows):
+    if any(row.reader and not row.value("prompt_times") for row in rows):
         lines.append("prompt: without the frames' times")
     lines += _labelled("times written as", (row.times_written for row in rows if row.times_written != "none"))
     lines += _labelled("frames sent as", (row.frames_as for row in rows))
@@ -54,5 +54,6 @@ def _data(rows: Sequence[Result]) -> Iterator[str]:
 
 
 def _encoder(row: Result, runs: Sequence[Run]) -> str:
-    prints = {run.encoder_fingerprint[:12] for run in runs if run.encoder == row.encoder and run.encoder_fingerprint}
-    return f"{row.encoder} ({', '.join(sorted(prints))})" if prints else row.encoder
+    name = str(row.value("encoder"))
+    prints = {run.encoder_fingerprint[:12] for run in runs if run.encoder == name and run.encoder_fingerprint}
+    return f"{name} ({', '.join(sorted(prints))})" if prints else name

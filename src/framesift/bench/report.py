@@ -176,9 +176,9 @@ def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Resu
         first = block[0]
         parts = [layouts.DATASET_TITLES.get(first.dataset, first.dataset), first.reader]
         parts += [counted(first.budget, "frame")] if "budget" in over else []
-        parts += [str(getattr(first, name)) for name in ("method", "variant", "text_mode") if name in over]
+        parts += [str(first.value(name)) for name in ("method", "variant", "text_mode") if name in over]
         for name, value in zip(_CONDITIONS[2:], key[2:], strict=False):
-            if len({getattr(other, name) for other in rows if other.dataset == first.dataset}) > 1:
+            if len({other.value(name) for other in rows if other.dataset == first.dataset}) > 1:
                 parts.append(f"{name} {value}")
         yield ", ".join(part for part in parts if part), block
 

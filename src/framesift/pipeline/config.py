@@ -238,4 +238,4 @@ def _json_value(value: Any) -> Any:
         return os.fspath(value)
     if value is None or isinstance(value, str | int | float | Mapping | tuple):
         return value
-    return getattr(value, "name", type(value).__name__)
+    return getattr(value, "name", getattr(value, "__name__", type(value).__name__))
