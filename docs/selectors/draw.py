@@ -20,7 +20,7 @@ from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.lexical import EventWords
 from framesift.selection.looking.grids import CELL_SIZE
-from framesift.text.object_names import RuleBasedNamer
+from framesift.selection.looking.object_names import RuleBasedNamer
 from framesift.types.lookup import Box
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from framesift._utils.optional import is_installed
 from framesift.errors import MissingExtra
 from framesift.text import ocr
 from framesift.text.ocr import (
     LineTrack,
     ScreenLine,
-    clean,
     is_same_frame,
     join_rows,
     read_screen,
@@ -21,7 +21,8 @@ from framesift.text.ocr import (
 
 WIDTH, HEIGHT = 480, 270
 needs_ocr = pytest.mark.skipif(
-    not ocr.available()[0], reason="screen text needs rapidocr: pip install 'framesift[screentext]'"
+    not is_installed("rapidocr", "onnxruntime"),
+    reason="screen text needs rapidocr: pip install 'framesift[screentext]'",
 )
 
 
@@ -200,14 +201,6 @@ def test_distant_texts_on_one_row_stay_separate():
     assert [part.text for part in join_rows(parts)] == ["HOME 2", "LIVE"]
 
 
-def test_control_characters_are_removed():
-    assert clean("pay\x1b[31m\u202enow\x00\u2066 \ufeff!") == "pay [31m now !"
-
-
-def test_joiners_that_belong_to_the_spelling_are_kept():
-    assert clean("می\u200cخواهم") == "می\u200cخواهم"
-
-
 def test_compression_noise_does_not_change_a_frame():
     shown = subtitle("Memory override in progress")
     noise = np.random.default_rng(1).normal(0, 6, shown.shape)
@@ -219,15 +212,8 @@ def test_frames_of_different_sizes_differ():
     assert not is_same_frame(thumbnail(draw_frame()), thumbnail(draw_frame()[:200]))
 
 
-def test_missing_extra_is_reported_with_its_remedy(monkeypatch):
-    monkeypatch.setattr(ocr.importlib.util, "find_spec", lambda name: None)
-    usable, reason = ocr.available()
-    assert not usable and "pip install 'framesift[screentext]'" in reason
-    with pytest.raises(MissingExtra, match="rapidocr"):
+@pytest.mark.parametrize("package", ["rapidocr", "onnxruntime"])
+def test_missing_extra_is_reported_with_its_remedy(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=r"pip install 'framesift\[screentext\]'"):
         read_screen([], duration_s=1.0)
-
-
-def test_availability_check_imports_no_ocr(monkeypatch):
-    monkeypatch.delitem(sys.modules, "rapidocr", raising=False)
-    ocr.available()
-    assert "rapidocr" not in sys.modules

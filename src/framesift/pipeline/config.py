@@ -34,7 +34,7 @@ from framesift.types.window import Window, parse_time, read_window
 
 if TYPE_CHECKING:
     from framesift.readers.base import Reader
-    from framesift.text.object_names import ObjectNamer
+    from framesift.selection.looking.object_names import ObjectNamer
 
 VisualDemandSetting = float | str | Callable[[str], float]
 

@@ -16,10 +16,10 @@ from framesift.pipeline.prepared import PreparedVideo
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords, quoting
+from framesift.selection.looking.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.selection.registry import get_selector
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store, cached_text_vectors, levels_name
-from framesift.text.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
 from framesift.types import Event, Question, Selection, VideoIndex
 from framesift.types.lookup import SERVER_OPTIONS, FrameSource, Lookup
 from framesift.types.vectors import Array

@@ -4,29 +4,28 @@ rapidocr is used because its detector and recogniser are inside its wheel and ru
 part of a second, so a frame is read only if it differs from the last one read.
 """
 
-import importlib.util
 import logging
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image
 
 from framesift._utils.cores import thread_count
 from framesift._utils.optional import require
-from framesift.errors import FramesiftError, MissingExtra
+from framesift._utils.text import printable
+from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event
 from framesift.types.vectors import Array
 
 LineReader = Callable[[Array], "list[ScreenLine]"]
-
-INSTALL = "pip install 'framesift[screentext]'"
+Bounds = tuple[float, float, float, float]  # left, top, right, bottom as shares of the frame's width and height
+Grouped = TypeVar("Grouped")
 
 # Frames are compared as grey thumbnails of this width, in squares of this side, so that a change of a subtitle line,
 # which hardly changes the mean of the frame, is detected.
@@ -57,18 +56,21 @@ LOGO_HEIGHT = 0.15
 MIN_LOGO_READINGS = 4
 
 _DIGITS = re.compile(r"\d+")
-_JOINERS = {"\u200c", "\u200d"}  # invisible, but part of the spelling in several scripts
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ScreenLine:
-    """A line of text in one frame. box: left, top, right, bottom as shares of the frame's width and height."""
+    """A line of text in one frame."""
 
     text: str
     confidence: float
-    box: tuple[float, float, float, float]
+    box: Bounds
+
+    @property
+    def height(self) -> float:
+        return self.box[3] - self.box[1]
 
 
 @dataclass
@@ -83,9 +85,9 @@ class LineTrack:
     missed: int = 0
 
     def add(self, line: ScreenLine, time_s: float) -> None:
-        if line.confidence > self.best.confidence:
-            self.best = line
+        self.best = max(self.best, line, key=lambda line: line.confidence)
         self.latest, self.last_s, self.missed = line, time_s, 0
+        self.frames += 1
 
 
 def read_screen(
@@ -119,20 +121,11 @@ def read_screen(
     return merge_adjacent(text_tracks)
 
 
-def available() -> tuple[bool, str]:
-    """Return whether `read_screen` can run and, if not, the reason and what to install."""
-    try:
-        _find_models()
-    except FramesiftError as error:
-        return False, str(error)
-    return True, ""
-
-
 def thumbnail(frame: Array) -> Array:
-    """Scale a frame to grey (h, 96) float32, each value the mean of its area."""
+    """Scale a frame to grey (h, 96) float32, each value the mean of its area; h is a multiple of SQUARE."""
     height, width = frame.shape[:2]
-    size = THUMBNAIL_WIDTH, max(SQUARE, round(THUMBNAIL_WIDTH * height / width))
-    grey = Image.fromarray(frame).convert("L").resize(size, Image.Resampling.BOX)
+    rows = max(1, round(THUMBNAIL_WIDTH * height / width / SQUARE))
+    grey = Image.fromarray(frame).convert("L").resize((THUMBNAIL_WIDTH, rows * SQUARE), Image.Resampling.BOX)
     return np.asarray(grey, dtype=np.float32)
 
 
@@ -140,31 +133,19 @@ def is_same_frame(one: Array, other: Array) -> bool:
     """Return whether no square of two thumbnails differs by more than noise."""
     if one.shape != other.shape:
         return False
-    difference = np.abs(one - other)
-    rows, columns = (np.arange(0, size, SQUARE) for size in difference.shape)
-    sums = np.add.reduceat(np.add.reduceat(difference, rows, axis=0), columns, axis=1)
-    sizes = np.outer(np.diff([*rows, difference.shape[0]]), np.diff([*columns, difference.shape[1]]))
-    return bool((sums / sizes).max() <= MAX_LEVEL_DIFFERENCE)
-
-
-def _find_models() -> tuple[Path, Path]:
-    """Locate the detector and the recogniser inside the wheel without importing the package."""
-    for package in ("rapidocr", "onnxruntime"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtra(f"screen text needs {package}: {INSTALL}")
-    spec = importlib.util.find_spec("rapidocr")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        models = Path(place, "models")
-        detectors, recognisers = (sorted(models.glob(f"*_{kind}_*.onnx")) for kind in ("det", "rec"))
-        if detectors and recognisers:
-            return detectors[0], recognisers[0]
-    raise MissingExtra(f"this rapidocr contains no models; 3.10 does: {INSTALL}")
+    squares = np.abs(one - other).reshape(-1, SQUARE, THUMBNAIL_WIDTH // SQUARE, SQUARE)
+    return bool(squares.mean(axis=(1, 3)).max() <= MAX_LEVEL_DIFFERENCE)
 
 
 def load_ocr() -> LineReader:
     """Return a function from a frame to its lines. The models are given by path, so none is downloaded."""
-    detector, recogniser = _find_models()
-    engine = require("rapidocr", "screentext").RapidOCR(
+    require("onnxruntime", "screentext")
+    rapidocr = require("rapidocr", "screentext")
+    models = Path(rapidocr.__file__).parent / "models"
+    detector, recogniser = (min(models.glob(f"*_{kind}_*.onnx"), default=None) for kind in ("det", "rec"))
+    if detector is None or recogniser is None:
+        raise MissingExtra("this rapidocr contains no models; 3.10 does: pip install 'framesift[screentext]'")
+    engine = rapidocr.RapidOCR(
         params={
             "Global.log_level": "error",
             "Global.use_cls": False,  # no detection of upside-down text
@@ -189,7 +170,7 @@ def _to_lines(result: Any, shape: tuple[int, ...]) -> list[ScreenLine]:
     if not len(result):
         return lines
     for corners, text, confidence in zip(result.boxes, result.txts, result.scores, strict=True):
-        text = clean(text)
+        text = printable(text)  # the text of a video is untrusted
         if confidence >= MIN_CONFIDENCE and sum(map(str.isalnum, text)) >= 2:
             (left, top), (right, bottom) = np.min(corners, axis=0), np.max(corners, axis=0)
             box = float(left / width), float(top / height), float(right / width), float(bottom / height)
@@ -197,27 +178,36 @@ def _to_lines(result: Any, shape: tuple[int, ...]) -> list[ScreenLine]:
     return lines
 
 
-def clean(text: str) -> str:
-    """Replace control, formatting and unassigned characters: the text of a video is untrusted."""
-    characters = (c if unicodedata.category(c)[0] != "C" or c in _JOINERS else " " for c in text)
-    return " ".join("".join(characters).split())
-
-
 def join_rows(lines: Iterable[ScreenLine]) -> list[ScreenLine]:
     """Join boxes on one row that are at most two letters apart."""
-    joined: list[ScreenLine] = []
-    for line in sorted(lines, key=lambda line: line.box[0]):
-        for k, before in enumerate(joined):
-            height = min(_height(line), _height(before))
-            same_row = min(line.box[3], before.box[3]) - max(line.box[1], before.box[1]) > 0.6 * height
-            letter = (before.box[2] - before.box[0]) / len(before.text)
-            if same_row and 0 <= line.box[0] - before.box[2] + letter <= 3 * letter:
-                confidence = min(line.confidence, before.confidence)
-                joined[k] = ScreenLine(f"{before.text} {line.text}", confidence, _union(before.box, line.box))
-                break
+    rows = _grouped(sorted(lines, key=lambda line: line.box[0]), _continues_row)
+    return sorted(map(_joined, rows), key=lambda line: (line.box[1], line.box[0]))
+
+
+def _grouped(items: Iterable[Grouped], fits: Callable[[list[Grouped], Grouped], bool]) -> list[list[Grouped]]:
+    """Add each item to the first group that it fits, or start one with it."""
+    groups: list[list[Grouped]] = []
+    for item in items:
+        group = next((group for group in groups if fits(group, item)), None)
+        if group is None:
+            groups.append([item])
         else:
-            joined.append(line)
-    return sorted(joined, key=lambda line: (line.box[1], line.box[0]))
+            group.append(item)
+    return groups
+
+
+def _continues_row(parts: list[ScreenLine], line: ScreenLine) -> bool:
+    before = _joined(parts)
+    left, top, right, bottom = before.box
+    same_row = min(line.box[3], bottom) - max(line.box[1], top) > 0.6 * min(line.height, before.height)
+    letter = (right - left) / len(before.text)
+    return same_row and 0 <= line.box[0] - right + letter <= 3 * letter
+
+
+def _joined(parts: Sequence[ScreenLine]) -> ScreenLine:
+    left, top, right, bottom = zip(*(part.box for part in parts), strict=True)
+    text = " ".join(part.text for part in parts)
+    return ScreenLine(text, min(part.confidence for part in parts), (min(left), min(top), max(right), max(bottom)))
 
 
 class LineTracker:
@@ -231,8 +221,7 @@ class LineTracker:
         """Extend the lines of the last reading: this frame equals it."""
         for track in self._open:
             if not track.missed:
-                track.last_s = time_s
-                track.frames += 1
+                track.add(track.latest, time_s)
 
     def update(self, lines: Sequence[ScreenLine], time_s: float) -> None:
         """Assign the lines of a new reading to tracks, and close the tracks that were missed too long."""
@@ -242,7 +231,6 @@ class LineTracker:
             if match is not None and _match_score(line, match) > 0:
                 unmatched.remove(match)
                 match.add(line, time_s)
-                match.frames += 1
             else:
                 self._open.append(LineTrack(line, line, time_s, time_s))
         for track in unmatched:
@@ -274,32 +262,21 @@ def without_logos(tracks: Sequence[LineTrack], frame_count: int) -> list[LineTra
 
     Other text read at the same place is dropped too: it is the logo, partly covered.
     """
-    groups: list[list[LineTrack]] = []
-    for track in tracks:
-        for group in groups:
-            if _overlap(track.best.box, group[0].best.box) >= MIN_OVERLAP and (
-                similarity(_DIGITS.sub("0", track.best.text), _DIGITS.sub("0", group[0].best.text)) >= MIN_SIMILARITY
-            ):
-                group.append(track)
-                break
-        else:
-            groups.append([track])
-    logos = [g for g in groups if sum(t.frames for t in g) > LOGO_SHARE * frame_count and _at_edge(g[0].best.box)]
+    groups = _grouped(tracks, lambda group, track: _is_same_place(group[0].best, track.best))
+    logos = [g for g in groups if sum(t.frames for t in g) > LOGO_SHARE * frame_count and _is_at_edge(g[0].best.box)]
     dropped = {id(track) for group in logos for track in group}
     boxes = [group[0].best.box for group in logos]
-    return [t for t in tracks if id(t) not in dropped and not any(_inside(t.best.box, box) for box in boxes)]
+    return [t for t in tracks if id(t) not in dropped and not any(_is_inside(t.best.box, box) for box in boxes)]
+
+
+def _is_same_place(one: ScreenLine, other: ScreenLine) -> bool:
+    texts = (_DIGITS.sub("0", line.text) for line in (one, other))
+    return _overlap(one.box, other.box) >= MIN_OVERLAP and similarity(*texts) >= MIN_SIMILARITY
 
 
 def merge_adjacent(tracks: Sequence[LineTrack]) -> list[Event]:
     """Merge lines that are below each other for the same time into one event."""
-    blocks: list[list[LineTrack]] = []
-    for track in tracks:
-        for block in blocks:
-            if _continues(block[-1], track):
-                block.append(track)
-                break
-        else:
-            blocks.append([track])
+    blocks = _grouped(tracks, lambda block, track: _continues(block[-1], track))
     return [
         Event(block[0].first_s, block[0].last_s, " ".join(track.best.text for track in block), source="screen")
         for block in sorted(blocks, key=lambda block: (block[0].first_s, block[0].last_s))
@@ -310,39 +287,29 @@ def _continues(above: LineTrack, below: LineTrack) -> bool:
     if (above.first_s, above.last_s) != (below.first_s, below.last_s):
         return False
     upper, lower = above.best.box, below.best.box
-    height = max(_height(above.best), _height(below.best))
+    height = max(above.best.height, below.best.height)
     shared_width = min(upper[2], lower[2]) - max(upper[0], lower[0])
     return shared_width > 0 and -0.5 * height <= lower[1] - upper[3] <= 0.8 * height
 
 
-def _height(line: ScreenLine) -> float:
-    return line.box[3] - line.box[1]
-
-
-def _at_edge(box: Sequence[float]) -> bool:
+def _is_at_edge(box: Bounds) -> bool:
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return min(x, 1 - x, y, 1 - y) < LOGO_EDGE and box[3] - box[1] < LOGO_HEIGHT
 
 
-def _union(one: Sequence[float], other: Sequence[float]) -> tuple[float, float, float, float]:
-    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
-
-
-def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
+def _overlap(one: Bounds, other: Bounds) -> float:
     """Return the intersection over union."""
-    shared = _shared_area(one, other)
+    shared = _area(_shared(one, other))
     return shared / (_area(one) + _area(other) - shared) if shared else 0.0
 
 
-def _inside(one: Sequence[float], other: Sequence[float]) -> bool:
-    return _shared_area(one, other) > 0.6 * _area(one)
+def _is_inside(one: Bounds, other: Bounds) -> bool:
+    return _area(_shared(one, other)) > 0.6 * _area(one)
 
 
-def _area(box: Sequence[float]) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
+def _area(box: Bounds) -> float:
+    return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
 
 
-def _shared_area(one: Sequence[float], other: Sequence[float]) -> float:
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    return max(width, 0.0) * max(height, 0.0)
+def _shared(one: Bounds, other: Bounds) -> Bounds:
+    return max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])

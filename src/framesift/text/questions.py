@@ -4,7 +4,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,10 +68,8 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
         ) from None
     except OSError as error:
         raise InputError(f"{path} can't be read ({error.strerror or error}); expected a file of questions") from None
-    read = {".json": _from_json, ".jsonl": _from_jsonl, ".csv": _from_csv, ".tsv": _from_csv}.get(
-        file.suffix.lower(), _from_lines
-    )
-    rows = read(text, os.fspath(path))
+    values = _values(text, os.fspath(path), file.suffix.lower())
+    rows = [parse_question_row(value, f"{path}, {place}") for place, value in values]
     if not rows:
         raise InputError(f"{path} contains no question; expected at least one")
     return rows
@@ -93,40 +91,31 @@ def parse_question_row(value: Any, location: str) -> QuestionRow:
     return QuestionRow(parse_question(text, _parse_options(row, location)), name, row, window_of_row(row, location))
 
 
-def _from_json(text: str, name: str) -> list[QuestionRow]:
-    data = load_json(text, name, "a list of questions")
-    if isinstance(data, Mapping):
-        data = data.get("questions", [data])
-    if not isinstance(data, list):
-        raise InputError(f"{name} contains no list; expected a list of questions")
-    return [parse_question_row(value, f"{name}, question {k}") for k, value in enumerate(data, 1)]
-
-
-def _from_jsonl(text: str, name: str) -> list[QuestionRow]:
-    rows = []
-    for k, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            value = load_json(line, f"{name}, line {k}", "one question per line")
-            rows.append(parse_question_row(value, f"{name}, line {k}"))
-    return rows
-
-
-def _from_csv(text: str, name: str) -> list[QuestionRow]:
-    dialect = "excel-tab" if name.lower().endswith(".tsv") else "excel"
-    try:
-        table = csv.DictReader(text.splitlines(keepends=True), dialect=dialect)
-        header = list(table.fieldnames or ())
-        rows = list(table)
-    except csv.Error as error:
-        raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
-    if first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
-        raise InputError(f"{name} has the columns {listed(header)}; expected one named question")
-    return [parse_question_row(row, f"{name}, row {k}") for k, row in enumerate(rows, 1)]
-
-
-def _from_lines(text: str, _: str) -> list[QuestionRow]:
-    lines = [line.strip() for line in text.splitlines()]
-    return [QuestionRow(parse_question(line)) for line in lines if line and not line.startswith("#")]
+def _values(text: str, name: str, ending: str) -> Iterator[tuple[str, Any]]:
+    """Yield the questions of a file with their places in it."""
+    if ending == ".json":
+        data = load_json(text, name, "a list of questions")
+        if isinstance(data, Mapping):
+            data = data.get("questions", [data])
+        if not isinstance(data, list):
+            raise InputError(f"{name} contains no list; expected a list of questions")
+        yield from ((f"question {k}", value) for k, value in enumerate(data, 1))
+    elif ending in (".csv", ".tsv"):
+        try:
+            table = csv.DictReader(text.splitlines(keepends=True), delimiter="\t" if ending == ".tsv" else ",")
+            header = list(table.fieldnames or ())
+            rows = list(table)
+        except csv.Error as error:
+            raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
+        if first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
+            raise InputError(f"{name} has the columns {listed(header)}; expected one named question")
+        yield from ((f"row {k}", row) for k, row in enumerate(rows, 1))
+    elif ending == ".jsonl":
+        lines = ((k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip())
+        yield from ((f"line {k}", load_json(line, f"{name}, line {k}", "one question per line")) for k, line in lines)
+    else:
+        lines = ((k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip())
+        yield from ((f"line {k}", line) for k, line in lines if not line.strip().startswith("#"))
 
 
 def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:

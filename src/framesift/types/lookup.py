@@ -1,7 +1,8 @@
 """Inputs of a selector beyond arrays, as one `Lookup` for each question.
 
 `framesift.encoders` implements Detector and TemporalEncoder, `framesift.indexing.video_frames` FrameSource, and
-`framesift.text.object_names` extracts Objects from a question; `framesift.pipeline.inputs` puts them together.
+`framesift.selection.looking.object_names` extracts Objects from a question; `framesift.pipeline.inputs` puts them
+together.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 import pytest
 
 import framesift as fs
-from framesift.text.object_names import LanguageModelNamer, RuleBasedNamer
+from framesift.selection.looking.object_names import LanguageModelNamer, RuleBasedNamer
 from framesift.types.lookup import Objects, Relation
 
 

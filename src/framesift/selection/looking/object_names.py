@@ -4,12 +4,12 @@ A namer is anything with `name_objects(question) → Objects`. Selectors that se
 use them.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, Protocol
 
+from framesift.selection.looking.access import parse_json
 from framesift.types import Question
 from framesift.types.lookup import RELATION_KINDS, Objects, Relation, RelationKind
 
@@ -34,11 +34,11 @@ turned leaves leave leaving starts start starting begins begin ends end ending t
 explains explain asks ask asked shows show showing describes describe described believes believe thinks think feels feel
 color colour colors colours kind type number time times way reason purpose thing things left right front back side
 """
-RELATION_WORDS: dict[RelationKind, str] = {
-    "spatial": r"next to|beside|near|behind|in front of|under|above|below|on top of|on|in|inside|between|at|against",
-    "attribute": r"wearing|wears|in an?|with an?|with the|holding|holds|carrying|carries|dressed in",
-    "temporal": r"before|after|then|while|when|during|until|later",
+RELATION_WORDS: dict[RelationKind, str] = {  # the most specific kind first
     "causal": r"because|because of|so that|causes|caused|leads to|due to|makes|made",
+    "temporal": r"before|after|then|while|when|during|until|later",
+    "attribute": r"wearing|wears|in an?|with an?|with the|holding|holds|carrying|carries|dressed in",
+    "spatial": r"next to|beside|near|behind|in front of|under|above|below|on top of|on|in|inside|between|at|against",
 }
 
 _FUNCTION = frozenset(FUNCTION_WORDS.split())
@@ -96,7 +96,7 @@ class LanguageModelNamer:
         self._complete = complete
 
     def name_objects(self, question: Question) -> Objects:
-        reply = _parse_json(self._complete(self.PROMPT.format(limit=MAX_PHRASES, question=question.query_text)))
+        reply = self._ask(self.PROMPT, question)
         targets = _phrases(reply.get("targets"))
         if not targets:
             return RuleBasedNamer().name_objects(question)
@@ -106,12 +106,16 @@ class LanguageModelNamer:
 
     def weigh(self, question: Question) -> tuple[float, float, float] | None:
         """Return Q-Gate's weights of objects, relevance and subtitles; None if the reply can't be parsed."""
-        reply = _parse_json(self._complete(self.WEIGHTS_PROMPT.format(question=question.query_text)))
+        reply = self._ask(self.WEIGHTS_PROMPT, question)
         values = [reply.get(name) for name in ("objects", "relevance", "subtitles")]
         if not all(isinstance(v, int | float) and 0 <= v < 1e9 for v in values) or not any(values):
             return None
         objects, relevance, subtitles = (float(v) for v in values if v is not None)
         return objects, relevance, subtitles
+
+    def _ask(self, prompt: str, question: Question) -> dict[str, Any]:
+        reply = self._complete(prompt.format(limit=MAX_PHRASES, question=question.query_text))
+        return parse_json(reply, dict) or {}
 
 
 def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
@@ -129,11 +133,8 @@ def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
 
 def relation_between(words: str) -> RelationKind | None:
     """Return the kind of relation that the words between two phrases state, the most specific one first."""
-    by_specificity: tuple[RelationKind, ...] = ("causal", "temporal", "attribute", "spatial")
-    for kind in by_specificity:
-        if re.search(rf"\b(?:{RELATION_WORDS[kind]})\b", words.lower()):
-            return kind
-    return None
+    found = (kind for kind, names in RELATION_WORDS.items() if re.search(rf"\b(?:{names})\b", words.lower()))
+    return next(found, None)
 
 
 def _ends_phrase(word: str) -> bool:
@@ -141,18 +142,8 @@ def _ends_phrase(word: str) -> bool:
     return bare in _FUNCTION or len(bare) == 1
 
 
-def _parse_json(reply: str) -> dict[str, Any]:
-    match = re.search(r"\{.*\}", reply, re.DOTALL)
-    try:
-        value = json.loads(match.group()) if match else {}
-    except (ValueError, RecursionError):
-        value = {}
-    return value if isinstance(value, dict) else {}
-
-
 def _phrases(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list):
-        return ()
+    values = values if isinstance(values, list) else []
     return tuple(dict.fromkeys(v.strip().lower() for v in values if isinstance(v, str) and v.strip()))[:MAX_PHRASES]
 
 
