@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from framesift.bench.datasets import dataset_names, load_dataset
-from framesift.bench.datasets.annotations import without_letters
+from framesift.batch.items import read_clip_events
+from framesift.bench.datasets import DATASETS, VIDEOMME_FAMILIES, load_dataset, without_letters
+from framesift.bench.items import find_missing
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, UnknownName
 from framesift.types import Window
@@ -81,14 +82,17 @@ def test_videomme_options_lose_their_letters_alone(mme):
 
 @pytest.mark.sample_data
 def test_every_videomme_task_type_has_a_family(mme):
-    from framesift.bench.datasets.videomme import FAMILIES
-
-    assert {name for item in mme.items for name in item.categories} == set(FAMILIES)
+    assert {name for item in mme.items for name in item.categories} == set(VIDEOMME_FAMILIES)
 
 
 def test_positions_count_24_a_second(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row(position=[240, 48, 48])])
     assert load_dataset("longvideobench", folder).items[0].moments_s == (2.0, 10.0)
+
+
+def first_events(folder):
+    item = load_dataset("longvideobench", folder).items[0]
+    return read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s)[0]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_positions_count_24_a_second(tmp_path):
 )
 def test_both_shapes_of_subtitles_are_moved_to_the_clip_and_cut_to_it(tmp_path, subtitles):
     folder = longvideobench(tmp_path, [lvb_row()], subtitles=subtitles)
-    events = load_dataset("longvideobench", folder).items[0].events()
+    events = first_events(folder)
     assert [(event.start_s, event.end_s, event.text) for event in events] == [
         (0.0, 3.5, "before"),
         (10.0, 20.0, "open"),
@@ -113,14 +117,14 @@ def test_both_shapes_of_subtitles_are_moved_to_the_clip_and_cut_to_it(tmp_path, 
 
 def test_clip_without_speech_has_no_events(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row()], subtitles=[{"timestamp": [5, 9], "text": "elsewhere"}])
-    assert load_dataset("longvideobench", folder).items[0].events() == []
+    assert first_events(folder) == ()
 
 
 def test_damaged_subtitle_file_is_an_error(tmp_path):
     folder = longvideobench(tmp_path, [lvb_row()])
     write(folder / "subtitles" / "a_en.json", "[{")
     with pytest.raises(InputError, match="a_en.json"):
-        load_dataset("longvideobench", folder).items[0].events()
+        first_events(folder)
 
 
 def test_unknown_duration_group_is_named(tmp_path):
@@ -159,7 +163,7 @@ def test_videomme_without_as_many_subtitles_as_published_is_not_missing_any(tmp_
 
 def test_videomme_without_its_subtitle_folder_is_missing_it(tmp_path):
     write(tmp_path / "videomme.json", [mme_row(f"{k:03d}-1") for k in range(200)])
-    missing = load_dataset("videomme", tmp_path).missing
+    missing = find_missing(load_dataset("videomme", tmp_path).items)
     assert sum(file.kind == "subtitles" for file in missing) == 200
 
 
@@ -177,7 +181,7 @@ def test_mlvu_dev_has_a_task_a_file_and_answers_as_texts(tmp_path):
         ("1_plotQA-0", "Single detail", 1),
         ("5_order-0", "Multi detail", 0),
     ]
-    assert [file.path.parent.name for file in some.missing] == ["5_order"]
+    assert [file.path.parent.name for file in find_missing(some.items)] == ["5_order"]
     assert "5 of 7 tasks are missing" in some.notes[0]
 
 
@@ -222,7 +226,7 @@ def test_lvbench_parts_the_options_from_the_question_and_reads_the_time(tmp_path
     found = some.items[0]
     assert found.question.text == "What year appears?" and found.question.options == ("1636", "1366", "1363", "1633")
     assert (found.answer, found.categories) == (3, ("key information retrieval", "reasoning"))
-    assert found.scenes[0].spans == ((15.0, 79.0),)
+    assert found.scenes == (((15.0, 79.0),),)
     assert some.items[1].scenes == () and some.notes == ("unreadable: 1 time reference (13)",)
 
 
@@ -237,14 +241,14 @@ def test_own_questions_are_read_beside_their_videos(tmp_path):
     first, second = load_dataset(str(path)).items
     assert (first.dataset, first.id, first.answer, first.group) == ("mine", "mine-1", 1, "home")
     assert first.video == tmp_path / "a.mp4" and first.subtitles == tmp_path / "a.srt"
-    assert first.moments_s == (3.0,) and first.scenes[0].spans == ((5.0, 6.5),)
+    assert first.moments_s == (3.0,) and first.scenes == (((5.0, 6.5),),)
     assert (second.id, second.answer, second.categories) == ("x", 0, ("people",))
 
 
 def test_own_questions_may_hold_their_subtitles(tmp_path):
     row = own_row(subtitles=[{"start_s": 1, "end_s": 2, "text": "hi"}])
     path = write(tmp_path / "mine.jsonl", json.dumps(row))
-    assert [event.text for event in load_dataset(str(path)).items[0].events()] == ["hi"]
+    assert [event.text for event in load_dataset(str(path)).items[0].subtitles] == ["hi"]
 
 
 def test_line_separator_inside_a_text_does_not_part_a_line(tmp_path):
@@ -260,11 +264,11 @@ def test_own_question_without_an_answer_is_named(tmp_path):
 
 
 def test_unknown_data_set_lists_the_valid_ones():
-    with pytest.raises(UnknownName, match=", ".join(dataset_names())):
+    with pytest.raises(UnknownName, match=", ".join(DATASETS)):
         load_dataset("activitynet")
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", DATASETS)
 def test_empty_folder_is_an_error_with_the_expected_files(tmp_path, name):
     with pytest.raises(InputError, match="expected"):
         load_dataset(name, tmp_path)

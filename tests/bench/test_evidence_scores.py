@@ -4,14 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.bench.evidence_scores import read_scenes, score_selections, score_times
-from framesift.bench.items import EvidenceScene
 from framesift.errors import InputError
 from helpers.published_annotations import item, write
 
 
 def scenes(*spans):
     """A scene for each list of spans."""
-    return tuple(EvidenceScene(tuple(of)) for of in spans)
+    return tuple(map(tuple, spans))
 
 
 def literal(times, scene_list):

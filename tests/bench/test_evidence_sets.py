@@ -92,7 +92,7 @@ BAD_TRANSCRIPTS = [
     ({"v": [3]}, asked(first=0), "videos: v"),
     ({"v": []}, asked(first=0), "has no sentence"),
     ({"v": ["a"]}, {"video": "v", "first": 0}, "question is missing"),
-    ({"v": {"sentences": ["a"], "duration_s": 0}}, asked(first=0), "duration_s is 0"),
+    ({"v": {"sentences": ["a"], "duration_s": 0}}, asked(first=0), "v is 0 s long"),
     ({"v": {"sentences": ["a"], "duration_s": 1e9}}, asked(first=0), "is 1e\\+09 s long"),
 ]
 

@@ -197,12 +197,14 @@ def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
 
 
 def _published_data(folder: Path) -> Iterator[FileUse]:
+    from framesift.batch.items import read_clip_events
     from framesift.bench.datasets import load_dataset
 
     def load(name: str, root: Path, _: Path) -> None:
         dataset = load_dataset(name, root)
         for item in dataset.with_files(allow_missing=True).items:
-            item.events()
+            if isinstance(item.subtitles, Path):
+                read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s)
 
     lvb = json.dumps([lvb_row("a_0"), lvb_row("b_0")])
     mme = json.dumps([mme_row("001-1"), mme_row("002-1")])

@@ -20,7 +20,8 @@ from framesift._utils.text import counted
 from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_results
 from framesift.batch.runner import package_versions
 from framesift.batch.settings import SelectionChoice, row_identity
-from framesift.bench.evidence_sets import AnswerSpan, EvidenceSet, SetQuestion, SetVideo
+from framesift.bench.evidence_sets import EvidenceSet, SetQuestion, SetVideo
+from framesift.bench.items import Spans
 from framesift.bench.provenance import describe
 from framesift.bench.statistics import share_interval
 from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
@@ -103,7 +104,7 @@ def run_evidence_set(
         annotation=_input_hash(data, borrowed),
         encoder=identity["encoder"],
         versions=package_versions(),
-        items=data.questions,
+        items=len(data.questions),
         notes=(*data.notes, *_borrowed_note(borrowed, substitute)),
     )
     stored = read_results(folder) if folder is not None and Path(folder).is_dir() else Results([], {})
@@ -125,13 +126,13 @@ def run_evidence_set(
                 for (_, row), selection in zip(pending, selections, strict=True):
                     complete = replace(_with_frames(row, selection, seconds), run=run.id, annotation=run.annotation)
                     rows.append(complete if writer is None else writer.add(complete))
-                progress("", len(rows), data.questions * len(choices))
+                progress("", len(rows), len(data.questions) * len(choices))
     return Results(rows, stored.runs | {run.id: run})
 
 
 def score_table(data: EvidenceSet, results: Results, notes: Sequence[str] = ()) -> ResultTable:
     """A line for each method with its options, the scores of each budget with intervals, and n."""
-    spans = {question.id: question.spans for video in data.videos for question in video.questions}
+    spans = {question.id: question.spans for question in data.questions}
     scorers = {"Words": _shows_words, "Frames": _has_frame} if data.kind == "transcripts" else {"Windows": _windows_hit}
     by_line: dict[str, dict[int, list[Result]]] = {}
     for row in results.rows:
@@ -272,16 +273,16 @@ def _with_frames(row: Result, selection: Selection, seconds: float) -> Result:
     )
 
 
-def _shows_words(row: Result, spans: Sequence[AnswerSpan]) -> float:
+def _shows_words(row: Result, spans: Spans) -> float:
     return float(any(start <= event_s < end for event_s in row.event_starts_s for start, end in spans))
 
 
-def _has_frame(row: Result, spans: Sequence[AnswerSpan]) -> float:
+def _has_frame(row: Result, spans: Spans) -> float:
     return float(any(start <= time_s <= end for time_s in row.times_s for start, end in spans))
 
 
-def _windows_hit(row: Result, spans: Sequence[AnswerSpan]) -> float:
-    return sum(_has_frame(row, [span]) for span in spans) / len(spans)
+def _windows_hit(row: Result, spans: Spans) -> float:
+    return sum(_has_frame(row, (span,)) for span in spans) / len(spans)
 
 
 def _read_vectors(path: Path) -> Array:

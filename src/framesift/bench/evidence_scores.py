@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from framesift._utils.records import Seconds, listed, read_field
-from framesift.bench.frame_lists import read_selections as read_selections
-from framesift.bench.items import EvidenceScene, Item
+from framesift.bench.items import Item, Spans
 from framesift.bench.statistics import Interval, share_interval
 from framesift.errors import InputError
 from framesift.types.vectors import Array
@@ -41,7 +40,6 @@ class EvidenceScore:
 
     item_id: str
     video_id: str
-    group: str
     frames: int
     near: bool
     moments_near: float
@@ -62,67 +60,42 @@ class EvidenceSummary:
     moments_near: Interval | None
     inside: Interval | None
     scenes_hit: Interval | None
-    unified: float | None
+    unified: float | None  # the geometric mean, as in KFS-Bench
 
 
-def score_times(item: Item, times_s: Sequence[float], *, near_s: float = NEAR_S) -> EvidenceScore | None:
+def score_times(item: Item, times_s: Sequence[float]) -> EvidenceScore | None:
     """Score the frames at these times against the question's moments and scenes; None if it has neither."""
-    targets = [((moment, moment),) for moment in item.moments_s] + [scene.spans for scene in item.scenes]
+    targets = [((moment, moment),) for moment in item.moments_s] + list(item.scenes)
     if not targets:
         return None
     times = np.asarray(times_s, dtype=np.float64)
-    if not np.isfinite(times).all():
-        raise InputError(f"{item.id} has a frame time that is not finite; expected seconds")
-    is_near = [bool(_within(times, spans, near_s).any()) for spans in targets]
-    inside = scenes_hit = unified = None
-    if item.scenes:
-        inside, scenes_hit, unified = _scene_scores(times, item.scenes)
-    return EvidenceScore(
-        item_id=item.id,
-        video_id=item.video_id,
-        group=item.group,
-        frames=len(times),
-        near=any(is_near),
-        moments_near=sum(is_near) / len(is_near),
-        inside=inside,
-        scenes_hit=scenes_hit,
-        unified=unified,
-    )
+    is_near = [bool(_within(times, spans, NEAR_S).any()) for spans in targets]
+    scene_scores = _scene_scores(times, item.scenes) if item.scenes else (None, None, None)
+    return EvidenceScore(item.id, item.video_id, len(times), any(is_near), sum(is_near) / len(is_near), *scene_scores)
 
 
 def score_selections(
-    items: Iterable[Item], times_s: Mapping[str, Sequence[float]], *, near_s: float = NEAR_S
+    items: Iterable[Item], times_s: Mapping[str, Sequence[float]]
 ) -> tuple[list[EvidenceScore], EvidenceSummary]:
     """Score every question whose frames are given by id, and the means."""
-    scores: list[EvidenceScore] = []
-    unscored = 0
-    for item in items:
-        if item.id in times_s:
-            result = score_times(item, times_s[item.id], near_s=near_s)
-            unscored += result is None
-            scores += [] if result is None else [result]
-    return scores, summarise(scores, unscored)
-
-
-def summarise(scores: Sequence[EvidenceScore], unscored: int = 0) -> EvidenceSummary:
-    """Means over questions; that of the unified score is geometric, as in KFS-Bench."""
-    videos = [score.video_id for score in scores]
-    with_scenes = [score for score in scores if score.inside is not None]
-    unified = [max(_LEAST_UNIFIED, score.unified) for score in with_scenes if score.unified is not None]
-    return EvidenceSummary(
+    found = [score_times(item, times_s[item.id]) for item in items if item.id in times_s]
+    scores = [score for score in found if score is not None]
+    unified = [max(_LEAST_UNIFIED, score.unified) for score in scores if score.unified is not None]
+    summary = EvidenceSummary(
         n=len(scores),
-        n_scenes=len(with_scenes),
-        unscored=unscored,
+        n_scenes=len(unified),
+        unscored=len(found) - len(scores),
         frames=sum(score.frames for score in scores) / len(scores) if scores else 0.0,
-        near=share_interval([score.near for score in scores], videos) if scores else None,
-        moments_near=share_interval([score.moments_near for score in scores], videos) if scores else None,
-        inside=_mean([(score.inside, score.video_id) for score in with_scenes]),
-        scenes_hit=_mean([(score.scenes_hit, score.video_id) for score in with_scenes]),
+        near=_mean([(score.near, score.video_id) for score in scores]),
+        moments_near=_mean([(score.moments_near, score.video_id) for score in scores]),
+        inside=_mean([(score.inside, score.video_id) for score in scores]),
+        scenes_hit=_mean([(score.scenes_hit, score.video_id) for score in scores]),
         unified=math.exp(sum(map(math.log, unified)) / len(unified)) if unified else None,
     )
+    return scores, summary
 
 
-def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, ...]]:
+def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Spans, ...]]:
     """Read scenes by question from a CSV in KFS-Bench's format: id, scene_id, start, end, with a row per span."""
     file = Path(path)
     try:
@@ -139,23 +112,23 @@ def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[EvidenceScene, 
         name, scene = (read_field(row, key, str, location) for key in ("id", "scene_id"))
         start_s, end_s = (read_field(row, key, Seconds, location) for key in ("start", "end"))
         spans[name][scene].append((start_s, end_s + SCENE_END_S))
-    return {name: tuple(EvidenceScene(tuple(parts)) for parts in scenes.values()) for name, scenes in spans.items()}
+    return {name: tuple(map(tuple, scenes.values())) for name, scenes in spans.items()}
 
 
-def _within(times: Array, spans: Sequence[tuple[float, float]], slack_s: float = 0.0) -> Array:
+def _within(times: Array, spans: Spans, slack_s: float = 0.0) -> Array:
     """(n,) whether each time is in one of the spans, ends included."""
     ends = np.asarray(spans, dtype=np.float64)
     inside = (times[:, None] >= ends[:, 0] - slack_s) & (times[:, None] <= ends[:, 1] + slack_s)
     return np.asarray(inside.any(axis=1))
 
 
-def _scene_scores(times: Array, scenes: Sequence[EvidenceScene]) -> tuple[float, float, float]:
+def _scene_scores(times: Array, scenes: Sequence[Spans]) -> tuple[float, float, float]:
     """Key frame rate, scene hit rate and unified score."""
-    inside = np.array([_within(times, scene.spans) for scene in scenes])  # (scenes, frames)
+    inside = np.array([_within(times, spans) for spans in scenes])  # (scenes, frames)
     counts = inside.sum(axis=1)
     hits = int(inside.any(axis=0).sum())
     rate = hits / len(times) if len(times) else 0.0
-    lengths = np.array([scene.length_s for scene in scenes])
+    lengths = np.array([sum(end - start for start, end in spans) for spans in scenes])
     share = lengths / lengths.sum() if lengths.sum() > 0 else np.full(len(scenes), 1 / len(scenes))
     due = np.floor(np.minimum(share, 1 / len(scenes)) * hits).clip(min=1)
     recall = float((counts >= due).mean())

@@ -20,7 +20,8 @@ from typing import Any, Literal
 from framesift._utils.json import load_json
 from framesift._utils.records import FilePath, Label, Name, Seconds, read_record, read_value
 from framesift._utils.text import readable
-from framesift.bench.datasets.annotations import content_hash, read_bytes, read_rows
+from framesift.bench.annotations import content_hash, read_bytes, read_rows
+from framesift.bench.items import Spans, check_count, check_ids, check_spans
 from framesift.errors import InputError
 from framesift.types import Event, Question
 
@@ -29,17 +30,16 @@ PAUSE_S = 0.5  # between two of these
 CURVE_STEP_S = 2.0  # between two values of a curve without times, as in QVHighlights
 MAX_DURATION_S = 1e6  # a candidate per second is held in memory
 
-AnswerSpan = tuple[float, float]
 SetKind = Literal["transcripts", "moments"]
 
 
 @dataclass(frozen=True)
 class SetQuestion:
-    """A question and the spans in seconds, ends included, that answer it."""
+    """A question and the spans that answer it."""
 
     id: str
     question: Question
-    spans: tuple[AnswerSpan, ...]
+    spans: Spans
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class EvidenceSet:
     notes: tuple[str, ...] = ()
 
     @property
-    def questions(self) -> int:
-        return sum(len(video.questions) for video in self.videos)
+    def questions(self) -> list[SetQuestion]:
+        return [question for video in self.videos for question in video.questions]
 
 
 @dataclass(frozen=True)
@@ -121,157 +121,138 @@ class _MomentRow:
 
 def read_evidence_set(path: Path, *, limit: int | None = None) -> EvidenceSet:
     """Read a transcript set or a moment set. limit: its first questions only."""
-    if limit is not None and limit < 1:
-        raise InputError(f"limit is {limit}; expected a whole number of at least 1")
-    if path.suffix.lower() == ".json":
-        data = read_bytes(path)
-        value = load_json(data, str(path), "a transcript set or a moment set")
-        if isinstance(value, Mapping) and "videos" in value:
-            return _read_transcripts(value, path, content_hash(data), limit)
-        if not isinstance(value, list):
+    check_count("limit", limit)
+    data = read_bytes(path)
+    value = load_json(data, str(path), "a transcript set or a moment set") if path.suffix.lower() == ".json" else None
+    if isinstance(value, Mapping):
+        if "videos" not in value:
             raise InputError(f"{path} has no 'videos'; expected a transcript set, or a list of moments")
-    rows, annotation = read_rows(path)
-    return _read_moments(rows, path, annotation, limit)
+        found = EvidenceSet(readable(path.stem), "transcripts", _transcripts(value, path, limit), content_hash(data))
+    else:
+        rows, annotation = read_rows(path)
+        videos = _moments(rows[:limit], path)
+        constant = len(rows[:limit]) - len(videos)
+        notes = (f"{constant} of {len(rows[:limit])} curves are constant and were left out",) if constant else ()
+        found = EvidenceSet(readable(path.stem), "moments", videos, annotation, notes)
+    if not found.videos:
+        raise InputError(f"{path} has no question; expected at least one")
+    for video in found.videos:
+        if video.duration_s is not None and not 0 < video.duration_s <= MAX_DURATION_S:
+            expected = f"expected more than 0 and at most {MAX_DURATION_S:g} s"
+            raise InputError(f"{path}: {video.id} is {video.duration_s:g} s long; {expected}")
+    check_ids([question.id for question in found.questions], str(path))
+    return found
 
 
-def _read_transcripts(value: Mapping[str, Any], path: Path, annotation: str, limit: int | None) -> EvidenceSet:
-    kind = dict[str, tuple[str | _Sentence, ...] | _TranscriptVideo]
-    published: dict[str, Any] = read_value(kind, value["videos"], f"{path}: videos")
+def _transcripts(value: Mapping[str, Any], path: Path, limit: int | None) -> tuple[SetVideo, ...]:
+    location = f"{path}: videos"
+    listed = read_value(dict[str, Any], value["videos"], location)
+    objects = {name: video if isinstance(video, Mapping) else {"sentences": video} for name, video in listed.items()}
+    videos: dict[str, _TranscriptVideo] = read_value(dict[str, _TranscriptVideo], objects, location)
     rows = read_value(tuple[_TranscriptQuestion, ...], value.get("questions"), f"{path}: questions")[:limit]
+    events: dict[str, list[Event]] = {}
     asked: dict[str, list[SetQuestion]] = {}
-    timed: dict[str, tuple[list[Event], float | None]] = {}
     for k, row in enumerate(rows):
         location = f"{path}, question {k + 1}"
-        if row.video not in published:
+        if row.video not in videos:
             raise InputError(f"{location}: the video {row.video!r} is not among the videos of the set")
-        if row.video not in timed:
-            timed[row.video] = _timed(published[row.video], f"{path}: videos.{row.video}")
-        spans = _answer_spans(row, timed[row.video][0], location)
-        question = Question(row.question, row.options)
-        asked.setdefault(row.video, []).append(SetQuestion(row.id or str(k), question, spans))
-    videos = []
+        if row.video not in events:
+            events[row.video] = _timed(videos[row.video].sentences, f"{path}: videos.{row.video}")
+        spans = _answer_spans(row, events[row.video], location)
+        asked.setdefault(row.video, []).append(
+            SetQuestion(row.id or str(k), Question(row.question, row.options), spans)
+        )
+    made = []
     for number, (name, questions) in enumerate(sorted(asked.items())):
-        events, duration_s = timed[name]
-        own = published[name]
-        own = own if isinstance(own, _TranscriptVideo) else _TranscriptVideo(own)
-        videos.append(
+        own = videos[name]
+        is_untimed = isinstance(own.sentences[-1], str)
+        length = SENTENCE_S * len(events[name]) if is_untimed else max(event.end_s for event in events[name])
+        duration_s = None if own.file else length
+        made.append(
             SetVideo(
                 id=name,
                 number=number,
                 questions=tuple(questions),
-                duration_s=duration_s,
-                events=tuple(event for event in events if event.text.strip()),
+                duration_s=duration_s if own.duration_s is None else own.duration_s,
+                events=tuple(event for event in events[name] if event.text.strip()),
                 times_s=own.times_s,
                 file=_beside(path, own.file),
                 vectors=_beside(path, own.vectors),
             )
         )
-    return _checked_set(EvidenceSet(readable(path.stem), "transcripts", tuple(videos), annotation), path)
+    return tuple(made)
 
 
-def _timed(video: Any, location: str) -> tuple[list[Event], float | None]:
-    """The sentences of a video as events, and its duration if the file gives one."""
-    own = video if isinstance(video, _TranscriptVideo) else _TranscriptVideo(video)
-    if not own.sentences:
+def _timed(sentences: Sequence[str | _Sentence], location: str) -> list[Event]:
+    if not sentences:
         raise InputError(f"{location} has no sentence; expected at least one")
-    events = []
-    for k, sentence in enumerate(own.sentences):
-        if isinstance(sentence, str):
-            events.append(Event(SENTENCE_S * k, SENTENCE_S * (k + 1) - PAUSE_S, sentence))
-        else:
-            events.append(Event(sentence.start_s, sentence.end_s, sentence.text))
-    is_untimed = isinstance(own.sentences[-1], str)
-    length = SENTENCE_S * len(events) if is_untimed else max(event.end_s for event in events)
-    given = own.duration_s if own.duration_s is not None else None if own.file else length
-    if given is not None and given <= 0:
-        raise InputError(f"{location}: duration_s is {given}; expected more than 0")
-    return events, given
+    return [
+        Event(SENTENCE_S * k, SENTENCE_S * (k + 1) - PAUSE_S, sentence)
+        if isinstance(sentence, str)
+        else Event(sentence.start_s, sentence.end_s, sentence.text)
+        for k, sentence in enumerate(sentences)
+    ]
 
 
-def _answer_spans(row: _TranscriptQuestion, events: Sequence[Event], location: str) -> tuple[AnswerSpan, ...]:
-    if row.spans is not None:
-        return _checked_spans(row.spans, f"{location}: spans")
-    if row.first is None:
-        raise InputError(f"{location} has neither spans nor first; expected what answers it")
-    last = row.first if row.last is None else row.last
-    if not 0 <= row.first <= last < len(events):
-        raise InputError(
-            f"{location}: the sentences are {row.first} to {last}; expected numbers from 0 to {len(events) - 1}"
-        )
-    return _checked_spans(((events[row.first].start_s, events[last].end_s),), location)
+def _answer_spans(row: _TranscriptQuestion, events: Sequence[Event], location: str) -> Spans:
+    spans = row.spans
+    if spans is None:
+        if row.first is None:
+            raise InputError(f"{location} has neither spans nor first; expected what answers it")
+        last = row.first if row.last is None else row.last
+        if not 0 <= row.first <= last < len(events):
+            expected = f"expected numbers from 0 to {len(events) - 1}"
+            raise InputError(f"{location}: the sentences are {row.first} to {last}; {expected}")
+        spans = ((events[row.first].start_s, events[last].end_s),)
+    check_spans(spans, f"{location}: spans")
+    return spans
 
 
-def _read_moments(rows: Sequence[Mapping[str, Any]], path: Path, annotation: str, limit: int | None) -> EvidenceSet:
+def _moments(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[SetVideo, ...]:
+    """The videos of all queries but those whose curve is constant."""
     videos = []
-    constant = 0
-    for number, values in enumerate(rows[:limit]):
+    for number, values in enumerate(rows):
         location = f"{path}, row {number + 1}"
         row = read_record(_MomentRow, values, location)
         curve = row.curve if row.curve is not None else row.model
         if curve is not None and len(set(curve)) < 2:
-            constant += 1
             continue
         if curve is None and row.file is None and row.vectors is None:
             raise InputError(f"{location} has no curve, vectors or file; expected one of them")
         if curve is None and not row.query.strip():
             raise InputError(f"{location} has neither a curve nor a query; expected one of them")
         name = row.id or row.qid or str(number)
-        spans = _checked_spans(row.windows, f"{location}: windows")
-        question = SetQuestion(name, Question(row.query if row.query.strip() else name), spans)
-        times, duration_s = _curve_times(row, curve, location)
+        check_spans(row.windows, f"{location}: windows")
+        times_s, duration_s = _curve_times(row, curve, location)
         videos.append(
             SetVideo(
                 id=row.video or name,
                 number=number,
-                questions=(question,),
+                questions=(SetQuestion(name, Question(row.query if row.query.strip() else name), row.windows),),
                 duration_s=duration_s,
-                times_s=times,
+                times_s=times_s,
                 file=_beside(path, row.file),
                 vectors=_beside(path, row.vectors),
                 curve=curve,
             )
         )
-    notes = (f"{constant} of {len(rows[:limit])} curves are constant and were left out",) if constant else ()
-    return _checked_set(EvidenceSet(readable(path.stem), "moments", tuple(videos), annotation, notes), path)
+    return tuple(videos)
 
 
 def _curve_times(
     row: _MomentRow, curve: Sequence[float] | None, location: str
 ) -> tuple[tuple[float, ...] | None, float | None]:
     """The times of a curve's values, by default the middles of equal parts, and the duration."""
-    if row.times_s is not None:
-        if curve is not None and len(row.times_s) != len(curve):
-            raise InputError(f"{location} has {len(row.times_s)} times for {len(curve)} values; expected one each")
-        return row.times_s, row.duration_s if row.duration_s is not None else max(row.times_s, default=0.0)
+    times_s, duration_s = row.times_s, row.duration_s
+    if times_s is not None:
+        if curve is not None and len(times_s) != len(curve):
+            raise InputError(f"{location} has {len(times_s)} times for {len(curve)} values; expected one each")
+        return times_s, duration_s if duration_s is not None else max(times_s, default=0.0)
     if curve is None:
-        return None, row.duration_s
-    duration_s = row.duration_s if row.duration_s is not None else CURVE_STEP_S * len(curve)
+        return None, duration_s
+    duration_s = duration_s if duration_s is not None else CURVE_STEP_S * len(curve)
     step = duration_s / len(curve)
     return tuple(step * (k + 0.5) for k in range(len(curve))), duration_s
-
-
-def _checked_spans(spans: Sequence[AnswerSpan], location: str) -> tuple[AnswerSpan, ...]:
-    if not spans:
-        raise InputError(f"{location} is empty; expected at least one (start, end) in seconds")
-    for start, end in spans:
-        if not 0 <= start <= end:
-            raise InputError(f"{location} has {start:g} to {end:g} s; expected a start of at least 0 and a later end")
-    return tuple(spans)
-
-
-def _checked_set(data: EvidenceSet, path: Path) -> EvidenceSet:
-    if not data.videos:
-        raise InputError(f"{path} has no question; expected at least one")
-    for video in data.videos:
-        if video.duration_s is not None and video.duration_s > MAX_DURATION_S:
-            raise InputError(
-                f"{path}: {video.id} is {video.duration_s:g} s long; expected at most {MAX_DURATION_S:g} s"
-            )
-    ids = [question.id for video in data.videos for question in video.questions]
-    repeated = next((name for name in ids if ids.count(name) > 1), None) if len(set(ids)) < len(ids) else None
-    if repeated is not None:
-        raise InputError(f"{path}: the id {repeated!r} occurs more than once; expected one question per id")
-    return data
 
 
 def _beside(path: Path, name: str | None) -> Path | None:

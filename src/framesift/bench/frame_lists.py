@@ -14,7 +14,7 @@ from typing import Any
 
 from framesift._utils.json import load_json
 from framesift._utils.records import Name, Seconds, read_field, read_value
-from framesift.bench.datasets.annotations import read_bytes, read_rows
+from framesift.bench.annotations import read_bytes, read_rows
 from framesift.bench.items import Item
 from framesift.errors import InputError
 
@@ -35,12 +35,22 @@ FrameRates = float | Mapping[str, float]
 
 @dataclass(frozen=True)
 class _Entry:
-    """The frames of one question: times in seconds or frame numbers, with the entry's own rate if it has one."""
+    """The fields of one question's entry."""
 
     location: str
-    times_s: tuple[float, ...] | None = None
-    numbers: tuple[int, ...] = ()
-    fps: float | None = None
+    row: Mapping[str, Any]
+
+    def first(self, names: Sequence[str], kind: Any) -> Any:
+        """The first of these fields that the entry has; None without any."""
+        values = (read_field(self.row, name, kind, self.location) for name in names if self.row.get(name) is not None)
+        return next(values, None)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        numbers: tuple[int, ...] | None = self.first(NUMBERS, tuple[int, ...])
+        if numbers is None:
+            raise InputError(f"{self.location} has no frames; expected one of {', '.join(TIMES + NUMBERS)}")
+        return numbers
 
 
 def read_selections(
@@ -73,11 +83,10 @@ def read_frame_rates(path: str | os.PathLike[str], items: Sequence[Item]) -> dic
     value = _read_json(Path(path))
     if isinstance(value, list) and value and all(isinstance(part, list) for part in value):
         return _rates_from_steps(_read_entries(Path(path), [item.id for item in items]), items)
-    pairs = value.items() if isinstance(value, Mapping) else ((None, row) for row in value)
     videos = _video_ids(items)
     rates: dict[str, float] = {}
     count = 0
-    for count, (key, row) in enumerate(pairs, 1):
+    for count, (key, row) in enumerate(_pairs(value), 1):
         location = f"{path}, entry {count}"
         names = [key] if key is not None else []
         rate = row
@@ -116,21 +125,22 @@ def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: f
 
 
 def _times(entry: _Entry, item: Item, fps: FrameRates | None) -> list[float]:
-    if entry.times_s is not None:
-        return list(entry.times_s)
-    rate = entry.fps
-    if rate is None:
-        rate = fps.get(item.video_id) if isinstance(fps, Mapping) else fps
+    times_s = entry.first(TIMES, tuple[Seconds, ...])
+    if times_s is not None:
+        return list(times_s)
+    own = entry.first(("fps",), float)
+    rate = own if own is not None else fps.get(item.video_id) if isinstance(fps, Mapping) else fps
+    numbers = entry.numbers
     if rate is None and not item.video.is_file():
         raise InputError(
             f"{entry.location} has frame numbers and no frame rate, and {item.video} does not exist; "
             "give the rate of each video with --fps-from, or get the video"
         )
-    times = frame_times(item.video, entry.numbers, fps=rate)
-    is_one_for_all = entry.fps is None and isinstance(fps, int | float)
+    times = frame_times(item.video, numbers, fps=rate)
+    is_one_for_all = own is None and isinstance(fps, int | float)
     if is_one_for_all and item.duration_s is not None and max(times, default=0.0) > item.duration_s + PAST_END_S:
         raise InputError(
-            f"{entry.location}: at {rate:g} frames per second frame {max(entry.numbers)} is at {max(times):.1f} s, "
+            f"{entry.location}: at {rate:g} frames per second frame {max(numbers)} is at {max(times):.1f} s, "
             f"after the end of {item.video_id} at {item.duration_s:.1f} s; give the rate of each video with --fps-from"
         )
     return times
@@ -139,48 +149,30 @@ def _times(entry: _Entry, item: Item, fps: FrameRates | None) -> list[float]:
 def _read_entries(path: Path, ids: Sequence[str]) -> dict[str, _Entry]:
     """The entries of a file by question."""
     value = _read_json(path)
+    pairs: Iterable[tuple[str | None, Any]] = _pairs(value)
     if isinstance(value, list) and all(isinstance(part, list) for part in value):
         if len(value) != len(ids):
             raise InputError(
                 f"{path} has {len(value)} lists of frames without ids for {len(ids)} questions; expected one for each, "
                 "in the annotation's order"
             )
-        pairs: Iterable[tuple[str | None, Any]] = zip(ids, value, strict=True)
-    else:
-        pairs = value.items() if isinstance(value, Mapping) else ((None, row) for row in value)
+        pairs = zip(ids, value, strict=True)
     entries: dict[str, _Entry] = {}
     for k, (key, row) in enumerate(pairs, 1):
-        location = f"{path}, entry {k}"
-        name = key
-        if isinstance(row, Mapping):
-            name = _first(row, IDS, Name, location) or key
-            if name is None:
-                raise InputError(f"{location} has no id; expected one of {', '.join(IDS)}")
-            entry = _entry(row, location)
-        else:
-            entry = _Entry(location, numbers=read_value(tuple[int, ...], row, location))
+        entry = _Entry(f"{path}, entry {k}", row if isinstance(row, Mapping) else {NUMBERS[0]: row})
+        name = entry.first(IDS, Name) or key
         if name is None:
-            raise InputError(f"{location} is a list without an id; expected all entries to be lists, or to have an id")
+            raise InputError(f"{entry.location} has no id; expected one of {', '.join(IDS)}")
         if name in entries:
-            raise InputError(f"{location}: the id {name!r} occurs more than once; expected one entry per question")
+            raise InputError(
+                f"{entry.location}: the id {name!r} occurs more than once; expected one entry per question"
+            )
         entries[name] = entry
-    if not entries:
-        raise InputError(f"{path} has no entry; expected the frames of at least one question")
     return entries
 
 
-def _entry(row: Mapping[str, Any], location: str) -> _Entry:
-    times = _first(row, TIMES, tuple[Seconds, ...], location)
-    if times is not None:
-        return _Entry(location, times)
-    numbers = _first(row, NUMBERS, tuple[int, ...], location)
-    if numbers is None:
-        raise InputError(f"{location} has no frames; expected one of {', '.join(TIMES + NUMBERS)}")
-    return _Entry(location, None, numbers, read_field(row, "fps", float, location, None))
-
-
-def _first(row: Mapping[str, Any], names: Sequence[str], kind: Any, location: str) -> Any:
-    return next((read_field(row, key, kind, location) for key in names if row.get(key) is not None), None)
+def _pairs(value: Any) -> Iterable[tuple[str | None, Any]]:
+    return value.items() if isinstance(value, Mapping) else ((None, row) for row in value)
 
 
 def _read_json(path: Path) -> Any:

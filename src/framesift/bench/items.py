@@ -4,34 +4,19 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from framesift._utils.records import shown
-from framesift.batch.items import read_clip_events
+from framesift._utils.text import counted
 from framesift.errors import InputError
 from framesift.types import Event, Question, Window
 
-KINDS = ("video", "subtitles")  # of files
+KINDS = {"video": "video", "subtitles": "subtitle file"}  # of files, and their names
 LISTED_FILES = 5  # missing files listed in a message
 
-
-@dataclass(frozen=True)
-class EvidenceScene:
-    """Visual evidence that the answer needs: one or more time spans (start, end), in seconds, that show it."""
-
-    spans: tuple[tuple[float, float], ...]
-
-    def __post_init__(self) -> None:
-        spans = tuple((float(start), float(end)) for start, end in self.spans)
-        if not spans or any(end < start or start < 0 for start, end in spans):
-            raise InputError(f"a scene has the spans {spans}; expected (start, end) in seconds, at least one")
-        object.__setattr__(self, "spans", spans)
-
-    @property
-    def length_s(self) -> float:
-        return sum(end - start for start, end in self.spans)
+Spans = tuple[tuple[float, float], ...]  # start and end in seconds, ends included
 
 
 @dataclass(frozen=True)
@@ -40,9 +25,9 @@ class Item:
 
     answer: the index of the right option in `question.options`, which are the published ones in order, without letters.
     group: the rows of the tables (Short, Medium, Long …); published_group: the data set's own name for it. moments_s:
-    times the question is about. scenes: time spans that show what the answer needs. Both may be empty. subtitles: a
-    file, or events of the annotation; subtitles_offset_s is added to the file's times. window: the part of the video
-    that the question is about, as for one that is asked at a time in it.
+    times the question is about. scenes: visual evidence that the answer needs, each one or more time spans that show
+    it. Both may be empty. subtitles: a file, or events of the annotation; subtitles_offset_s is added to the file's
+    times. window: the part of the video that the question is about, as for one that is asked at a time in it.
     """
 
     dataset: str
@@ -58,25 +43,15 @@ class Item:
     subtitles: Path | tuple[Event, ...] | None = None
     subtitles_offset_s: float = 0.0
     moments_s: tuple[float, ...] = ()
-    scenes: tuple[EvidenceScene, ...] = ()
+    scenes: tuple[Spans, ...] = ()
     window: Window | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.answer < len(self.question.options):
             count = len(self.question.options)
             raise InputError(f"{self.id}: the answer is option {self.answer}; expected 0 to {count - 1}")
-
-    def events(self, duration_s: float | None = None) -> list[Event]:
-        """Read the subtitles in the video's own time, clipped to it; a damaged file is an InputError.
-
-        duration_s: of the video file, if known; else that of the annotation.
-        """
-        if self.subtitles is None:
-            return []
-        if not isinstance(self.subtitles, Path):
-            return list(self.subtitles)
-        length = duration_s if duration_s is not None else self.duration_s
-        return list(read_clip_events(self.subtitles, offset_s=self.subtitles_offset_s, duration_s=length)[0])
+        for spans in self.scenes:
+            check_spans(spans, f"{self.id}: a scene")
 
 
 @dataclass(frozen=True)
@@ -90,7 +65,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Questions, their missing files, and a fingerprint.
+    """Questions and a fingerprint; `with_files` finds out which of their files are missing.
 
     annotation: a hash of the published annotation's content. notes: what the loader omitted or assumed, in sentences.
     """
@@ -98,14 +73,12 @@ class Dataset:
     name: str
     items: tuple[Item, ...]
     annotation: str
-    missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
     skipped: tuple[str, ...] = field(default=(), repr=False)  # ids of questions without their video
 
     def __post_init__(self) -> None:
-        repeated = [name for name, count in Counter(item.id for item in self.items).items() if count > 1]
-        if repeated:
-            raise InputError(f"{self.name}: the id {repeated[0]!r} occurs more than once; expected one question per id")
+        check_ids([item.id for item in self.items], self.name)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -123,7 +96,7 @@ class Dataset:
     def choose(
         self,
         *,
-        ids: Iterable[str] | None = None,
+        ids: Sequence[str] | None = None,
         groups: Iterable[str] | None = None,
         sample: int | None = None,
         seed: int = 0,
@@ -134,15 +107,19 @@ class Dataset:
         """
         items: Sequence[Item] = self.items
         if ids is not None:
-            items = self._by_id(list(ids))
+            known = {item.id for item in items}
+            if unknown := next((name for name in ids if name not in known), None):
+                example = self.items[0].id if self.items else ""
+                raise InputError(f"{self.name} has no question {shown(unknown)}; its ids look like {example!r}")
+            items = [item for item in items if item.id in set(ids)]
         if groups is not None:
-            items = self._by_group(items, [group.strip().lower() for group in groups])
-        _check_count("sample", sample)
-        if sample is not None and sample < len(items):
+            items = self._of_groups(items, {group.strip().lower() for group in groups})
+        check_count("sample", sample)
+        if sample is not None:
             # By hash, so that neither the annotation's order nor a random generator's version changes the draw.
             drawn = set(sorted((item.id for item in items), key=lambda name: _draw_key(name, seed))[:sample])
             items = [item for item in items if item.id in drawn]
-        return self._with(tuple(items))
+        return replace(self, items=tuple(items))
 
     def with_files(self, *, allow_missing: bool = False, limit: int | None = None) -> "Dataset":
         """Return the questions whose files exist: all of them, or an InputError that lists the missing files.
@@ -150,32 +127,30 @@ class Dataset:
         allow_missing: omit questions without their video, and ask those without subtitles nevertheless. limit: the
         first ones only, of those that are left.
         """
-        _check_count("limit", limit)
+        check_count("limit", limit)
         if limit is not None:
-            absent = {name for file in self.missing if file.kind == "video" for name in file.item_ids}
-            left = [k for k, item in enumerate(self.items) if not (allow_missing and item.id in absent)]
+            left = [k for k, item in enumerate(self.items) if not allow_missing or os.path.isfile(item.video)]
             if limit < len(left):
-                return self._with(self.items[: left[limit - 1] + 1]).with_files(allow_missing=allow_missing)
-        if not self.missing:
-            return self
+                chosen = replace(self, items=self.items[: left[limit - 1] + 1])
+                return chosen.with_files(allow_missing=allow_missing)
+        missing = find_missing(self.items)
+        whole = replace(self, missing=missing)
+        if not missing:
+            return whole
         if not allow_missing:
-            raise InputError(
-                f"{self.name}: {self.describe_missing()}; get these files, or omit them with --allow-missing"
-            )
-        without = {
-            kind: {name for file in self.missing if file.kind == kind for name in file.item_ids} for kind in KINDS
-        }
+            remedy = "get these files, or omit them with --allow-missing"
+            raise InputError(f"{self.name}: {whole.describe_missing()}; {remedy}")
+        without = {kind: {name for file in missing if file.kind == kind for name in file.item_ids} for kind in KINDS}
         items = tuple(
             replace(item, subtitles=None) if item.id in without["subtitles"] else item
             for item in self.items
             if item.id not in without["video"]
         )
         if not items:
-            raise InputError(f"{self.name}: {self.describe_missing()}; no question is left")
-        skipped = tuple(item.id for item in self.items if item.id in without["video"])
-        return replace(self, items=items, skipped=skipped)
+            raise InputError(f"{self.name}: {whole.describe_missing()}; no question is left")
+        return replace(whole, items=items, skipped=tuple(i.id for i in self.items if i.id in without["video"]))
 
-    def with_scenes(self, scenes: "dict[str, tuple[EvidenceScene, ...]]") -> "Dataset":
+    def with_scenes(self, scenes: Mapping[str, tuple[Spans, ...]]) -> "Dataset":
         """Set the scenes of questions by id; others keep their own."""
         known = {item.id for item in self.items}
         if scenes and not known & set(scenes):
@@ -187,50 +162,21 @@ class Dataset:
     def describe_missing(self) -> str:
         """Count the missing files by kind and the questions affected, and list the first files."""
         parts = []
-        for kind, noun in (("video", "video"), ("subtitles", "subtitle file")):
+        for kind, noun in KINDS.items():
             files = [missing for missing in self.missing if missing.kind == kind]
             if files:
-                questions = sum(len(missing.item_ids) for missing in files)
                 names = ", ".join(str(missing.path) for missing in files[:LISTED_FILES])
                 more = ", …" if len(files) > LISTED_FILES else ""
-                affected = counted(questions, "question")
+                affected = counted(sum(len(missing.item_ids) for missing in files), "question")
                 parts.append(f"{counted(len(files), noun)} missing for {affected} ({names}{more})")
         return "; ".join(parts)
 
-    def _by_id(self, ids: list[str]) -> list[Item]:
-        known = {item.id for item in self.items}
-        unknown = [name for name in ids if name not in known]
-        if unknown:
-            raise InputError(
-                f"{self.name} has no question {shown(unknown[0])}; its ids look like {self.items[0].id!r}"
-                if self.items
-                else f"{self.name} has no question"
-            )
-        wanted = set(ids)
-        return [item for item in self.items if item.id in wanted]
-
-    def _by_group(self, items: Sequence[Item], groups: list[str]) -> list[Item]:
+    def _of_groups(self, items: Iterable[Item], wanted: set[str]) -> list[Item]:
         known = {word.lower() for item in self.items for word in (item.group, item.published_group)}
-        unknown = [group for group in groups if group not in known]
-        if unknown:
-            names = ", ".join(dict.fromkeys(i.group for i in self.items))
+        if unknown := sorted(wanted - known):
+            names = ", ".join(self.groups)
             raise InputError(f"{self.name} has no group {shown(unknown[0])}; expected one of {names}")
-        wanted = set(groups)
         return [item for item in items if {item.group.lower(), item.published_group.lower()} & wanted]
-
-    def _with(self, items: tuple[Item, ...]) -> "Dataset":
-        ids_left = {item.id for item in items}
-        missing = []
-        for file in self.missing:
-            ids = tuple(name for name in file.item_ids if name in ids_left)
-            if ids:
-                missing.append(replace(file, item_ids=ids))
-        return replace(self, items=items, missing=tuple(missing))
-
-
-def counted(count: int, noun: str) -> str:
-    """Format a count with its noun: 1 video, 2 videos."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def fingerprint(name: str, annotation: str, ids: Iterable[str]) -> str:
@@ -249,9 +195,23 @@ def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:
     return tuple(Missing(kind, path, tuple(ids)) for (kind, path), ids in wanted.items() if not os.path.isfile(path))
 
 
-def _check_count(name: str, count: object) -> None:
+def check_count(name: str, count: object) -> None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise InputError(f"{name} is {shown(count)}; expected a whole number of at least 1")
+
+
+def check_ids(ids: Sequence[str], location: str) -> None:
+    repeated = next((name for name, count in Counter(ids).items() if count > 1), None)
+    if repeated is not None:
+        raise InputError(f"{location}: the id {repeated!r} occurs more than once; expected one question per id")
+
+
+def check_spans(spans: Spans, location: str) -> None:
+    if not spans:
+        raise InputError(f"{location} is empty; expected at least one (start, end) in seconds")
+    for start, end in spans:
+        if not 0 <= start <= end:
+            raise InputError(f"{location} has {start:g} to {end:g} s; expected a start of at least 0 and a later end")
 
 
 def _draw_key(name: str, seed: int) -> str:

@@ -13,7 +13,7 @@ from framesift._utils.output_folder import output_folder
 from framesift._utils.text import counted
 from framesift.batch.results import Result, Results
 from framesift.bench import layouts
-from framesift.bench.datasets import videomme
+from framesift.bench.datasets import VIDEOMME_FAMILIES
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset
 from framesift.bench.metrics import FRAME_FIELDS, PROMPT_FIELDS, group_by, values_of
@@ -23,7 +23,7 @@ from framesift.errors import InputError
 
 PAGE, HEADING = "report.md", "# Results\n"
 BASELINE = "uniform"
-FAMILIES: Mapping[str, Mapping[str, str]] = {videomme.NAME: videomme.FAMILIES}
+FAMILIES: Mapping[str, Mapping[str, str]] = {"videomme": VIDEOMME_FAMILIES}
 TableLayout = Callable[[Sequence[Result], Sequence[str]], ResultTable]
 PositionLines = tuple[str, str, list[Result], list[layouts.ScoredLine]]  # name of the score, title, rows, lines
 # Fields that must be equal for two rows to be compared, besides those of the comparison; `uniform` may take its frames

@@ -36,6 +36,7 @@ def load_questions(
     """The questions that flags, else a plan's settings, choose. with_files: missing files are an error."""
     from framesift.bench.datasets import load_dataset
     from framesift.bench.evidence_scores import read_scenes
+    from framesift.bench.items import check_count
     from framesift.bench.plan import words
 
     def setting(option: str) -> Any:
@@ -43,14 +44,18 @@ def load_questions(
         return (settings or {}).get(option) if value is None else value
 
     dataset = load_dataset(name, folder)
-    if not with_files and not setting("allow_missing"):
-        dataset = replace(dataset, missing=())
+    limit = setting("limit")
     dataset = dataset.choose(
         ids=words(setting("ids"), "ids") or None,
         groups=words(setting("groups"), "groups") or None,
         sample=setting("sample"),
         seed=setting("seed") or 0,
-    ).with_files(allow_missing=bool(setting("allow_missing")), limit=setting("limit"))
+    )
+    if with_files or setting("allow_missing"):
+        dataset = dataset.with_files(allow_missing=bool(setting("allow_missing")), limit=limit)
+    else:
+        check_count("limit", limit)
+        dataset = replace(dataset, items=dataset.items[:limit])
     if args.scenes:
         dataset = dataset.with_scenes(read_scenes(args.scenes))
     if not dataset.items:

@@ -4,15 +4,12 @@ import csv
 import hashlib
 import io
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.records import Label, read_field
 from framesift.errors import InputError, MissingExtra
-from framesift.types import Question
-from framesift.types.question import strip_option_letters
 
 AnnotationRow = Mapping[str, Any]
 
@@ -21,18 +18,10 @@ def find_annotation(folder: Path, names: Sequence[str], dataset: str) -> Path:
     """Return the first existing file of these patterns below the directory; a file is returned unchanged."""
     if folder.is_file():
         return folder
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a directory; expected that of {dataset}, with {names[0]}")
-    for name in names:
-        matches = sorted(folder.glob(name))
-        if matches:
-            return matches[0]
-    raise InputError(f"{folder} has none of {', '.join(names)}; expected {dataset} as published")
-
-
-def root_of(folder: Path) -> Path:
-    """The data set's directory, also for a path to its annotation file."""
-    return folder.parent if folder.is_file() else folder
+    found = next((match for name in names for match in sorted(folder.glob(name))), None)
+    if found is None:
+        raise InputError(f"{folder} has none of {', '.join(names)}; expected the folder of {dataset} as published")
+    return found
 
 
 def read_bytes(path: Path) -> bytes:
@@ -67,32 +56,6 @@ def read_rows(path: Path) -> tuple[list[AnnotationRow], str]:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise InputError(f"{path} has no list of questions; expected one object for each")
     return rows, content_hash(data)
-
-
-def joined_hash(hashes: Iterable[str]) -> str:
-    """One hash for an annotation in several files."""
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
-
-
-def options_of(row: AnnotationRow, name: str, location: str) -> tuple[str, ...]:
-    """The options of a question: a list of texts or numbers."""
-    options: tuple[str, ...] = read_field(row, name, tuple[Label, ...], location)
-    return options
-
-
-def without_letters(options: Iterable[str]) -> tuple[str, ...]:
-    """Strip "A. ", "(B) " … from the options if each has the letter of its position; else leave them unchanged."""
-    return tuple(strip_option_letters(dict(enumerate(options))).values())
-
-
-def question_of(row: AnnotationRow, options: Sequence[str], location: str) -> Question:
-    return Question(read_field(row, "question", str, location), tuple(options))
-
-
-def first_file(candidates: Iterable[Path]) -> Path:
-    """The first of these paths that is a file, else the first one, to be reported as missing."""
-    paths = list(candidates)
-    return next((path for path in paths if path.is_file()), paths[0])
 
 
 def _from_parquet(path: Path) -> list[AnnotationRow]:

@@ -1,0 +1,440 @@
+"""The data sets as published, and files of your own, each read into a Dataset.
+
+To add one: a function from its folder to a Dataset, whose docstring documents the expected layout, in `DATASETS`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from framesift._utils.json import load_json
+from framesift._utils.records import REQUIRED, FilePath, Label, Name, Seconds, read_field, read_value
+from framesift._utils.text import counted, readable, suggestion
+from framesift.bench.annotations import AnnotationRow, content_hash, find_annotation, read_bytes, read_rows
+from framesift.bench.items import Dataset, Item, Spans
+from framesift.errors import InputError, UnknownName
+from framesift.types import Event, Question
+from framesift.types.question import resolve_option, strip_option_letters
+from framesift.types.window import window_of_row
+
+OWN_ENDINGS = (".jsonl", ".json", ".csv")
+
+# LongVideoBench's duration groups by the paper's.
+LONGVIDEOBENCH_GROUPS = {"15": "Short", "60": "Short", "600": "Medium", "3600": "Long"}
+# `position` counts frames at 24 a second, whatever the file's own rate: in the validation set the positions reach up to
+# 24 × duration and, but for one damaged entry, no further; of 33 scenes that KFS-Bench marked in seconds on its own, 31
+# contain a position within 2 s at 24 a second, and none at 25 or 30.
+POSITIONS_PER_S = 24.0
+# Durations are rounded, and the last frame may begin a little past them.
+PAST_END_S = 1.0
+
+VIDEOMME_FILES = ("videomme/*.parquet", "*.parquet", "*.jsonl", "videomme*.json", "*.json", "videomme*.csv", "*.csv")
+VIDEOMME_GROUPS = {"short": "Short", "medium": "Medium", "long": "Long"}
+VIDEOMME_WITHOUT_SUBTITLES = 156
+# The figure by categories joins task types.
+VIDEOMME_FAMILIES = {
+    "Temporal Perception": "Perception",
+    "Spatial Perception": "Perception",
+    "Attribute Perception": "Perception",
+    "Action Recognition": "Recognition",
+    "Object Recognition": "Recognition",
+    "OCR Problems": "OCR",
+    "Counting Problem": "Counting",
+    "Temporal Reasoning": "Reasoning",
+    "Spatial Reasoning": "Reasoning",
+    "Action Reasoning": "Reasoning",
+    "Object Reasoning": "Reasoning",
+    "Information Synopsis": "Synopsis",
+}
+
+# The paper's three kinds of task.
+MLVU_GROUPS = {
+    "topic_reasoning": "Holistic",
+    "anomaly_reco": "Holistic",
+    "plotQA": "Single detail",
+    "findNeedle": "Single detail",
+    "needle": "Single detail",
+    "needleQA": "Single detail",
+    "ego": "Single detail",
+    "sportsQA": "Single detail",
+    "tutorialQA": "Single detail",
+    "order": "Multi detail",
+    "count": "Multi detail",
+}
+MLVU_TASKS = ("1_plotQA", "2_needle", "3_ego", "4_count", "5_order", "6_anomaly_reco", "7_topic_reasoning")
+MLVU_TEST = ("test-ground-truth/test_mcq_gt.json", "test_mcq_gt.json", "*/test-ground-truth/test_mcq_gt.json")
+
+EGOSCHEMA_DURATION_S = 180.0
+
+_SPAN = re.compile(r"^\s*([\d:.]+)\s*(?:[-–~]\s*([\d:.]+))?\s*$")
+_OPTION = re.compile(r"^\s*\(?[A-H][).]\s*\S")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of an annotation; calling it reads one field. location: starts the messages."""
+
+    values: AnnotationRow
+    location: str
+
+    def __call__(self, name: str, kind: Any = Name, default: Any = REQUIRED) -> Any:
+        return read_field(self.values, name, kind, self.location, default)
+
+    def question(self, options: Sequence[str]) -> Question:
+        return Question(self("question", str), options)
+
+    def answer(self, options: Sequence[str], name: str = "answer", kind: Any = Name) -> int:
+        return resolve_option(self(name, kind), options, self.location)
+
+
+@dataclass(frozen=True)
+class _SubtitleRow:
+    start_s: Seconds
+    end_s: Seconds
+    text: str
+
+
+def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load a data set from its directory, or from a file of your own.
+
+    name: one of `DATASETS`, or the path of a JSONL. folder: the data set as published, or its annotation file. A
+    missing video is not an error here: `Dataset.with_files` checks the selected questions.
+    """
+    if name in DATASETS:
+        if folder is None:
+            raise InputError(f"{name} needs its directory; give it with --data")
+        return DATASETS[name](Path(folder))
+    if name.lower().endswith(OWN_ENDINGS):
+        return load_own(Path(folder or "") / name)
+    expected = f"expected one of {', '.join(DATASETS)}, or a JSONL file"
+    raise UnknownName(f"there is no data set {name!r}; {suggestion(name, DATASETS, expected)}")
+
+
+def load_longvideobench(folder: Path) -> Dataset:
+    """LongVideoBench: DIR/lvb_val.json, videos/{video_path}, subtitles/{subtitle_path}.
+
+    The paper's Short is the data set's 15 and 60 together, Medium its 600, Long its 3600. Subtitles count from the
+    original video, of which some questions show a clip: `starting_timestamp_for_subtitles` is subtracted.
+    """
+    path = find_annotation(folder, ("lvb_val.json", "*/lvb_val.json"), "LongVideoBench")
+    rows, annotation = _rows(path)
+    root = path.parent
+    items = []
+    damaged = []
+    for row in rows:
+        name, duration_s, options = row("id"), row("duration", Seconds), row("candidates", tuple[Label, ...])
+        moments = [frame / POSITIONS_PER_S for frame in row("position", tuple[int, ...], ())]
+        inside = sorted({moment for moment in moments if 0 <= moment <= duration_s + PAST_END_S})
+        damaged += [name for moment in moments if moment not in inside]
+        group, video, subtitles = row("duration_group"), row("video_path", FilePath), row("subtitle_path", FilePath)
+        items.append(
+            Item(
+                dataset="longvideobench",
+                id=name,
+                video_id=row("video_id"),
+                video=_first_file(root / "videos" / video, root / video),
+                question=row.question(options),
+                answer=row.answer(options, "correct_choice", int | Name),
+                group=_group(row, "duration_group", group, LONGVIDEOBENCH_GROUPS),
+                published_group=group,
+                categories=(row("question_category"),),
+                duration_s=duration_s,
+                subtitles=_first_file(root / "subtitles" / subtitles, root / subtitles),
+                subtitles_offset_s=-row("starting_timestamp_for_subtitles", Seconds, 0.0),
+                moments_s=tuple(inside),
+            )
+        )
+    outside = f"omitted: {counted(len(damaged), 'moment')} outside the video ({', '.join(damaged)})"
+    return Dataset("longvideobench", tuple(items), annotation, (outside,) if damaged else ())
+
+
+def load_videomme(folder: Path) -> Dataset:
+    """Video-MME: videomme/test-00000-of-00001.parquet (or JSON, CSV), data/{videoID}.mp4, subtitle/{videoID}.srt.
+
+    Options are published with their letters, which are stripped. 744 of the 900 videos have subtitles: the absence of
+    up to 156 subtitle files is expected and not reported as missing.
+    """
+    path = find_annotation(folder, VIDEOMME_FILES, "Video-MME")
+    rows, annotation = _rows(path)
+    root = folder.parent if folder.is_file() else folder
+    items = []
+    for row in rows:
+        published = row.values.get("options")
+        lines = published.splitlines() if isinstance(published, str) else row("options", tuple[Label, ...])
+        options = without_letters(line for line in lines if line.strip())
+        group, video = row("duration").strip().lower(), row("videoID")
+        items.append(
+            Item(
+                dataset="videomme",
+                id=row("question_id"),
+                video_id=video,
+                video=_first_file(*(root / name / f"{video}.mp4" for name in ("data", "videos", "video"))),
+                question=row.question(options),
+                answer=row.answer(options),
+                group=_group(row, "duration", group, VIDEOMME_GROUPS),
+                published_group=group,
+                categories=(row("task_type"),),
+                subtitles=_first_file(*(root / name / f"{video}.srt" for name in ("subtitle", "subtitles"))),
+            )
+        )
+    bare = {item.subtitles for item in items if isinstance(item.subtitles, Path) and not item.subtitles.is_file()}
+    if not 0 < len(bare) <= VIDEOMME_WITHOUT_SUBTITLES:
+        return Dataset("videomme", tuple(items), annotation)
+    items = [replace(item, subtitles=None) if item.subtitles in bare else item for item in items]
+    note = f"{counted(len(bare), 'video')} without subtitles, as published; their questions are asked without"
+    return Dataset("videomme", tuple(items), annotation, (note,))
+
+
+def load_mlvu(folder: Path) -> Dataset:
+    """MLVU's multiple-choice tasks.
+
+    Dev: DIR/json/1_plotQA.json … 7_topic_reasoning.json with `video`, `duration`, `question`, `candidates`, `answer`
+    (an option's text), `question_type`, and DIR/video/1_plotQA/{video} …; DIR/MLVU/json is found too. Test:
+    test-ground-truth/test_mcq_gt.json with the same fields and `question_id`, and DIR/video/{video}. The generation
+    tasks 8 and 9 have no options and are omitted. Dev questions have no ids; they get task and index, from 0. There are
+    no subtitles.
+
+    MLVU reports the mean of its tasks' accuracies. Here every question has equal weight; the tasks are reported too.
+    """
+    for root in (folder, folder / "MLVU"):
+        paths = {task: root / "json" / f"{task}.json" for task in MLVU_TASKS}
+        absent = [path.name for path in paths.values() if not path.is_file()]
+        if len(absent) < len(paths):
+            items = []
+            annotation = ""
+            for task, path in paths.items():
+                if path.is_file():
+                    rows, digest = _rows(path)
+                    annotation += digest
+                    items += [_mlvu_item(row, root, f"{task}-{k}", task) for k, row in enumerate(rows)]
+            notes = (f"{len(absent)} of {len(paths)} tasks are missing ({', '.join(absent)})",) if absent else ()
+            return Dataset("mlvu", tuple(items), content_hash(annotation.encode()), notes)
+    path = find_annotation(folder, MLVU_TEST, "MLVU")
+    rows, annotation = _rows(path)
+    root = folder.parent if folder.is_file() else folder
+    items = [_mlvu_item(row, root, row("question_id", Name, str(k)), "") for k, row in enumerate(rows)]
+    return Dataset("mlvu", tuple(items), annotation)
+
+
+def _mlvu_item(row: _Row, root: Path, name: str, task: str) -> Item:
+    options, kind, video = row("candidates", tuple[Label, ...]), row("question_type"), row("video", FilePath)
+    return Item(
+        dataset="mlvu",
+        id=name,
+        video_id=readable(video),
+        video=_first_file(root / "video" / task / video, root / "video" / video, root / "videos" / video),
+        question=row.question(options),
+        answer=row.answer(options),
+        group=MLVU_GROUPS.get(kind, kind),
+        published_group=kind,
+        categories=(kind,),
+        duration_s=row("duration", Seconds, None),
+    )
+
+
+def load_egoschema(folder: Path) -> Dataset:
+    """EgoSchema: DIR/questions.json with `q_uid`, `question`, `option 0` … `option 4`; DIR/subset_answers.json with the
+    500 public answers by q_uid; DIR/videos/{q_uid}.mp4, three minutes each. Or the Parquet form: Subset/*.parquet with
+    `question_idx`, `video_idx`, `question`, `option`, `answer`, and videos/{video_idx}.mp4.
+
+    The other answers are not public; their questions are omitted and counted. There are no subtitles and no groups.
+    """
+    path = find_annotation(folder, ("questions.json", "*/questions.json", "Subset/*.parquet"), "EgoSchema")
+    rows, annotation = _rows(path)
+    if path.suffix == ".parquet":
+        items = []
+        for row in rows:
+            ids, answer = (row("question_idx"), row("video_idx")), row("answer")
+            number = int(answer) if answer.isdecimal() else answer
+            options = without_letters(row("option", tuple[Label, ...]))
+            items.append(_egoschema_item(row, path.parent.parent, ids, options, number))
+        return Dataset("egoschema", tuple(items), annotation)
+    answers_path = path.parent / "subset_answers.json"
+    listed = load_json(read_bytes(answers_path), str(answers_path), "EgoSchema's public answers")
+    answers = read_value(Mapping[str, int | Name], listed, str(answers_path))
+    items = []
+    for row in rows:
+        name = row("q_uid", Name, "")
+        if name in answers:
+            options = tuple(row(f"option {k}") for k in range(5))
+            items.append(_egoschema_item(row, path.parent, (name, name), options, answers[name]))
+    if not items:
+        raise InputError(f"{answers_path} answers none of the questions in {path}; download both from the same release")
+    private = len(rows) - len(items)
+    notes = (f"omitted: {counted(private, 'question')} without a public answer",) if private else ()
+    annotation = content_hash((annotation + json.dumps(answers, sort_keys=True)).encode())
+    return Dataset("egoschema", tuple(items), annotation, notes)
+
+
+def _egoschema_item(row: _Row, root: Path, ids: tuple[str, str], options: Sequence[str], answer: object) -> Item:
+    """ids: of the question and its video."""
+    folders = ("videos", "videos/videos", "good_clips_git")
+    return Item(
+        dataset="egoschema",
+        id=ids[0],
+        video_id=ids[1],
+        video=_first_file(*(root / name / f"{ids[1]}.mp4" for name in folders)),
+        question=row.question(options),
+        answer=resolve_option(answer, options, row.location),
+        group="Subset",
+        published_group="subset",
+        duration_s=EGOSCHEMA_DURATION_S,
+    )
+
+
+def load_lvbench(folder: Path) -> Dataset:
+    """LVBench: DIR/video_info.meta.jsonl (or data/ before it), one line a video: `key`, `type`, and `qa` with `uid`,
+    `question` (its options in it, a line each: "(A) …"), `answer` (a letter), `question_type` (a list),
+    `time_reference`. Videos are found as all_videos/, videos/ or video/ {key}.mp4. There are no subtitles.
+
+    `time_reference`, "mm:ss-mm:ss", is taken as one scene. A question of several types counts in each, as in the
+    original.
+    """
+    path = find_annotation(folder, ("video_info.meta.jsonl", "data/video_info.meta.jsonl"), "LVBench")
+    videos, annotation = _rows(path)
+    root = folder.parent if folder.is_file() else folder
+    items = []
+    unread = []
+    for video in videos:
+        key, kind = video("key"), video("type", Name, "")
+        for asked in video("qa", tuple[Mapping[str, Any], ...]):
+            row = _Row(asked, f"{video.location}, of {key}")
+            name, types, reference = (
+                row("uid"),
+                row("question_type", Name | tuple[Name, ...]),
+                row("time_reference", str, ""),
+            )
+            stem, options = _split_options(row)
+            scenes = _time_reference(reference, row.location)
+            unread += [name] if reference.strip() and not scenes else []
+            items.append(
+                Item(
+                    dataset="lvbench",
+                    id=name,
+                    video_id=key,
+                    video=_first_file(*(root / f / f"{key}.mp4" for f in ("all_videos", "videos", "video"))),
+                    question=Question(stem, options),
+                    answer=row.answer(options),
+                    group=kind,
+                    published_group=kind,
+                    categories=types if isinstance(types, tuple) else (types,),
+                    scenes=scenes,
+                )
+            )
+    notes = (f"unreadable: {counted(len(unread), 'time reference')} ({', '.join(unread[:5])})",) if unread else ()
+    return Dataset("lvbench", tuple(items), annotation, notes)
+
+
+def _split_options(row: _Row) -> tuple[str, tuple[str, ...]]:
+    """The question and the options in it."""
+    text = row("question", str)
+    lines = text.splitlines()
+    first = next((k for k, line in enumerate(lines) if _OPTION.match(line)), len(lines))
+    options = without_letters(line for line in lines[first:] if line.strip())
+    if len(options) < 2 or not (stem := "\n".join(lines[:first]).strip()):
+        raise InputError(f"{row.location} is {text[:60]!r}; expected a question and a line for each option")
+    return stem, options
+
+
+def _time_reference(text: str, location: str) -> tuple[Spans, ...]:
+    """The scene of "00:15-01:19" or "00:15"; none if it can't be read."""
+    span = _SPAN.match(text)
+    if not span:
+        return ()
+    start_s, end_s = (read_value(Seconds, part, location) for part in (span[1], span[2] or span[1]))
+    return (((start_s, end_s),),) if end_s >= start_s else ()
+
+
+def load_own(path: Path) -> Dataset:
+    """Your own questions: JSON Lines (or JSON, CSV), one object each.
+
+        {"video": "clips/a.mp4", "subtitles": "clips/a.srt", "question": "…", "options": ["…", "…"], "answer": "B",
+         "group": "indoor", "id": "a-1", "category": "counting", "duration_s": 93.5, "moments": [12.0, [40, 44.5]],
+         "until": 60.0}
+
+    Required: video, question, options, answer (a letter, an index from 0, or the option's text). subtitles is a file or
+    a list of {"start_s", "end_s", "text"}. In moments, a number is a time and a pair a scene. from_s and to_s are the
+    part of the video that is considered; until is to_s, of a question asked at that time. Paths are relative to the
+    file.
+    """
+    rows, annotation = _rows(path)
+    dataset = readable(path.stem)
+    items = []
+    for number, row in enumerate(rows, 1):
+        published = row.values.get("options")
+        parts = published.split("|") if isinstance(published, str) else row("options", tuple[Label, ...])
+        options = without_letters(option.strip() for option in parts)
+        video, group = row("video", FilePath), row("group", Name, "")
+        category = row("category", Name | tuple[Name, ...], ())
+        moments = _moments(row)
+        items.append(
+            Item(
+                dataset=dataset,
+                id=row("id", Name, f"{dataset}-{number}"),
+                video_id=readable(video),
+                video=path.parent / video,
+                question=row.question(options),
+                answer=row.answer(options, kind=int | Name),
+                group=group,
+                published_group=group,
+                categories=category if isinstance(category, tuple) else (category,),
+                duration_s=row("duration_s", Seconds, None),
+                subtitles=_own_subtitles(row, path.parent),
+                moments_s=tuple(moment for moment in moments if not isinstance(moment, tuple)),
+                scenes=tuple((moment,) for moment in moments if isinstance(moment, tuple)),
+                window=window_of_row(row.values, row.location),
+            )
+        )
+    return Dataset(dataset, tuple(items), annotation)
+
+
+def _own_subtitles(row: _Row, root: Path) -> Path | tuple[Event, ...] | None:
+    if isinstance(row.values.get("subtitles"), list):
+        cues: tuple[_SubtitleRow, ...] = row("subtitles", tuple[_SubtitleRow, ...])
+        return tuple(Event(cue.start_s, cue.end_s, cue.text) for cue in cues) or None
+    name = row("subtitles", FilePath, None)
+    return None if name is None else root / name
+
+
+def _moments(row: _Row) -> tuple[float | tuple[float, float], ...]:
+    value = row.values.get("moments")
+    if isinstance(value, str) and value.strip():  # a cell of a table
+        is_list = value.strip()[0] == "["
+        listed = load_json(value, f"{row.location}: moments", "seconds, or pairs of them") if is_list else [value]
+        row = replace(row, values={"moments": listed})
+    moments: tuple[float | tuple[float, float], ...] = row("moments", tuple[Seconds | tuple[Seconds, Seconds], ...], ())
+    return moments
+
+
+def without_letters(options: Iterable[str]) -> tuple[str, ...]:
+    """Strip "A. ", "(B) " … from the options if each has the letter of its position; else leave them unchanged."""
+    return tuple(strip_option_letters(dict(enumerate(options))).values())
+
+
+def _rows(path: Path) -> tuple[list[_Row], str]:
+    rows, annotation = read_rows(path)
+    return [_Row(row, f"{path}, question {k}") for k, row in enumerate(rows, 1)], annotation
+
+
+def _group(row: _Row, field: str, name: str, groups: Mapping[str, str]) -> str:
+    if name not in groups:
+        raise InputError(f"{row.location}: {field} is {name}; expected one of {', '.join(groups)}")
+    return groups[name]
+
+
+def _first_file(*paths: Path) -> Path:
+    """The first of these paths that is a file, else the first one, to be reported as missing."""
+    return next((path for path in paths if path.is_file()), paths[0])
+
+
+DATASETS: dict[str, Callable[[Path], Dataset]] = {
+    "longvideobench": load_longvideobench,
+    "videomme": load_videomme,
+    "mlvu": load_mlvu,
+    "egoschema": load_egoschema,
+    "lvbench": load_lvbench,
+}
