@@ -4,7 +4,6 @@ With a `version` it is a vLLM that takes videos of JPEG frames.
 """
 
 import base64
-import hashlib
 import io
 import json
 import threading
@@ -32,7 +31,6 @@ class StrictServer(ThreadingHTTPServer):
         self.models, self.owner, self.words = models, owner, words
         self.key: str | None = None
         self.body_keys = BODY_KEYS
-        self.takes_ids = owner == "vllm"
         self.version: str | None = None  # of vLLM, at /version
         self.paths: list[str] = []  # of every GET request
         self.redirect = ""  # where the list of models is
@@ -175,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
             return bad("messages")
         for part in messages[0]["content"]:
             is_video = part["type"] == "video_url" and server.version is not None
-            problem = video_problem(part, data) if is_video else part_problem(part, server)
+            problem = video_problem(part, data) if is_video else part_problem(part)
             if problem:
                 return bad(problem)
         return None
@@ -192,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def video_problem(part, data):
-    if set(part) != {"type", "video_url", "uuid"} or set(part["video_url"]) != {"url"} or len(part["uuid"]) != 32:
+    if set(part) != {"type", "video_url"} or set(part["video_url"]) != {"url"}:
         return "video part"
     try:
         decode_video(part["video_url"]["url"], data["media_io_kwargs"]["video"])
@@ -201,20 +199,13 @@ def video_problem(part, data):
     return None
 
 
-def part_problem(part, server):
+def part_problem(part):
     if part["type"] == "text":
         return None if set(part) == {"type", "text"} and part["text"].strip() else "text part"
     if part["type"] != "image_url":
         return f"part type {part['type']}"
-    hashes = {"content_hash"} if server.owner == "sglang" else set()
-    if set(part) - {"uuid"} != {"type", "image_url"} or set(part["image_url"]) != {"url"} | hashes:
+    if set(part) != {"type", "image_url"} or set(part["image_url"]) != {"url"}:
         return "image part"
-    if hashes and part["image_url"]["content_hash"] != content_hash(part["image_url"]["url"]):
-        return "content_hash must be the digest of the image"
-    if "uuid" in part and not server.takes_ids:
-        return "unknown key 'uuid'"
-    if "uuid" in part and len(part["uuid"]) != 32:
-        return "uuid"
     try:
         picture = decode(part["image_url"]["url"])
     except ValueError as error:
@@ -229,11 +220,6 @@ def decode(url):
     picture = Image.open(io.BytesIO(base64.b64decode(data, validate=True)))
     picture.load()
     return picture
-
-
-def content_hash(url):
-    """SGLang's digest of an image's bytes."""
-    return f"sha256:{hashlib.sha256(base64.b64decode(url.partition(',')[2])).hexdigest()}"
 
 
 def events(reply):

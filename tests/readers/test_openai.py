@@ -55,26 +55,6 @@ def test_quality_changes_the_size_of_the_request(server, exhibit, question):
     assert small < large
 
 
-def test_vllm_gets_the_same_id_for_the_same_image(server, exhibit, question):
-    reader = OpenAIReader(server.url)
-    for _ in range(2):
-        reader.answer(exhibit, question)
-    first, second = ([part.get("uuid") for part in server.parts(k)[1::2]] for k in (0, 1))
-    assert first == second and len(set(first)) == 5
-
-
-def test_other_servers_get_no_ids(server, exhibit, question):
-    server.owner, server.takes_ids = "llamacpp", False
-    OpenAIReader(server.url).answer(exhibit, question)
-    assert not any("uuid" in part for part in server.parts())
-
-
-def test_ids_are_omitted_after_a_refusal(server, exhibit, question):
-    server.takes_ids = False
-    assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
-    assert not any("uuid" in part for part in server.parts())
-
-
 def test_max_completion_tokens_is_sent_after_a_refusal(server, exhibit, question):
     server.body_keys = {"model", "messages", "max_completion_tokens", "temperature"}
     assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
@@ -88,7 +68,6 @@ def test_model_after_the_hash_is_used(server, exhibit, question):
 
 def test_server_without_a_list_of_models_answers(server, exhibit, question):
     server.models = None
-    server.takes_ids = False
     assert OpenAIReader(f"{server.url}#any").answer(exhibit, question).letter == "B"
 
 

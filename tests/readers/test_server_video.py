@@ -85,14 +85,6 @@ def test_one_frame_is_sent_as_a_picture(vllm, video, question):
     assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question).frames_as == "pictures"
 
 
-def test_id_of_a_video_depends_on_frames_and_times(vllm, video, question):
-    reader = OpenAIReader(vllm.url)
-    for times_s in ([1.0, 3.0], [1.0, 3.0], [1.0, 3.2]):
-        reader.answer(selected(video, times_s), question)
-    first, same, other = (vllm.parts(k)[0]["uuid"] for k in range(3))
-    assert first == same != other
-
-
 @pytest.mark.parametrize("version", ["0.19.1", "0.20.0rc1", "dev", None])
 def test_older_or_unknown_vllm_gets_pictures_with_one_log_line(server, exhibit, question, version, caplog):
     server.version = version
@@ -110,22 +102,15 @@ def test_vllm_is_asked_for_its_version_once(vllm, exhibit, question):
     assert vllm.paths == ["/v1/models", "/version"]
 
 
-@pytest.mark.parametrize("owner", ["llamacpp", "library", "openai"])
+@pytest.mark.parametrize("owner", ["llamacpp", "sglang", "openai"])
 def test_other_servers_get_pictures_and_are_not_asked_for_a_version(server, exhibit, question, owner):
-    server.owner, server.takes_ids = owner, False
+    server.owner = owner
     assert OpenAIReader(server.url).answer(exhibit, question).frames_as == "pictures"
     assert server.paths == ["/v1/models"]
 
 
-def test_sglang_gets_pictures_with_the_digest_of_each(server, exhibit, question):
-    server.owner, server.takes_ids = "sglang", False
-    assert OpenAIReader(server.url).answer(exhibit, question).frames_as == "pictures"
-    hashes = [part["image_url"]["content_hash"] for part in server.parts() if part["type"] == "image_url"]
-    assert len(set(hashes)) == 5
-
-
 def test_other_servers_get_the_marks_a_model_was_trained_with(server, exhibit, question):
-    server.owner, server.takes_ids, server.models = "llamacpp", False, ("gemma-4-E4B-it-Q4_K_M.gguf",)
+    server.owner, server.models = "llamacpp", ("gemma-4-E4B-it-Q4_K_M.gguf",)
     answer = OpenAIReader(server.url).answer(exhibit, question)
     assert server.texts()[:2] == ["00:01 ", " 00:03 "] and answer.time_format == "gemma4"
 

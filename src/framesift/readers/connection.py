@@ -1,4 +1,4 @@
-"""The connection to an OpenAI-type server: the client, its models and program, and one sentence per failure."""
+"""The connection to an OpenAI-type server: the client, its models and version, and one sentence per failure."""
 
 import logging
 import os
@@ -15,42 +15,15 @@ from framesift._utils.addresses import CheckedTransport, IpRule
 from framesift._utils.credentials import Address
 from framesift.errors import FramesiftError, ReaderError
 from framesift.readers import failures
-from framesift.readers.message_parts import IdField
 from framesift.readers.stopping import is_stoppable, watch_request
 
 CONNECT_TIMEOUT_S = 10.0  # for the first request: at an address without a server
 SHORTEST_KEY = 6  # characters; a placeholder such as "none" may be an ordinary word of a message
 MESSAGE_CHARACTERS = 4000  # of a server's error that are searched for its reason
-VLLM, SGLANG = "vllm", "sglang"  # the owners in their lists of models
+VLLM = "vllm"  # the owner of the models in its list
 OLDEST_VIDEO = Version("0.20.0")  # of vLLM: before, a video of JPEG frames had no times
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ServerProgram:
-    """A server's program. owner: of its models. version: of vLLM; empty for any other, or if it is not reported."""
-
-    owner: str = ""
-    version: str = ""
-
-    @property
-    def id_field(self) -> IdField | None:
-        """The field for the id of an image; None for a server without one."""
-        if self.owner == VLLM:
-            return "uuid"
-        return "content_hash" if self.owner == SGLANG else None
-
-    @property
-    def why_no_video(self) -> str:
-        """Why frames with times can't be sent as one video; empty if they can."""
-        if self.owner != VLLM:
-            return "it is not vLLM"
-        try:
-            is_new = Version(self.version) >= OLDEST_VIDEO
-        except InvalidVersion:
-            return "the version of vLLM is unknown"
-        return "" if is_new else f"it is vLLM {self.version}, and videos with times need {OLDEST_VIDEO}"
 
 
 class RefusedRequest(Exception):
@@ -69,15 +42,10 @@ class ServerConnection:
     key_variable: str
     timeout_s: float
     retries: int
-    log_requests: bool = False
-    is_allowed: IpRule | None = None  # the IP addresses that may be connected to; None: all
+    log_requests: bool
+    is_allowed: IpRule | None  # the IP addresses that may be connected to; None: all
     models: dict[str, str] | None = None  # name → owner, once listed
-    _programs: dict[str, ServerProgram] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock)
-
-    @property
-    def server(self) -> str:
-        return self.address.server
 
     @property
     def key(self) -> str:
@@ -126,56 +94,54 @@ class ServerConnection:
             if model:
                 return model
             if len(self.models) != 1:
-                raise ReaderError(failures.no_model_named(self.server, sorted(self.models)))
-            log.info("%s has one model, %s", self.server, next(iter(self.models)))
+                raise ReaderError(failures.no_model_named(self.address.server, sorted(self.models)))
+            log.info("%s has one model, %s", self.address.server, next(iter(self.models)))
             return next(iter(self.models))
 
-    def program(self, model: str) -> ServerProgram:
-        """The program that serves a model, asked for once."""
-        with self._lock:
-            if model not in self._programs:
-                self._programs[model] = find_program(self.client, (self.models or {}).get(model, ""))
-            return self._programs[model]
+    def why_no_video(self, model: str) -> str:
+        """Why frames with times can't be sent as one video; empty if they can."""
+        if (self.models or {}).get(model) != VLLM:
+            return "it is not vLLM"
+        try:
+            is_new = Version(self._version) >= OLDEST_VIDEO
+        except InvalidVersion:
+            return "the version of vLLM is unknown"
+        return "" if is_new else f"it is vLLM {self._version}, and videos with times need {OLDEST_VIDEO}"
+
+    @cached_property
+    def _version(self) -> str:
+        """The version of vLLM, which reports it beside the API; empty for a proxy that lacks or changes this page."""
+        root = self.address.url.removesuffix("/v1")
+        try:
+            client = self.client.with_options(base_url=f"{root}/", max_retries=0)
+            return str(client.get("version", cast_to=object)["version"])
+        except Exception:
+            return ""
 
     @contextmanager
-    def explained(self, request: failures.RequestInfo) -> Iterator[None]:
-        """Raise a ReaderError in place of the library's errors, and a RefusedRequest for an error status.
+    def explained(self, request: failures.RequestInfo, *, streaming: bool = False) -> Iterator[None]:
+        """Raise a ReaderError in place of the library's errors, and a RefusedRequest for what the server reports.
 
         The errors are not chained: they hold the request, with the key and the images.
         """
         import openai
 
+        server = self.address.server
         try:
             yield
-        except (FramesiftError, RefusedRequest):
+        except FramesiftError:
             raise
         except openai.APITimeoutError:
             raise ReaderError(failures.timed_out(request)) from None
         except openai.APIConnectionError:
-            raise ReaderError(failures.unreachable(self.server)) from None
-        except openai.APIStatusError as error:
-            raise RefusedRequest(error.status_code, self.redact(_error_message(error))) from None
-        except (openai.OpenAIError, ValueError):
-            raise ReaderError(failures.not_a_completion(self.server)) from None
-
-    def read_stream(self, stream: Any, request: failures.RequestInfo) -> Iterator[Any]:
-        """Yield the chunks of a streamed reply, with the errors of `explained`; it is closed in any case."""
-        import openai
-
-        try:
-            yield from stream
-        except openai.APITimeoutError:
-            raise ReaderError(failures.timed_out(request)) from None
-        except openai.APIConnectionError:
-            raise ReaderError(failures.lost_connection(self.server)) from None
-        except openai.APIError as error:  # an event with an error
-            raise RefusedRequest(200, self.redact(_error_message(error))) from None
+            explain = failures.lost_connection if streaming else failures.unreachable
+            raise ReaderError(explain(server)) from None
+        except openai.APIError as error:  # inside a stream without a status
+            raise RefusedRequest(getattr(error, "status_code", 200), self.redact(_error_message(error))) from None
         except ValueError:
-            raise ReaderError(failures.not_a_completion(self.server)) from None
-        except Exception:  # older versions of the package do not replace the errors of their HTTP library
-            raise ReaderError(failures.lost_connection(self.server)) from None
-        finally:
-            stream.close()
+            raise ReaderError(failures.not_a_completion(server)) from None
+        except Exception:  # older versions of the package do not replace the errors of their HTTP library in a stream
+            raise ReaderError(failures.lost_connection(server)) from None
 
     def redact(self, message: str) -> str:
         """A server's error without the key and images; the rest of a very long one is dropped."""
@@ -183,8 +149,8 @@ class ServerConnection:
         return text.replace(self.key, "…") if len(self.key) >= SHORTEST_KEY else text
 
     def request_info(self, model: str, images: int = 0) -> failures.RequestInfo:
-        has_key = bool(os.environ.get(self.key_variable))
-        return failures.RequestInfo(self.server, model, images, self.key_variable, has_key, self.timeout_s)
+        has_key, server = bool(self.key), self.address.server
+        return failures.RequestInfo(server, model, images, self.key_variable, has_key, self.timeout_s)
 
     def _list_models(self, retries: int) -> dict[str, str]:
         """The server's models and their owners; empty for servers without such a list."""
@@ -195,26 +161,11 @@ class ServerConnection:
             client = self.client.with_options(timeout=timeout, max_retries=retries)
             return {model.id: str(getattr(model, "owned_by", "")) for model in client.models.list()}
         except openai.APIConnectionError:
-            raise ReaderError(failures.unreachable(self.server)) from None
-        except openai.APIStatusError as error:
-            if error.status_code in (401, 403):
+            raise ReaderError(failures.unreachable(self.address.server)) from None
+        except openai.OpenAIError as error:
+            if getattr(error, "status_code", None) in (401, 403):
                 raise ReaderError(failures.refused_key(self.request_info(""))) from None
             return {}
-        except openai.OpenAIError:
-            return {}
-
-
-def find_program(client: Any, owner: str) -> ServerProgram:
-    """Find out which program a server is. client: of the openai package; owner: of the model in the server's list."""
-    if owner != VLLM:
-        return ServerProgram(owner)
-    # vLLM reports its version beside the API, not in it.
-    root = str(client.base_url).rstrip("/").removesuffix("/v1")
-    try:
-        reply = client.with_options(base_url=f"{root}/", max_retries=0).get("version", cast_to=object)
-        return ServerProgram(owner, str(reply["version"]))
-    except Exception:  # of a proxy that lacks or changes this page, which is optional
-        return ServerProgram(owner)
 
 
 def _error_message(error: Any) -> str:

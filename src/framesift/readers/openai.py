@@ -3,13 +3,15 @@
 Keys and images are never logged; prompts and replies only with `log_replies`.
 """
 
+import base64
+import io
 import logging
 import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from framesift._utils.addresses import IpRule
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
@@ -17,7 +19,6 @@ from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
 from framesift.readers.answers import answer_from_reply
 from framesift.readers.connection import RefusedRequest, ServerConnection
-from framesift.readers.message_parts import IdField, encode_jpeg, picture_parts, video_options, video_parts
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import (
@@ -35,12 +36,15 @@ if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
 
 FramesAs = Literal["video", "pictures"]
+MessagePart = dict[str, Any]
 OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
 FREE_TOKENS = 512
 # Optional parts of a request, which are not sent again after a server has named them in a refusal.
-DROPPABLE = ("max_tokens", "temperature", "uuid", "content_hash", "stream_options")
+DROPPABLE = ("max_tokens", "temperature", "stream_options")
+# vLLM computes a frame's time as its index, a whole number, divided by the rate: milliseconds keep any time.
+INDICES_PER_SECOND = 1000
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 log = logging.getLogger(__name__)
@@ -55,8 +59,7 @@ class OpenAIReader:
     JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
     connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. frames_as:
     "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
-    "pictures", images each after its own time. picture_ids: send vLLM's `uuid` or SGLang's `content_hash` with each
-    image, so that it is processed once; None sends it to these servers only. preset: see `prompts`; times: whether the
+    "pictures", images each after its own time. preset: see `prompts`; times: whether the
     frames' times are sent; time_format: see `time_formats`. concurrency: questions in flight at once. is_allowed:
     whether an IP address may be connected to, directly and without a proxy; None: all, by a proxy if one is set.
     """
@@ -71,7 +74,6 @@ class OpenAIReader:
     max_tokens: int | None = None
     temperature: float | None = 0.0
     frames_as: FramesAs = "video"
-    picture_ids: bool | None = None
     preset: str = "longvideobench"
     times: bool = True
     time_format: TimeFormat = "auto"
@@ -119,48 +121,71 @@ class OpenAIReader:
         self._resolve_model(retries=0)
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
-        started = time.perf_counter()
-        asked = self._compose(exhibit, question, text_mode)
-        reply, frames_as = self._send(asked.prompt, asked.limit, video=asked.video)
-        choice = reply.choices[0]
-        tokens = reply.usage.total_tokens if reply.usage else None
-        answer = self._to_answer(asked, choice.message.content or "", choice.finish_reason)
-        return replace(answer, tokens=tokens, seconds=time.perf_counter() - started, frames_as=frames_as)
+        (answer,) = self._ask(exhibit, question, text_mode, stream=False)
+        return cast(Answer, answer)
 
     def stream(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Iterator[str | Answer]:
         """Yield the reply in pieces as it arrives, without the model's reasoning, then the Answer.
 
         Closing the iterator closes the connection, after which the server stops.
         """
+        return self._ask(exhibit, question, text_mode, stream=True)
+
+    def _ask(self, exhibit: "Exhibit", question: Question, text_mode: str, *, stream: bool) -> Iterator[str | Answer]:
         started = time.perf_counter()
-        asked = self._compose(exhibit, question, text_mode)
-        chunks, frames_as = self._send(asked.prompt, asked.limit, video=asked.video, stream=True)
-        reply: list[str] = []
-        finish, tokens, is_stream = None, None, False
-
-        def pieces() -> Iterator[str]:
-            nonlocal finish, tokens, is_stream
-            for chunk in self._connection.read_stream(chunks, self._request_info(asked.prompt)):
-                is_stream = True
-                usage = getattr(chunk, "usage", None)
-                tokens = usage.total_tokens if usage else tokens
-                for choice in (getattr(chunk, "choices", None) or [])[:1]:
-                    finish = choice.finish_reason or finish
-                    if choice.delta.content:
-                        reply.append(choice.delta.content)
-                        yield reply[-1]
-
-        try:
-            yield from readable_pieces(pieces())
-        except RefusedRequest as refused:
-            raise self._refusal(refused, asked.prompt) from None
-        if not is_stream:  # of a server that ignores the request for a stream
-            yield self.answer(exhibit, question, text_mode)
-            return
-        answer = self._to_answer(asked, "".join(reply), finish)
-        if not finish:
+        self._resolve_model()
+        time_format = resolve_time_format(self.time_format, self.model, times=self.times)
+        prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
+        limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
+        video = self._video(exhibit, prompt, time_format)
+        received, frames_as = self._send(prompt, limit, video=video, stream=stream)
+        reply = _Reply()
+        if stream:
+            yield from readable_pieces(self._pieces(received, prompt, reply))
+        if not reply.is_stream:  # also of a server that ignores the request for a stream
+            completion, frames_as = self._send(prompt, limit, video=video) if stream else (received, frames_as)
+            choice, usage = completion.choices[0], completion.usage
+            reply = _Reply([choice.message.content or ""], choice.finish_reason, usage.total_tokens if usage else None)
+        text = "".join(reply.pieces)
+        if self.log_replies:
+            log.info("%s: prompt: %s", self.name, prompt.text)
+            log.info("%s: reply: %s", self.name, text)
+        answer = answer_from_reply(
+            question,
+            text,
+            times_s=tuple(exhibit.selection.times_s),
+            frames=tuple(exhibit.numbers),
+            reader=self.name,
+            text_mode=text_mode,
+            time_format=time_format,
+            frames_as=frames_as,
+            tokens=reply.tokens,
+            seconds=time.perf_counter() - started,
+        )
+        if reply.is_stream and not reply.finish:
             answer = replace(answer, note=failures.incomplete(self._server))
-        yield replace(answer, tokens=tokens, seconds=time.perf_counter() - started, frames_as=frames_as)
+        # A letter before the truncation is still an answer.
+        elif reply.finish == "length" and not (question.choices and answer.parsed):
+            answer = replace(answer, note=failures.truncated(limit))
+        yield answer
+
+    def _pieces(self, chunks: Any, prompt: Prompt, reply: "_Reply") -> Iterator[str]:
+        """The pieces of a streamed reply, which is recorded; the stream is closed in any case."""
+        try:
+            with self._connection.explained(self._request_info(prompt), streaming=True):
+                for chunk in chunks:
+                    reply.is_stream = True
+                    usage = getattr(chunk, "usage", None)
+                    reply.tokens = usage.total_tokens if usage else reply.tokens
+                    for choice in (getattr(chunk, "choices", None) or [])[:1]:
+                        reply.finish = choice.finish_reason or reply.finish
+                        if choice.delta.content:
+                            reply.pieces.append(choice.delta.content)
+                            yield reply.pieces[-1]
+        except RefusedRequest as refused:
+            raise self._refusal(refused, prompt) from None
+        finally:
+            chunks.close()
 
     def complete(self, text: str) -> str:
         """Return the model's reply to a text-only prompt."""
@@ -181,21 +206,13 @@ class OpenAIReader:
         content: str = reply.choices[0].message.content or ""
         return content
 
-    def _compose(self, exhibit: "Exhibit", question: Question, text_mode: str) -> "_Asked":
-        self._resolve_model()
-        time_format = resolve_time_format(self.time_format, self.model, times=self.times)
-        prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
-        limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
-        video = self._video(exhibit, prompt, time_format)
-        return _Asked(exhibit, question, text_mode, time_format, prompt, limit, video)
-
     def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_Video | None":
         """How the frames are sent as one video; None for pictures."""
         if self.frames_as == "pictures" or "video" in self._rejected:
             return None
         if len(prompt.images) < 2 or exhibit.several:
             return None
-        why_not = self._connection.program(self.model).why_no_video
+        why_not = self._connection.why_no_video(self.model)
         native = native_time_format(self.model)
         if not why_not and time_format == "none" and native not in (None, "internvl", "llava-video"):
             why_not = f"{self.model} writes the times of a video's frames itself, and none are wanted"
@@ -205,44 +222,26 @@ class OpenAIReader:
             self._log_once(f"frames are sent as pictures to {self._server}: {why_not}")
             return None
         # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
-        options = video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)
+        options = _video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)
         is_marked = writes_video_marks(self.model) and time_format == native
         return _Video(options, prompt.text if is_marked else prompt.text_after_video)
-
-    def _to_answer(self, asked: "_Asked", reply: str, finish: str | None) -> Answer:
-        if self.log_replies:
-            log.info("%s: prompt: %s", self.name, asked.prompt.text)
-            log.info("%s: reply: %s", self.name, reply)
-        answer = answer_from_reply(
-            asked.question,
-            reply,
-            times_s=tuple(asked.exhibit.selection.times_s),
-            frames=tuple(asked.exhibit.numbers),
-            reader=self.name,
-            text_mode=asked.text_mode,
-            time_format=asked.time_format,
-        )
-        # A letter before the truncation is still an answer.
-        if finish == "length" and not (asked.question.choices and answer.parsed):
-            return replace(answer, note=failures.truncated(asked.limit))
-        return answer
 
     def _send(
         self, prompt: Prompt, limit: int, *, video: "_Video | None" = None, stream: bool = False
     ) -> tuple[Any, FramesAs]:
         """Send a request, and again without what this server rejects: a parameter, or a video."""
-        jpegs = [encode_jpeg(image, quality=self.quality, longest_side=self.longest_side) for image in prompt.images]
+        jpegs = [self._encode(image) for image in prompt.images]
         while True:
             try:
                 with self._connection.explained(self._request_info(prompt)):
                     reply = self._connection.client.chat.completions.create(
                         model=self.model,
-                        messages=[{"role": "user", "content": self._content(prompt, jpegs, video)}],
+                        messages=[{"role": "user", "content": _message(prompt, jpegs, video)}],
                         extra_body={"media_io_kwargs": {"video": video.options}} if video else None,
                         **self._settings(limit, stream=stream),
                     )
-                    if not stream:
-                        self._check_completion(reply)
+                if not stream:
+                    self._check_completion(reply)
                 return reply, "video" if video else "pictures"
             except RefusedRequest as refused:
                 if video and failures.refuses_video(refused.status, refused.message):
@@ -293,21 +292,15 @@ class OpenAIReader:
                 return True
         return False
 
-    def _content(self, prompt: Prompt, jpegs: Sequence[bytes], video: "_Video | None") -> list[dict[str, Any]]:
-        field_name = self._id_field
-        if video is None:
-            return list(picture_parts(prompt, jpegs, field_name))
-        return video_parts(video.text, jpegs, video.options, has_id=field_name == "uuid")
+    def _encode(self, image: "Image") -> str:
+        """As JPEG in base64, shrunk to the longest side. No chroma subsampling: it blurs small text."""
+        from PIL import Image, ImageOps
 
-    @property
-    def _id_field(self) -> IdField | None:
-        """The field for an image's id; None for a server that has none."""
-        if self.picture_ids is False or not self._connection.models:
-            known = None
-        else:
-            known = self._connection.program(self.model).id_field
-        name: IdField | None = "uuid" if known is None and self.picture_ids else known
-        return None if name in self._rejected else name
+        if self.longest_side is not None and max(image.size) > self.longest_side:
+            image = ImageOps.contain(image, (self.longest_side,) * 2, Image.Resampling.LANCZOS)
+        file = io.BytesIO()
+        image.convert("RGB").save(file, "JPEG", quality=self.quality, subsampling=0)
+        return base64.b64encode(file.getvalue()).decode("ascii")
 
     def _log_once(self, message: str) -> None:
         if message and message not in self._logged:
@@ -329,14 +322,44 @@ class _Video:
     text: str
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """One question as it is sent, and what its answer records of it."""
+@dataclass
+class _Reply:
+    """What has arrived of a reply."""
 
-    exhibit: "Exhibit"
-    question: Question
-    text_mode: str
-    time_format: TimeFormat
-    prompt: Prompt
-    limit: int
-    video: _Video | None
+    pieces: list[str] = field(default_factory=list)
+    finish: str | None = None
+    tokens: int | None = None
+    is_stream: bool = False
+
+
+def _message(prompt: Prompt, jpegs: Sequence[str], video: _Video | None) -> list[MessagePart]:
+    """Each frame as an image after its caption, or all as one video; then the text."""
+    if video:
+        depth = video.options["num_frames"] // len(jpegs)
+        frames = ",".join(jpeg for jpeg in jpegs for _ in range(depth))
+        url = {"url": f"data:video/jpeg;base64,{frames}"}
+        return [{"type": "video_url", "video_url": url}, {"type": "text", "text": video.text}]
+    encoded = iter(jpegs)
+    return [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{next(encoded)}"}}
+        for part in prompt.interleaved()
+    ]
+
+
+def _video_options(exhibit: "Exhibit", *, depth: int) -> dict[str, Any]:
+    """vLLM's `media_io_kwargs["video"]` for the frames of an exhibit. depth: how often each frame is repeated.
+
+    Without `num_frames` vLLM keeps the first 32 frames; with `do_sample_frames` it would choose among them again.
+    """
+    indices = [round(time_s * INDICES_PER_SECOND) for time_s in exhibit.selection.times_s for _ in range(depth)]
+    duration_s = float(exhibit.info.duration_s)
+    return {
+        "fps": float(INDICES_PER_SECOND),
+        "frames_indices": indices,
+        "total_num_frames": max(round(duration_s * INDICES_PER_SECOND), max(indices) + 1, len(indices)),
+        "duration": duration_s,
+        "do_sample_frames": False,
+        "num_frames": len(indices),
+    }
