@@ -139,13 +139,13 @@ class OpenAIReader:
         limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
         video = self._video(exhibit, prompt, time_format)
         received, frames_as = self._send(prompt, limit, video=video, stream=stream)
-        reply = _Reply()
+        reply = _Received()
         if stream:
             yield from readable_pieces(self._pieces(received, prompt, reply))
         if not reply.is_stream:  # also of a server that ignores the request for a stream
             completion, frames_as = self._send(prompt, limit, video=video) if stream else (received, frames_as)
-            choice, usage = completion.choices[0], completion.usage
-            reply = _Reply([choice.message.content or ""], choice.finish_reason, usage.total_tokens if usage else None)
+            choice, tokens = completion.choices[0], completion.usage.total_tokens if completion.usage else None
+            reply = _Received([choice.message.content or ""], choice.finish_reason, tokens)
         text = "".join(reply.pieces)
         if self.log_replies:
             log.info("%s: prompt: %s", self.name, prompt.text)
@@ -169,7 +169,7 @@ class OpenAIReader:
             answer = replace(answer, note=failures.truncated(limit))
         yield answer
 
-    def _pieces(self, chunks: Any, prompt: Prompt, reply: "_Reply") -> Iterator[str]:
+    def _pieces(self, chunks: Any, prompt: Prompt, reply: "_Received") -> Iterator[str]:
         """The pieces of a streamed reply, which is recorded; the stream is closed in any case."""
         try:
             with self._connection.explained(self._request_info(prompt), streaming=True):
@@ -323,7 +323,7 @@ class _Video:
 
 
 @dataclass
-class _Reply:
+class _Received:
     """What has arrived of a reply."""
 
     pieces: list[str] = field(default_factory=list)
