@@ -73,9 +73,10 @@ def test_slow_reader_does_not_block_the_shutdown(folder, tmp_path, monkeypatch):
     release.set()
 
 
-def test_request_beyond_the_waiting_limit_is_refused_at_once(shared_server, monkeypatch):
-    monkeypatch.setattr(shared_server.services.answering, "_admitted", threading.BoundedSemaphore(1))
-    assert shared_server.services.answering._admitted.acquire()
+def test_request_that_finds_no_free_place_is_refused(shared_server, monkeypatch):
+    monkeypatch.setattr(answering, "WAIT_S", 0)
+    monkeypatch.setattr(shared_server.services.answering, "_running", threading.BoundedSemaphore(1))
+    assert shared_server.services.answering._running.acquire()
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=QUESTION)
     assert reply.status_code == 503 and "busy" in reply.json()["detail"]
 

@@ -104,6 +104,7 @@ class QuestionRequest(RequestModel):
     question: Annotated[BoundedText, Field(min_length=1, examples=["Why was the launch put off?"])]
     options: Annotated[list[BoundedText], Field(max_length=26)] = []
     budget: Annotated[int, Field(ge=1, le=MAX_BUDGET)] = 32
+    text_mode: TextMode = "aligned"
     visual_demand: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="0 (spoken) to 1 (visual); by default estimated from the question."
     )
@@ -132,12 +133,10 @@ class TracedSelectRequest(SelectRequest):
 
 class ViewRequest(QuestionRequest):
     methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS)] = [DEFAULT_METHOD]
-    text_mode: TextMode = "aligned"
 
 
 class AskRequest(SelectRequest):
     reader: Annotated[str, StringConstraints(min_length=1, max_length=300)] = "similarity"
-    text_mode: TextMode = "aligned"
 
 
 class MomentRecord(BaseModel):

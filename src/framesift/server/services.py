@@ -66,7 +66,7 @@ class Services:
 
         queue = JobQueue(work, path=config.state / f"jobs-{files.folder_id}.json", changed=changes)
         readers = PageReaders(config.state / "readers.json", config.readers, only_public=config.is_shared)
-        answering = Answering(catalog, images, readers, config.state / "exports")
+        answering = Answering(catalog, images, readers)
         history = History(config.state / "history", answering, changes)
         return cls(config, files, catalog, images, queue, answering, history, changes)
 

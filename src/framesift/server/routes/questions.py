@@ -1,6 +1,7 @@
 """Questions: selections, views, reader answers and exports."""
 
 import shutil
+import tempfile
 import threading
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,13 +17,12 @@ from framesift.library.files import LibraryVideo
 from framesift.readers.prompts import TEXT_MODES
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import ROLE_SENTENCES
-from framesift.server.answering import TimedExhibit, export_name, frame_url, list_methods
+from framesift.server.answering import export_name, frame_url, list_methods
 from framesift.server.models import (
     AnswerRecord,
     AskRequest,
     Choices,
     ExportQuery,
-    MethodRecord,
     SelectionRecord,
     TracedSelectRequest,
     ViewRequest,
@@ -31,6 +31,7 @@ from framesift.server.models import (
 from framesift.server.routes import ServicesDep, VideoDep, run_in_thread
 from framesift.server.services import Services
 from framesift.text.subtitles.reading import ENDINGS
+from framesift.types import Selection
 
 ATTACHMENT: dict[int | str, dict[str, object]] = {
     200: {
@@ -51,7 +52,7 @@ def get_choices(services: ServicesDep) -> Choices:
     encoder = services.config.pipeline.index.encoder
     return Choices(
         version=__version__,
-        methods=[MethodRecord.model_validate(row) for row in list_methods()],
+        methods=list_methods(),
         text_modes=list(TEXT_MODES),
         readers=services.answering.readers.names,
         added_readers=services.answering.readers.added,
@@ -66,19 +67,17 @@ async def select_frames(
     http: Request, services: ServicesDep, video: VideoDep, request: TracedSelectRequest
 ) -> SelectionRecord:
     """Select frames for a question: the record of `framesift.select`, the URLs of the frames and the reasons."""
-    timed = await run_in_thread(
-        http, video, lambda abandoned: services.answering.select(video, request, request.method, abandoned=abandoned)
+    selected = await run_in_thread(
+        http, video, lambda abandoned: services.answering.select(video, request, [request.method], abandoned)
     )
-    record = timed.exhibit.selection.to_dict() | {
-        "frames": await run_in_threadpool(frame_links, services, video, timed)
-    }
+    selection = selected.exhibits[0].selection
+    record = selection.to_dict() | {"frames": await run_in_threadpool(frame_links, services, video, selection)}
     return SelectionRecord.model_validate(record if request.trace else record | {"trace": {}})
 
 
-def frame_links(services: Services, video: LibraryVideo, timed: TimedExhibit) -> list[dict[str, object]]:
+def frame_links(services: Services, video: LibraryVideo, selection: Selection) -> list[dict[str, object]]:
     """The URLs of a selection's frames and why each was selected."""
     facts = services.catalog.facts(video)
-    selection = timed.exhibit.selection
     rows: list[dict[str, object]] = []
     for slot, reason in zip(selection.slots, explain(selection), strict=True):
         url = frame_url(video, facts.image_version, slot.time_s)
@@ -111,7 +110,7 @@ async def export_exhibit(
 ) -> FileResponse:
     """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
     answers = services.history.question(video, query.kept).answers_by(query.methods) if query.kept else []
-    folder = services.answering.new_export_folder()
+    folder = Path(tempfile.mkdtemp())
 
     def write(abandoned: threading.Event) -> Path:
         try:
