@@ -58,4 +58,5 @@ def test_schema_states_whether_a_token_is_needed(tmp_path):
     token = "a-token-of-some-length"  # noqa: S105 (of this test)
     with run_server(None, tmp_path, token=token) as server:
         schema = server.get("/api/openapi.json", headers={"authorization": f"bearer {token}"}).json()
-        assert schema["security"] == [{"token": []}] and schema["components"]["securitySchemes"]["token"]
+        assert schema["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+        assert schema["paths"]["/api/jobs"]["get"]["security"] == [{"token": []}]

@@ -96,7 +96,7 @@ def test_token_in_the_address_is_replaced_by_a_cookie(guarded):
         first = browser.get("/", params={"token": guarded.config.token, "q": "why"})
         assert first.status_code == 303 and first.headers["location"] == "/?q=why"
         cookie = first.headers["set-cookie"]
-        assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and guarded.config.token not in cookie
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie and guarded.config.token not in cookie
         assert browser.get("/api/videos").status_code == 200
         assert browser.get("/").status_code == 200
 

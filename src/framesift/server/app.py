@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import JSONResponse, Response
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -19,7 +19,7 @@ from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
 from framesift.server.models import error_responses
 from framesift.server.routes import history, jobs, library, pages, questions, search
-from framesift.server.security import ERROR_POLICY, SecurityMiddleware, expects_html, render_error_page
+from framesift.server.security import SecurityMiddleware, error_response
 from framesift.server.services import Services
 
 DESCRIPTION = (
@@ -62,18 +62,9 @@ def create_app(config: ServerConfig) -> FastAPI:
         docs_url=None,  # FastAPI's own page loads its script from another site
         redoc_url=None,
         responses=error_responses(400, 401, 403, 422),
+        dependencies=[Security(HTTPBearer(scheme_name="token", auto_error=False))] if config.token else None,
     )
     app.state.services = services
-    describe = app.openapi
-
-    def describe_with_security() -> dict[str, Any]:
-        schema = describe()
-        scheme = {"type": "http", "scheme": "bearer", "description": "The token of the server, if it has one."}
-        schema.setdefault("components", {})["securitySchemes"] = {"token": scheme}
-        schema["security"] = [{"token": []}] if config.token else [{}, {"token": []}]
-        return schema
-
-    app.openapi = describe_with_security  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for module in (library, jobs, questions, history, search):
         app.include_router(module.router, prefix="/api")
     app.include_router(pages.router)
@@ -119,10 +110,7 @@ async def _handle_validation_error(request: Request, error: Exception) -> Respon
 async def _handle_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (registered for no other)
     message = DEFAULT_MESSAGES.get(error.detail, error.detail)
-    if error.status_code == 404 and expects_html(request.url.path, request.headers.get("accept", "")):
-        page = render_error_page(404, message)
-        return HTMLResponse(page, 404, headers={"content-security-policy": ERROR_POLICY})
-    return JSONResponse({"detail": message}, error.status_code, headers=dict(error.headers or {}))
+    return error_response(request, error.status_code, message, error.headers)
 
 
 def _capitalised(text: str) -> str:

@@ -7,11 +7,14 @@ that is too large.
 import asyncio
 import hmac
 import ipaddress
-import json
 import logging
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from framesift.rendering.templates import csp_hash, read_asset, render_template
@@ -61,79 +64,58 @@ class SecurityMiddleware:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        sender = _HeaderSender(send, private=scope["path"].startswith("/api"))
+        request, started = Request(scope), False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
         try:
-            check_host(headers.get("host", ""), self.config)
-            check_origin(scope["method"], scope["path"], headers)
-            if self.config.token and not self._has_token(headers):
-                if await self._sign_in(scope, sender):
-                    return
-                raise RequestRefused(
-                    401,
-                    "This page needs a token: enter it, or open the address that framesift printed when it started."
-                    if expects_html(scope["path"], headers.get("accept", ""))
-                    else "The header Authorization is missing or wrong; expected Authorization: Bearer TOKEN",
-                )
-            limited = _limit_body(
-                receive, headers.get("content-length", ""), max_body_bytes(scope["path"], self.config)
-            )
+            check_host(request.headers.get("host", ""), self.config)
+            check_origin(request)
+            if self.config.token and not self._has_token(request.headers):
+                await self._sign_in(request)(scope, receive, send_with_headers)
+                return
+            await self.app(scope, _limit_body(request, receive, self.config), send_with_headers)
         except RequestRefused as refusal:
-            await _refuse(scope, headers, refusal, sender)
-            return
-        try:
-            await self.app(scope, limited, sender)
-        except RequestRefused as refusal:
-            if not sender.started:
-                await _refuse(scope, headers, refusal, sender)
+            if not started:
+                response = error_response(request, refusal.status_code, refusal.detail)
+                await response(scope, receive, send_with_headers)
         except Exception:
             log.exception("a request failed")
-            if sender.started:
+            if started:
                 raise
-            failure = RequestRefused(500, "The server failed unexpectedly; see its log")
-            await _refuse(scope, headers, failure, sender)
+            response = error_response(request, 500, "The server failed unexpectedly; see its log")
+            await response(scope, receive, send_with_headers)
 
-    def _has_token(self, headers: dict[str, str]) -> bool:
+    def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and _equal(given.strip(), self.config.token):
             return True
         # Not http.cookies: servers on other ports share the header, and one malformed cookie would hide ours.
-        for pair in headers.get("cookie", "").split(";"):
-            name, _, value = pair.strip().partition("=")
-            if name == cookie_name(self.config) and _equal(value, cookie_value(self.config)):
-                return True
-        return False
+        pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+        return any(n == cookie_name(self.config) and _equal(v, cookie_value(self.config)) for n, _, v in pairs)
 
-    async def _sign_in(self, scope: Scope, send: Send) -> bool:
+    def _sign_in(self, request: Request) -> Response:
         """Exchange `?token=` for a cookie that scripts can't read, and redirect to the address without it."""
-        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = next((value for name, value in pairs if name == "token"), None)
-        if scope["method"] != "GET" or given is None or not _equal(given, self.config.token):
-            return False
-        rest = urlencode([pair for pair in pairs if pair[0] != "token"])
+        if request.method != "GET" or not _equal(request.query_params.get("token", ""), self.config.token):
+            raise RequestRefused(
+                401,
+                "This page needs a token: enter it, or open the address that framesift printed when it started."
+                if _expects_html(request)
+                else "The header Authorization is missing or wrong; expected Authorization: Bearer TOKEN",
+            )
+        rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != "token"])
         # One slash: a path that starts with two would redirect to another site.
-        target = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
-        cookie = f"{cookie_name(self.config)}={cookie_value(self.config)}; Path=/; HttpOnly; SameSite=Strict"
-        headers = [(b"location", target.encode("ascii", "replace")), (b"set-cookie", cookie.encode("latin-1"))]
-        await send({"type": "http.response.start", "status": 303, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
-        return True
-
-
-class _HeaderSender:
-    """Adds the security headers to a response, and records whether it has started."""
-
-    def __init__(self, send: Send, *, private: bool) -> None:
-        self.send, self.private, self.started = send, private, False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.started = True
-            present = {name for name, _ in message.get("headers", ())}
-            extra = HEADERS | ({"cache-control": "no-store"} if self.private else {"cache-control": "no-cache"})
-            added = [(k.encode(), v.encode()) for k, v in extra.items() if k.encode() not in present]
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
-        await self.send(message)
+        response = RedirectResponse("/" + request.scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
+        response.set_cookie(cookie_name(self.config), cookie_value(self.config), httponly=True, samesite="strict")
+        return response
 
 
 def cookie_name(config: ServerConfig) -> str:
@@ -162,16 +144,16 @@ def check_host(host: str, config: ServerConfig) -> None:
         ) from None
 
 
-def check_origin(method: str, path: str, headers: dict[str, str]) -> None:
+def check_origin(request: Request) -> None:
     """Let other sites link to a page, nothing else. Clients other than browsers send neither header."""
+    headers = request.headers
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host", ""):
         raise RequestRefused(403, "Requests from other sites are refused")
-    site = headers.get("sec-fetch-site", "none")
-    if site in ("same-origin", "none"):
+    if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
         return
-    is_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api")
-    if not is_link or headers.get("sec-fetch-dest") != "document":
+    is_link = request.method == "GET" and headers.get("sec-fetch-mode") == "navigate"
+    if not is_link or request.scope["path"].startswith("/api") or headers.get("sec-fetch-dest") != "document":
         raise RequestRefused(403, "Requests from other sites are refused")
 
 
@@ -182,9 +164,15 @@ def max_body_bytes(path: str, config: ServerConfig) -> int:
     return MAX_BYTES if path.startswith("/api/videos/") and path.endswith("/subtitles") else MAX_BODY_BYTES
 
 
-def _limit_body(receive: Receive, length: str, limit: int) -> Receive:
+def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Receive:
+    limit = max_body_bytes(request.scope["path"], config)
+    size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
+    too_large = RequestRefused(
+        413, f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
+    )
+    length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) > limit:
-        raise RequestRefused(413, _too_large(limit))
+        raise too_large
     received, is_complete = 0, False
 
     async def counted() -> Message:
@@ -198,45 +186,30 @@ def _limit_body(receive: Receive, length: str, limit: int) -> Receive:
         is_complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:
-            raise RequestRefused(413, _too_large(limit))
+            raise too_large
         return message
 
     return counted
 
 
-def _too_large(limit: int) -> str:
-    size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
-    return f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
-
-
-def expects_html(path: str, accept: str) -> bool:
-    """Whether the client is a browser showing a page; others get errors as JSON."""
-    return "text/html" in accept and not path.startswith("/api/")
-
-
-def render_error_page(status: int, sentence: str) -> str:
-    """The self-contained page shown in a browser for a refused request or an unknown address."""
-    return render_template(
+def error_response(request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An error as a self-contained page for a browser that shows one; for others as JSON."""
+    fields = {**(headers or {}), **({"www-authenticate": "Bearer"} if status == 401 else {})}
+    if not _expects_html(request):
+        return JSONResponse({"detail": sentence}, status, fields)
+    page = render_template(
         "server/templates/error.html",
         style=ERROR_STYLE,
         status=status,
         title=ERROR_TITLES.get(status, "The request failed"),
         sentence=f"{sentence}. Check the address, or start from the library." if status == 404 else sentence,
     )
+    return HTMLResponse(page, status, {**fields, "content-security-policy": ERROR_POLICY})
 
 
-async def _refuse(scope: Scope, headers: dict[str, str], refusal: RequestRefused, send: Send) -> None:
-    if expects_html(scope["path"], headers.get("accept", "")):
-        body = render_error_page(refusal.status_code, refusal.detail)
-        policy = ERROR_POLICY.encode()
-        fields = [(b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", policy)]
-    else:
-        body = json.dumps({"detail": refusal.detail}, ensure_ascii=False)
-        fields = [(b"content-type", b"application/json")]
-    if refusal.status_code == 401:
-        fields.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": refusal.status_code, "headers": fields})
-    await send({"type": "http.response.body", "body": body.encode()})
+def _expects_html(request: Request) -> bool:
+    """Whether the client is a browser showing a page; others get errors as JSON."""
+    return "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
 
 
 def _equal(given: str, expected: str) -> bool:
