@@ -109,7 +109,7 @@ def unrelated_vectors() -> tuple[Encoder, Sequence[str], np.ndarray]:
 @contextmanager
 def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) -> Iterator[RunningServer]:
     from framesift.cli.serve import listen
-    from framesift.server.server import Server, lock_state
+    from framesift.server.app import Server, lock_state
 
     listener = listen("127.0.0.1", port)
     port = listener.getsockname()[1]

@@ -10,8 +10,8 @@ import pytest
 from framesift.cli import main
 from framesift.cli.serve import page_address
 from framesift.errors import OptionError
+from framesift.server.app import ASSETS
 from framesift.server.config import ServerConfig
-from framesift.server.routes.pages import ASSETS
 from framesift.server.security import cookie_name, cookie_value
 from helpers.running_server import run_server
 

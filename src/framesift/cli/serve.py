@@ -47,8 +47,8 @@ def add_commands(add: AddCommand) -> None:
 
 def _serve(args: argparse.Namespace) -> NoReturn:
     require("fastapi", "serve")
+    from framesift.server.app import Server, lock_state
     from framesift.server.config import ServerConfig
-    from framesift.server.server import Server, lock_state
 
     token = checked_token(args.token)
     pipeline = config_from(args)

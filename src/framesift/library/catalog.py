@@ -70,34 +70,30 @@ class KnownVideo:
     summary: PreparedSummary | None = None
 
 
+@dataclass
+class _CachedValue(Generic[Value]):
+    value: Value | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 class RecentCache(Generic[Value]):
     """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._values: OrderedDict[str, Value] = OrderedDict()
+        self._entries: OrderedDict[str, _CachedValue[Value]] = OrderedDict()
         self._lock = threading.Lock()
-        self._making = [threading.Lock() for _ in range(16)]
 
     def get(self, key: str, make: Callable[[], Value]) -> Value:
-        value = self._find(key)
-        if value is not None:
-            return value
-        with self._making[hash(key) % len(self._making)]:
-            value = self._find(key)  # another thread may have made it meanwhile
-            if value is None:
-                value = make()
-                with self._lock:
-                    self._values[key] = value
-                    while len(self._values) > self._size:
-                        self._values.popitem(last=False)
-            return value
-
-    def _find(self, key: str) -> Value | None:
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
+            entry = self._entries.setdefault(key, _CachedValue())
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        with entry.lock:
+            if entry.value is None:
+                entry.value = make()
+            return entry.value
 
 
 class Catalog:

@@ -92,24 +92,16 @@ class AgentServer:
 
 
 class ProgressReporter:
-    """Sends progress to the client: the seconds of work so far, and how many there will be at the end of this stage."""
+    """Sends progress to the client: the seconds since the call began, because it has to grow, and the stage."""
 
     def __init__(self, context: Context, cancelled: threading.Event) -> None:
-        self._context, self._cancelled = context, cancelled
-        self._reported_s = time.monotonic()
-        self._stage, self._before_s, self._worked_s = "", 0.0, 0.0
+        self._context, self._cancelled, self._began_s = context, cancelled, time.monotonic()
 
     def __call__(self, stage: str, done: float, total: float, /) -> None:
-        now_s = time.monotonic()
-        passed_s, self._reported_s = now_s - self._reported_s, now_s
-        if stage != self._stage:
-            self._stage, self._before_s = stage, self._worked_s
-        self._worked_s += max(passed_s if total else 0.0, 1e-6)  # the protocol wants it to grow
-        share = min(done / total, 1.0) if total else 0.0
-        expected_s = self._before_s + (self._worked_s - self._before_s) / share if share else None
-        message = f"{stage} {share:.0%}" if total else stage
+        message = f"{stage} {min(done / total, 1.0):.0%}" if total else stage
         if not self._cancelled.is_set():
-            anyio.from_thread.run(self._context.session.report_progress, self._worked_s, expected_s, message)
+            passed_s = time.monotonic() - self._began_s
+            anyio.from_thread.run(self._context.session.report_progress, passed_s, None, message)
 
 
 def run_stdio(config: AgentConfig) -> None:

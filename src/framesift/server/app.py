@@ -1,24 +1,31 @@
-"""The FastAPI application: security middleware, API under /api, pages, and error responses."""
+"""The FastAPI application: API under /api, pages and their assets, error responses, and the process that serves it."""
 
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
+from pathlib import Path
 
-from fastapi import FastAPI, Request, Security
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.staticfiles import StaticFiles
 
+from framesift._utils.locks import file_lock
 from framesift._utils.version import __version__
-from framesift.errors import FramesiftError, MissingExtra, NotStored, ReaderError
+from framesift.errors import FramesiftError, MissingExtra, NotStored, OptionError, ReaderError
 from framesift.library.jobs import QueueFull
+from framesift.rendering.report.page import roles_style
+from framesift.rendering.templates import read_asset
 from framesift.selection.registry import selectors
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
 from framesift.server.models import error_responses
-from framesift.server.routes import history, jobs, library, pages, questions, search
+from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, history, jobs, library, questions, search
 from framesift.server.security import SecurityMiddleware, error_response
 from framesift.server.services import Services
 
@@ -31,6 +38,8 @@ DEFAULT_MESSAGES = {
     "Not Found": "There is nothing at this address",
     "Method Not Allowed": "This address does not support this HTTP method",
 }
+MAX_CONNECTIONS = 320  # with a request in progress or waiting for one
+SHUTDOWN_GRACE_S = 2  # for responses in progress
 STATUS_CODES: dict[type[FramesiftError], int] = {
     NotStored: 409,
     NothingKept: 404,
@@ -39,6 +48,12 @@ STATUS_CODES: dict[type[FramesiftError], int] = {
     ReaderError: 502,
     MissingExtra: 501,
 }
+
+
+# The report's scripts and styles are shared with the page.
+ASSETS = StaticFiles(packages=[("framesift", "server/static"), ("framesift", "rendering/report/assets")])
+
+pages = APIRouter(include_in_schema=False)
 
 
 def create_app(config: ServerConfig) -> FastAPI:
@@ -67,14 +82,46 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.services = services
     for module in (library, jobs, questions, history, search):
         app.include_router(module.router, prefix="/api")
-    app.include_router(pages.router)
-    app.mount("/assets", pages.ASSETS)
+    app.include_router(pages)
+    app.mount("/assets", ASSETS)
     app.add_exception_handler(FramesiftError, _handle_framesift_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     app.add_middleware(SecurityMiddleware, config=config)
     return app
+
+
+@pages.get("/")
+def library_page() -> HTMLResponse:
+    return _page("library.html")
+
+
+@pages.get("/video/{video}")
+def video_page(services: ServicesDep, video: str) -> HTMLResponse:
+    if services.files.get(video) is None:
+        raise HTTPException(404, NO_SUCH_VIDEO)
+    return _page("video.html")
+
+
+@pages.get("/api")
+@pages.get("/api/docs")
+def docs_page() -> HTMLResponse:
+    return _page("docs.html")
+
+
+@pages.get("/assets/roles.css")
+def role_colours() -> Response:
+    return Response(roles_style(), media_type="text/css")
+
+
+@pages.get("/favicon.ico")
+def icon() -> Response:
+    return Response(status_code=204)
+
+
+def _page(name: str) -> HTMLResponse:
+    return HTMLResponse(read_asset(f"server/static/{name}"))
 
 
 async def _handle_framesift_error(_: Request, error: Exception) -> Response:
@@ -117,3 +164,37 @@ def _capitalised(text: str) -> str:
     """Start with a capital, unless the first word is an address or a selector's name."""
     first = text.split(" ", 1)[0]
     return text[:1].upper() + text[1:] if first.isalpha() and first not in selectors() else text
+
+
+def lock_state(state: Path) -> AbstractContextManager[None]:
+    """Lock the server's state while it runs: a second server would overwrite the queue and the uploads."""
+
+    def refuse() -> None:
+        raise OptionError(
+            f"another framesift serve uses the library {state.parent}; stop it, or set another directory with "
+            "--store DIR"
+        )
+
+    return file_lock(state / ".framesift-lock", refuse)
+
+
+class Server(uvicorn.Server):
+    """Closes the event streams before it waits for connections: they would never close by themselves."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        app = create_app(config)
+        self.services: Services = app.state.services
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                limit_concurrency=MAX_CONNECTIONS,
+                timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.services.closing = True
+        await super().shutdown(sockets)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from framesift.errors import FramesiftError, InputError
 from framesift.library.catalog import Catalog
-from framesift.library.files import VideoFiles, public_message
+from framesift.library.files import LibraryVideo, VideoFiles, public_message
 from framesift.library.jobs import Job, JobQueue
 from framesift.progress import Progress
 from framesift.server.answering import Answering
@@ -74,6 +74,13 @@ class Services:
         self.catalog.start(self.files.list_videos)
         self.images.start()
         self.queue.start()
+
+    def enqueue(self, video: LibraryVideo) -> Job:
+        """Queue a video for indexing, unless it can't be read."""
+        problem = self.catalog.facts(video).problem
+        if problem:
+            raise InputError(problem)
+        return self.queue.add(video.id, video.name)
 
     def stop(self) -> None:
         self.closing = True

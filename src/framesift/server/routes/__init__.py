@@ -2,9 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Annotated, TypeVar
 
@@ -43,29 +42,19 @@ async def run_in_thread(
         try:
             future.set_result(work(abandoned))
         except BaseException as error:  # a thread's error belongs to its request, whatever it is
-            is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            future.set_exception(error if is_plain else RuntimeError(repr(error)))
-
-    threading.Thread(target=run, name="framesift-question", daemon=True).start()
-    async with when_closed(request, abandoned.set):
-        try:
-            return await wait_for(future)
-        except FramesiftError as error:
-            raise type(error)(public_message(error, video)) from error
-
-
-@asynccontextmanager
-async def when_closed(request: Request, call: Callable[[], None]) -> AsyncIterator[None]:
-    """Call `call` if the client closes the connection inside the block. The request's body has been read."""
+            future.set_exception(error)
 
     async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
+        while (await request.receive())["type"] != "http.disconnect":  # its body has been read
             pass
-        call()
+        abandoned.set()
 
+    threading.Thread(target=run, name="framesift-question", daemon=True).start()
     watching = asyncio.create_task(watch())
     try:
-        yield
+        return await wait_for(future)
+    except FramesiftError as error:
+        raise type(error)(public_message(error, video)) from error
     finally:
         watching.cancel()
 

@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from framesift.demo.video import SHOWN_NAME
-from framesift.errors import InputError
 from framesift.library.jobs import Job
 from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import STREAM_HEADERS, ServicesDep, VideoDep, describe_job
@@ -54,10 +53,7 @@ def move_job_first(services: ServicesDep, job: JobId) -> JobRecord:
 @router.post("/videos/{video}/index", responses=error_responses(404, 503), status_code=202)
 def index_video(services: ServicesDep, video: VideoDep) -> JobRecord:
     """Queue a video for indexing; the job runs after this response."""
-    problem = services.catalog.facts(video).problem
-    if problem:
-        raise InputError(problem)
-    return describe_job(services, services.queue.add(video.id, video.name))
+    return describe_job(services, services.enqueue(video))
 
 
 @router.post("/sample", responses=error_responses(503), status_code=202)

@@ -79,25 +79,19 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
 @router.get("/videos")
 def list_videos(services: ServicesDep) -> LibraryRecord:
     """The videos of the directory and the uploads."""
-    folder = "" if services.config.folder is None else services.config.folder.name
-    videos = []
-    for video in services.files.list_videos():
-        try:
-            videos.append(describe(services, video))
-        except OSError:  # deleted since it was listed
-            continue
-    return LibraryRecord(videos=videos, folder=readable(folder), upload_bytes=services.config.upload_bytes)
+    return LibraryRecord(
+        videos=[describe(services, video) for video in services.files.list_videos()],
+        folder="" if services.config.folder is None else readable(services.config.folder.name),
+        upload_bytes=services.config.upload_bytes,
+    )
 
 
 @router.post("/videos", responses=error_responses(503))
 def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
     """Add a video by its path inside the server's directory, and queue it."""
     video = services.files.resolve(request.path)
-    problem = services.catalog.facts(video).problem
-    if problem:
-        raise InputError(problem)
+    services.enqueue(video)
     services.files.add(video)
-    services.queue.add(video.id, video.name)
     return describe(services, video)
 
 
@@ -105,11 +99,9 @@ def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
 def get_video(services: ServicesDep, video: VideoDep) -> VideoRecord:
     """One video."""
     services.catalog.facts(video)
-    try:
-        record = describe(services, video)
-        video.path.stat()
-    except OSError:  # deleted meanwhile
-        raise HTTPException(404, NO_SUCH_VIDEO) from None
+    record = describe(services, video)
+    if not video.path.is_file():  # deleted meanwhile
+        raise HTTPException(404, NO_SUCH_VIDEO)
     return record
 
 
@@ -192,8 +184,7 @@ def _accept_video(services: Services, partial: Path, name: str) -> LibraryVideo:
     except FramesiftError as error:
         raise InputError(str(error).replace(repr(str(partial)), repr(name[:200])).replace(str(partial), name)) from None
     video = services.files.store_upload(partial, name)
-    services.catalog.facts(video)
-    services.queue.add(video.id, video.name)
+    services.enqueue(video)
     return video
 
 
@@ -210,7 +201,7 @@ def _accept_subtitles(services: Services, video: LibraryVideo, partial: Path, na
     job = services.queue.find(video.id)
     if job is not None and job.state == "running":  # which may recognise speech that is not needed any more
         services.queue.cancel(job.id)
-    services.queue.move_first(services.queue.add(video.id, video.name).id)
+    services.queue.move_first(services.enqueue(video).id)
 
 
 @router.head("/videos/{video}/file", include_in_schema=False)
