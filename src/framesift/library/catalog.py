@@ -26,7 +26,7 @@ from framesift.text.finding import FoundEvents
 from framesift.text.subtitles import find_sidecars
 from framesift.video.frames import probe
 
-Value = TypeVar("Value")
+Cached = TypeVar("Cached")
 CACHED_VIDEOS = 4  # indexes in memory: an hour at one frame a second and 1152 dimensions is 16 MiB
 
 log = logging.getLogger(__name__)
@@ -71,20 +71,20 @@ class KnownVideo:
 
 
 @dataclass
-class _CachedValue(Generic[Value]):
-    value: Value | None = None
+class _CachedValue(Generic[Cached]):
+    value: Cached | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class RecentCache(Generic[Value]):
+class RecentCache(Generic[Cached]):
     """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._entries: OrderedDict[str, _CachedValue[Value]] = OrderedDict()
+        self._entries: OrderedDict[str, _CachedValue[Cached]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str, make: Callable[[], Value]) -> Value:
+    def get(self, key: str, make: Callable[[], Cached]) -> Cached:
         with self._lock:
             entry = self._entries.setdefault(key, _CachedValue())
             self._entries.move_to_end(key)
