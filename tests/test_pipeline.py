@@ -115,24 +115,27 @@ def test_pipeline_selects_what_the_single_calls_select(pipeline, clip, tmp_path)
 
 
 def test_a_prepared_video_is_read_from_the_store_the_second_time(pipeline, clip):
-    first, second = pipeline.prepare(clip, events=EVENTS), pipeline.prepare(clip, events=EVENTS)
-    assert (first.is_cached, second.is_cached) == (False, True)
-    assert set(second.seconds) == {"index", "events", "event_vectors"}
+    stages = []
+    for _ in range(2):
+        stages.append(set())
+        video = pipeline.prepare(clip, events=EVENTS, progress=lambda stage, done, total: stages[-1].add(stage))
+    assert "indexing" in stages[0] and not stages[1]
+    assert set(video.seconds) == {"index", "events", "event_vectors"}
 
 
 def test_stored_only_decodes_nothing_and_reads_what_is_stored(pipeline, clip):
     with pytest.raises(NotStored, match="is not stored; index the video first"):
         pipeline.prepare(clip, stored_only=True)
     pipeline.prepare(clip, events=EVENTS)
-    assert pipeline.prepare(clip, events=EVENTS, stored_only=True).is_cached
+    assert len(pipeline.prepare(clip, events=EVENTS, stored_only=True).index)
 
 
 def test_many_questions_give_the_same_as_one_by_one(pipeline, clip):
     video = pipeline.prepare(clip, events=EVENTS)
     questions = [QUESTION, fs.Question("Who has been back?")]
-    frames = [selection.indices for selection in pipeline.select(video, questions)]
+    frames = [selection.indices for selection in pipeline.select_many(video, questions)]
     assert frames == [pipeline.select(video, question).indices for question in questions]
-    several, single = pipeline.ask(video, questions), pipeline.ask(video, questions[1])
+    several, single = pipeline.ask_many(video, questions), pipeline.ask(video, questions[1])
     assert [answer.text for answer in several][1] == single.text
 
 

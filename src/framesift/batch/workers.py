@@ -214,7 +214,7 @@ class QuestionWorker:
             vectors = np.stack([queries[item.id] for item in items])
             if choice.whole_video:
                 video, vectors = video.with_every_frame, np.ones((len(items), 1))
-            selections = pipeline.select(
+            selections = pipeline.select_many(
                 video,
                 [item.question for item in items],
                 queries=vectors,

@@ -125,7 +125,7 @@ class ExhibitRun:
         self.video = prepare(self.args, self.pipeline)
         with ProgressBar(show=not self.args.json, unit=" calls") as bar:
             questions, windows = [row.question for row in self.asked], [row.window for row in self.asked]
-            selections = self.pipeline.select(self.video, questions, windows=windows, progress=bar)
+            selections = self.pipeline.select_many(self.video, questions, windows=windows, progress=bar)
             self.selections = [self.pipeline.compare_with_chance(self.video, selection) for selection in selections]
 
     def write(self, number: int) -> SavedExhibit:

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, cast
 
-from framesift.encoders.base import Encoder, encode_long_texts
-from framesift.encoders.registry import check_device, get_encoder, get_text_encoder
+from framesift.encoders.base import encode_long_texts
+from framesift.encoders.registry import check_device, get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import build_index
 from framesift.pipeline.config import PipelineConfig
-from framesift.pipeline.inputs import make_lookups, resolve_options, score_events, with_chance
+from framesift.pipeline.inputs import Encoders, make_lookups, resolve_options, with_chance
 from framesift.pipeline.prepared import PreparedVideo, join_videos
-from framesift.progress import WatchedProgress, as_progress
+from framesift.progress import as_progress
 from framesift.readers.base import Reader, check_reader, get_reader, map_in_order, stream_answer
 from framesift.rendering.exhibit import Exhibit, ShownVideo, events_for, make_exhibit
 from framesift.selection.batch_select import select_from_vectors
@@ -67,35 +67,33 @@ class Pipeline:
         configured ones. source: the URL of which `video` is a copy. stored_only: decode and recognise nothing; what is
         not in the store raises NotStored. progress: called with stage, done and total.
         """
-        report = as_progress(progress)
         if not isinstance(video, str | os.PathLike):
             if len(video) != 1:
                 self._check_several(video, events, subtitles, source)
                 return join_videos([self.prepare(one, stored_only=stored_only, progress=progress) for one in video])
             video = video[0]
-        report_indexing = WatchedProgress(report)
-        started = time.perf_counter()
+        seconds = {"events": 0.0}
+
+        def find() -> FoundEvents:
+            started = time.perf_counter()
+            found = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=progress)
+            seconds["events"] = time.perf_counter() - started
+            return found
+
         wanted = self.config.text.subtitles if subtitles is None else subtitles
         if events is None and (self.config.text.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
-            # Text that was asked for and is not there is an error, which comes before the long work.
-            events = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=report)
-        searched = time.perf_counter()
-        index = self.index(video, source=source, stored_only=stored_only, progress=report_indexing)
-        indexed = time.perf_counter()
-        if events is None:
-            text = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=report)
-        elif isinstance(events, FoundEvents):
-            text = events
-        else:
-            check_events(events)
-            text = FoundEvents(tuple(events), (), (), index.info.duration_s)
-        events_found = time.perf_counter()
-        vectors = self.encode_events(index, text.events, progress=report)
-        index_s = indexed - searched if report_indexing.was_called else index.build_seconds
-        seconds = {} if index_s is None else {"index": index_s}
-        seconds["events"] = searched - started + events_found - indexed
-        seconds["event_vectors"] = time.perf_counter() - events_found
-        return PreparedVideo(Path(video), index, text, vectors, seconds, not report_indexing.was_called)
+            events = find()  # text that was asked for and is not there is an error, which comes before the long work
+        index = self.index(video, source=source, stored_only=stored_only, progress=progress)
+        text = find() if events is None else events
+        if not isinstance(text, FoundEvents):
+            check_events(text)
+            text = FoundEvents(tuple(text), (), (), index.info.duration_s)
+        started = time.perf_counter()
+        vectors = self.encode_events(index, text.events, progress=progress)
+        seconds["event_vectors"] = time.perf_counter() - started
+        if index.build_seconds is not None:
+            seconds["index"] = index.build_seconds
+        return PreparedVideo(Path(video), index, text, vectors, seconds)
 
     def _check_several(self, videos: Sequence[str | os.PathLike[str]], *own: object) -> None:
         """Reject what is meant for one video before the long work."""
@@ -143,25 +141,26 @@ class Pipeline:
         """The events' text vectors, computed once per text; None where the index's encoder does not compare them."""
         if not events:
             return None
-        texts = [event.text for event in events]
-        named = self.config.selection.event_encoder
-        model = self._encoder(index) if named is None else get_text_encoder(named)
+        texts, model = [event.text for event in events], Encoders(index, self.config).text
         vectors = cached_text_vectors(model, texts, self.config.index.store, progress=as_progress(progress))
-        return vectors if named is None else None
+        return vectors if self.config.selection.event_encoder is None else None
 
-    @overload
-    def select(  # type: ignore[overload-overlap]  # a str is one question
+    def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:
+        """(Q, D) the questions' text vectors by the index's encoder, for `select(queries=…)`."""
+        return encode_long_texts(Encoders(index, self.config).frames, [question.query_text for question in questions])
+
+    def select(
         self,
         video: PreparedVideo,
-        questions: Question | str,
+        question: Question | str,
         *,
         queries: Array | None = None,
-        windows: Sequence[Window | None] | None = None,
         progress: Callable[..., Any] | None = None,
-    ) -> Selection: ...
+    ) -> Selection:
+        """The frames for a question. queries (1, D): its text vector, if you have it. progress: as in `select_many`."""
+        return self.select_many(video, [question], queries=queries, progress=progress)[0]
 
-    @overload
-    def select(
+    def select_many(
         self,
         video: PreparedVideo,
         questions: Sequence[Question | str],
@@ -169,46 +168,62 @@ class Pipeline:
         queries: Array | None = None,
         windows: Sequence[Window | None] | None = None,
         progress: Callable[..., Any] | None = None,
-    ) -> list[Selection]: ...
-
-    def select(
-        self,
-        video: PreparedVideo,
-        questions: Question | str | Sequence[Question | str],
-        *,
-        queries: Array | None = None,
-        windows: Sequence[Window | None] | None = None,
-        progress: Callable[..., Any] | None = None,
-    ) -> Selection | list[Selection]:
-        """The frames for a question, or for each of several. queries (Q, D): their text vectors, if you have them.
+    ) -> list[Selection]:
+        """The frames for each of several questions. queries (Q, D): their text vectors, if you have them.
 
         windows: the part of the video that each question is about, None for the configured one (from_s, to_s).
         progress: called with stage, done and total, for methods that ask a model.
         """
-        config = self.config
-        asked = [questions] if isinstance(questions, Question | str) else questions
-        given = [None] * len(asked) if windows is None else windows
-        for window in given:
+        windows = [window or self.config.selection.window for window in windows or [None] * len(questions)]
+        for window in windows:
             _check_window(window, len(video.videos))
-        windows = [config.selection.window if window is None else window for window in given]
-        selections = _select_all(video, asked, config, queries=queries, windows=windows, progress=progress)
+        selections = self._select(video, questions, queries, windows, progress)
         of_index = len(video.index.warnings)
         with_text = []
         for s in selections:
             events = video.events if s.basis is None or s.basis.window is None else s.basis.events
             with_text.append(replace(events_for(s, events), warnings=(*video.warnings, *s.warnings[of_index:])))
-        return with_text[0] if isinstance(questions, Question | str) else with_text
+        return with_text
+
+    def _select(
+        self,
+        video: PreparedVideo,
+        questions: Sequence[Question | str],
+        queries: Array | None,
+        windows: Sequence[Window | None] | None,
+        progress: Callable[..., Any] | None,
+    ) -> list[Selection]:
+        asked = as_questions(questions)
+        if not asked:
+            return []
+        settings, encoders = self.config.selection, Encoders(video.index, self.config)
+        texts, event_scores, event_features = [question.query_text for question in asked], None, video.event_vectors
+        if video.events and settings.event_encoder is not None:
+            event_scores = encoders.score_events(texts, video.events)
+        elif video.events and event_features is None:
+            event_features = self.encode_events(video.index, video.events)
+        return select_from_vectors(
+            video.index,
+            asked,
+            queries=encode_long_texts(encoders.frames, texts) if queries is None else queries,
+            events=video.events,
+            event_features=event_features,
+            event_scores=event_scores,
+            budget=settings.budget,
+            method=settings.method,
+            visual_demand=settings.visual_demand,
+            lookups=make_lookups(video, asked, encoders),
+            blank_frames=settings.blank_frames,
+            windows=windows,
+            **resolve_options(video.index, encoders, questions=len(asked), progress=as_progress(progress)),
+        )
 
     def compare_with_chance(self, video: PreparedVideo, selection: Selection, *, is_partial: bool = False) -> Selection:
         """The selection with `basis.chance`: whether its question scores more in this video than unrelated ones do.
 
         What those score is stored, unless the video `is_partial`: not indexed to its end yet.
         """
-        return with_chance(video, selection, self._encoder(video.index), self.config, is_partial=is_partial)
-
-    def encode_questions(self, index: VideoIndex, questions: Sequence[Question]) -> Array:
-        """(Q, D) the questions' text vectors by the index's encoder, for `select(queries=…)`."""
-        return encode_long_texts(self._encoder(index), [question.query_text for question in questions])
+        return with_chance(video, selection, Encoders(video.index, self.config), is_partial=is_partial)
 
     def exhibit(self, video: PreparedVideo, selection: Selection) -> Exhibit:
         """The selection's real frames, with the events' text rendered on them."""
@@ -252,31 +267,21 @@ class Pipeline:
 
         return map_in_order(answer_one, exhibits, width)
 
-    @overload
-    def ask(self, video: PreparedVideo, questions: Question | str) -> Answer: ...  # type: ignore[overload-overlap]
+    def ask(self, video: PreparedVideo, question: Question | str) -> Answer:
+        """Select, exhibit and read: the reader's answer to a question."""
+        return self.ask_many(video, [question])[0]
 
-    @overload
-    def ask(self, video: PreparedVideo, questions: Sequence[Question | str]) -> list[Answer]: ...
-
-    def ask(self, video: PreparedVideo, questions: Question | str | Sequence[Question | str]) -> Answer | list[Answer]:
-        """Select, exhibit and read: the reader's answer to a question, or to each of several."""
-        asked = [questions] if isinstance(questions, Question | str) else list(questions)
-        if self.config.reading.reader is not None:
-            check_reader(self.config.reading.reader, **self.config.reading.reader_options)
-        selections = self.select(video, asked)
-        exhibits = (self.exhibit(video, selection) for selection in selections)
-        answers = list(self.answer_many(zip(exhibits, asked, strict=True)))
-        return answers[0] if isinstance(questions, Question | str) else answers
+    def ask_many(self, video: PreparedVideo, questions: Sequence[Question | str]) -> list[Answer]:
+        """The reader's answer to each of several questions, as many in flight at a time as `concurrency`."""
+        check_reader(self._reader())
+        exhibits = (self.exhibit(video, selection) for selection in self.select_many(video, questions))
+        return list(self.answer_many(zip(exhibits, questions, strict=True)))
 
     def _reader(self) -> Reader:
         settings = self.config.reading
         if settings.reader is None:
             raise OptionError("no reader is configured; expected reader='http://HOST:PORT/v1', 'local:MODEL', …")
         return get_reader(settings.reader, **settings.reader_options)
-
-    def _encoder(self, index: VideoIndex) -> Encoder:
-        named = self.config.index.encoder
-        return get_encoder(index.encoder, device=self.config.index.device) if isinstance(named, str) else named
 
 
 def _check_window(window: Window | None, videos: int) -> None:
@@ -329,56 +334,13 @@ def select_many(
     """
     check_events(events)
     given = {name: settings.pop(name) for name in _SELECT_SETTINGS if name in settings}
-    encoder = given.pop("encoder", None)
-    if encoder is not None:
-        given["encoder"] = get_encoder(encoder) if isinstance(encoder, str) else encoder
+    if isinstance(given.get("encoder"), str):
+        given["encoder"] = get_encoder(given["encoder"])
     text = FoundEvents(tuple(events), (), (), index.info.duration_s)
     video = PreparedVideo(Path(index.info.path), index, text, event_features)
-    config = PipelineConfig(**given, options=settings)
-    return _select_all(video, questions, config, queries=queries, windows=windows, progress=progress)
+    return Pipeline(PipelineConfig(**given, options=settings))._select(video, questions, queries, windows, progress)
 
 
 _SELECT_SETTINGS = (
     *("encoder", "store", "method", "budget", "visual_demand", "event_encoder", "blank_frames", "namer"),
 )
-
-
-def _select_all(
-    video: PreparedVideo,
-    questions: Sequence[Question | str],
-    config: PipelineConfig,
-    *,
-    queries: Array | None,
-    windows: Sequence[Window | None] | None,
-    progress: Callable[..., Any] | None,
-) -> list[Selection]:
-    """The selection of each question, its text vector from `queries` if they are given."""
-    settings, store = config.selection, config.index.store
-    index, events, event_features = video.index, video.events, video.event_vectors
-    named = index.encoder if isinstance(config.index.encoder, str) else config.index.encoder
-    asked = as_questions(questions)
-    event_scores = None
-    if events and settings.event_encoder is not None and asked:
-        event_scores = score_events([question.query_text for question in asked], events, settings.event_encoder, store)
-    needs_event_features = bool(events) and event_features is None and event_scores is None
-    if (queries is None and asked) or needs_event_features:
-        model = get_encoder(named) if isinstance(named, str) else named
-        if queries is None:
-            queries = encode_long_texts(model, [question.query_text for question in asked])
-        if needs_event_features:
-            event_features = cached_text_vectors(model, [event.text for event in events], store)
-    return select_from_vectors(
-        index,
-        asked,
-        queries=queries,
-        events=events,
-        event_features=event_features,
-        event_scores=event_scores,
-        budget=settings.budget,
-        method=settings.method,
-        visual_demand=settings.visual_demand,
-        lookups=make_lookups(index, asked, events, settings, encoder=named, store=store),
-        blank_frames=settings.blank_frames,
-        windows=windows,
-        **resolve_options(index, settings, store, encoder=named, questions=len(asked), progress=as_progress(progress)),
-    )

@@ -31,8 +31,8 @@ class PreparedVideo:
 
     event_vectors (E, D): the events' text vectors by the index's encoder; None without events or with an encoder of
     their own. warnings: what was lost, guessed or odd in this video and its text. seconds: by stage; "index" is what
-    the index took to make, now or when it was built, and is missing where several runs made it. is_cached: nothing was
-    decoded. videos: where there are several, each of them; the rest is then on their joint timeline.
+    the index took to make, now or when it was built, and is missing where several runs made it. videos: where there are
+    several, each of them; the rest is then on their joint timeline.
     """
 
     path: Path
@@ -40,7 +40,6 @@ class PreparedVideo:
     text: FoundEvents
     event_vectors: Array | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
-    is_cached: bool = False
     videos: tuple["PreparedVideo", ...] = ()
     # By encoder of the text; filled by the first question that is compared with chance.
     chance_levels: dict[str, ChanceLevels] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -103,7 +102,6 @@ def join_videos(videos: Sequence[PreparedVideo]) -> PreparedVideo:
         text,
         np.concatenate(rows) if rows else None,
         {stage: sum(video.seconds[stage] for video in videos) for stage in stages},
-        all(video.is_cached for video in videos),
         tuple(videos),
     )
 
