@@ -12,7 +12,6 @@ import framesift as fs
 from framesift.errors import InputError, MissingExtra
 from framesift.readers.local import LocalReader
 from framesift.readers.prompts import compose
-from framesift.readers.time_formats import number_in_words
 
 transformers = pytest.importorskip("transformers", reason="transformers comes with framesift[siglip]")
 
@@ -55,7 +54,7 @@ def video_text(name, inputs):
 
 @pytest.mark.parametrize("name", ["qwen3-vl", "internvl", "gemma4", "smolvlm"])
 def test_frames_are_written_as_a_video_by_the_processor(reader_of, exhibit, question, monkeypatch, name):
-    monkeypatch.setattr("transformers.models.smolvlm.processing_smolvlm.num2words", number_in_words)
+    monkeypatch.setattr("transformers.models.smolvlm.processing_smolvlm.num2words", str)
     model = reader_of(name)
     prompt = compose(exhibit, question, "none", time_format=name)
     inputs = model.prepare(prompt)
@@ -73,7 +72,7 @@ def test_converted_llava_video_is_known_by_its_name(folders, tmp_path):
 
 def test_model_of_no_family_gets_pictures_by_its_own_processor(reader_of, exhibit, question):
     model = reader_of("other")
-    answer = model.answer(exhibit, question)
+    answer = model.answer(exhibit, question, "aligned")
     assert answer.frames_as == "pictures" and answer.time_format == "clock"
     inputs = model.prepare(compose(exhibit, fs.Question("<image> what?"), "none"))
     image = model._inputs.tokenizer.convert_tokens_to_ids("<image>")

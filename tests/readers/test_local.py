@@ -35,7 +35,7 @@ def count(inputs, reader, *tokens):
 
 
 def test_every_family_generates_a_reply(reader, family, exhibit, question):
-    answer = reader().answer(exhibit, question)
+    answer = reader().answer(exhibit, question, "aligned")
     assert answer.tokens > 100 and answer.seconds > 0
     assert answer.times_s == (1.0, 3.0, 7.0, 12.0, 16.0)
     assert answer.frames_as == ("video" if "llava" in family else "pictures")
@@ -43,7 +43,7 @@ def test_every_family_generates_a_reply(reader, family, exhibit, question):
 
 def test_generation_is_deterministic(reader_of, exhibit, question):
     model = reader_of("llava-onevision")
-    assert model.answer(exhibit, question).raw == model.answer(exhibit, question).raw
+    assert model.answer(exhibit, question, "aligned").raw == model.answer(exhibit, question, "aligned").raw
 
 
 def test_logits_depend_on_the_images(reader, exhibit, question):
@@ -55,18 +55,18 @@ def test_logits_depend_on_the_images(reader, exhibit, question):
 
 
 def test_logits_scoring_chooses_a_letter(reader_of, exhibit, question):
-    answer = reader_of("llava-onevision", score="logits").answer(exhibit, question)
+    answer = reader_of("llava-onevision", score="logits").answer(exhibit, question, "aligned")
     assert answer.parsed and answer.letter in "ABC"
 
 
 def test_truncated_reply_is_noted(reader_of, exhibit):
-    answer = reader_of("llava-onevision", max_tokens=2).answer(exhibit, fs.Question("What happens?"))
+    answer = reader_of("llava-onevision", max_tokens=2).answer(exhibit, fs.Question("What happens?"), "aligned")
     assert answer.note == "the reply was truncated after 2 tokens: raise --max-tokens"
 
 
 def test_prompt_beyond_the_context_is_an_error(reader_of, exhibit):
     with pytest.raises(ReaderError, match=r"5 frames are \d+ tokens and local:.* accepts 4096: select fewer frames"):
-        reader_of("llava-onevision").answer(exhibit, fs.Question("word " * 1000))
+        reader_of("llava-onevision").answer(exhibit, fs.Question("word " * 1000), "aligned")
 
 
 def test_out_of_memory_is_one_sentence(reader_of, exhibit, question, monkeypatch):
@@ -78,7 +78,7 @@ def test_out_of_memory_is_one_sentence(reader_of, exhibit, question, monkeypatch
     model = reader_of("llava-onevision")
     monkeypatch.setattr(model._model, "generate", full)
     with pytest.raises(ReaderError, match="5 frames do not fit into the GPU's memory"):
-        model.answer(exhibit, question)
+        model.answer(exhibit, question, "aligned")
 
 
 def test_llava_has_one_line_of_times_and_others_a_caption_for_each_frame(reader_of, exhibit, question):
@@ -215,7 +215,7 @@ def test_device_map_needs_accelerate(folders, monkeypatch):
 
 def test_device_map_distributes_the_model(family, folders, exhibit, question):
     pytest.importorskip("accelerate")
-    answer = LocalReader(str(folders[family]), device_map="auto", max_tokens=2).answer(exhibit, question)
+    answer = LocalReader(str(folders[family]), device_map="auto", max_tokens=2).answer(exhibit, question, "aligned")
     assert answer.tokens
 
 

@@ -15,7 +15,7 @@ from framesift.readers.openai import OpenAIReader
 
 def fails(reader, exhibit, question):
     with pytest.raises(ReaderError) as caught:
-        reader.answer(exhibit, question)
+        reader.answer(exhibit, question, "aligned")
     sentence = str(caught.value)
     assert "\n" not in sentence and "base64" not in sentence
     return sentence
@@ -30,45 +30,45 @@ def test_only_model_is_chosen_and_its_letter_returned(server, exhibit, question)
 
 
 def test_frames_follow_their_times_and_the_question_is_last(server, exhibit, question):
-    OpenAIReader(server.url).answer(exhibit, question)
+    OpenAIReader(server.url).answer(exhibit, question, "aligned")
     assert [part["type"] for part in server.parts()] == ["text", "image_url"] * 5 + ["text"]
     assert server.texts()[:2] == ["Frame 1 [0:00:01.000]:", "Frame 2 [0:00:03.000]:"]
     assert server.texts()[-1].startswith("Why was the launch put off?\nA. The rain\nB. The wind\nC. A strike\n")
 
 
 def test_times_can_be_disabled(server, exhibit, question):
-    OpenAIReader(server.url, times=False).answer(exhibit, question)
+    OpenAIReader(server.url, times=False).answer(exhibit, question, "aligned")
     assert [part["type"] for part in server.parts()] == ["image_url"] * 5 + ["text"]
 
 
 def test_images_are_downscaled_to_the_longest_side_and_never_upscaled(server, exhibit, question):
-    OpenAIReader(server.url, longest_side=80).answer(exhibit, question)
+    OpenAIReader(server.url, longest_side=80).answer(exhibit, question, "aligned")
     assert {picture.size for picture in server.pictures()} == {(80, 48)}
-    OpenAIReader(server.url).answer(exhibit, question)
+    OpenAIReader(server.url).answer(exhibit, question, "aligned")
     assert {picture.size for picture in server.pictures()} == {(160, 96)}
 
 
 def test_quality_changes_the_size_of_the_request(server, exhibit, question):
     for quality in (20, 95):
-        OpenAIReader(server.url, quality=quality).answer(exhibit, question)
+        OpenAIReader(server.url, quality=quality).answer(exhibit, question, "aligned")
     small, large = (sum(len(part["image_url"]["url"]) for part in server.parts(k)[1::2]) for k in (0, 1))
     assert small < large
 
 
 def test_max_completion_tokens_is_sent_after_a_refusal(server, exhibit, question):
     server.body_keys = {"model", "messages", "max_completion_tokens", "temperature"}
-    assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
+    assert OpenAIReader(server.url).answer(exhibit, question, "aligned").letter == "B"
 
 
 def test_model_after_the_hash_is_used(server, exhibit, question):
     server.models = ("small", "large")
-    OpenAIReader(f"{server.url}#large").answer(exhibit, question)
+    OpenAIReader(f"{server.url}#large").answer(exhibit, question, "aligned")
     assert server.requests[-1]["model"] == "large"
 
 
 def test_server_without_a_list_of_models_answers(server, exhibit, question):
     server.models = None
-    assert OpenAIReader(f"{server.url}#any").answer(exhibit, question).letter == "B"
+    assert OpenAIReader(f"{server.url}#any").answer(exhibit, question, "aligned").letter == "B"
 
 
 def test_several_models_without_a_name_are_listed(server, exhibit, question):
@@ -163,7 +163,7 @@ def test_wrong_key_is_reported_by_variable_and_not_shown(server, exhibit, questi
 def test_key_is_read_from_the_environment(server, exhibit, question, monkeypatch):
     server.key = "secret"
     monkeypatch.setenv("FRAMESIFT_API_KEY", "secret")
-    assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
+    assert OpenAIReader(server.url).answer(exhibit, question, "aligned").letter == "B"
 
 
 def test_openai_key_is_sent_only_to_openai(server, exhibit, question, monkeypatch):
@@ -176,7 +176,7 @@ def test_openai_key_is_sent_only_to_openai(server, exhibit, question, monkeypatc
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_busy_server_is_retried(server, exhibit, question, status):
     server.refuse(status, "busy", times=2)
-    assert OpenAIReader(server.url).answer(exhibit, question).letter == "B"
+    assert OpenAIReader(server.url).answer(exhibit, question, "aligned").letter == "B"
     assert len(server.requests) == 3
 
 
@@ -217,31 +217,31 @@ def test_error_with_status_200_is_reported(server, exhibit, question):
 
 def test_truncated_reply_is_noted(server, exhibit, question):
     server.reply("Let me think about", finish="length")
-    answer = OpenAIReader(server.url, max_tokens=7).answer(exhibit, question)
+    answer = OpenAIReader(server.url, max_tokens=7).answer(exhibit, question, "aligned")
     assert not answer.parsed and answer.note == "the reply was truncated after 7 tokens: raise --max-tokens"
     assert server.requests[-1]["max_tokens"] == 7
 
 
 def test_letter_before_the_truncation_counts(server, exhibit, question):
     server.reply("B because the wind", finish="length")
-    answer = OpenAIReader(server.url).answer(exhibit, question)
+    answer = OpenAIReader(server.url).answer(exhibit, question, "aligned")
     assert answer.letter == "B" and not answer.note
 
 
 def test_two_letters_give_no_choice(server, exhibit, question):
     server.reply("A or B")
-    answer = OpenAIReader(server.url).answer(exhibit, question)
+    answer = OpenAIReader(server.url).answer(exhibit, question, "aligned")
     assert (answer.parsed, answer.choice, answer.raw) == (False, None, "A or B")
 
 
 def test_empty_reply_is_not_parsed(server, exhibit, question):
     server.reply(None)
-    assert not OpenAIReader(server.url).answer(exhibit, question).parsed
+    assert not OpenAIReader(server.url).answer(exhibit, question, "aligned").parsed
 
 
 def test_free_answer_is_the_text_of_the_reply(server, exhibit):
     server.reply("He leaves at [0:00:07.000].\x1b[2J")
-    answer = OpenAIReader(server.url).answer(exhibit, fs.Question("When does he leave?"))
+    answer = OpenAIReader(server.url).answer(exhibit, fs.Question("When does he leave?"), "aligned")
     assert answer.parsed and answer.choice is None and answer.text == "He leaves at [0:00:07.000].[2J"
     assert "its time in square brackets" in server.texts()[-1]
     assert server.requests[-1]["max_tokens"] == 512
@@ -252,7 +252,7 @@ def test_key_images_and_reply_are_not_logged(server, exhibit, question, monkeypa
     server.key = "very-secret"
     server.words = "Surely B"
     with caplog.at_level(logging.DEBUG):
-        OpenAIReader(server.url).answer(exhibit, question)
+        OpenAIReader(server.url).answer(exhibit, question, "aligned")
     logged = " ".join(record.getMessage() for record in caplog.records)
     assert "very-secret" not in logged and "base64" not in logged and "Surely" not in logged
 
@@ -260,7 +260,7 @@ def test_key_images_and_reply_are_not_logged(server, exhibit, question, monkeypa
 def test_log_replies_logs_the_reply(server, exhibit, question, caplog):
     server.words = "Surely B"
     with caplog.at_level(logging.INFO):
-        OpenAIReader(server.url, log_replies=True).answer(exhibit, question)
+        OpenAIReader(server.url, log_replies=True).answer(exhibit, question, "aligned")
     assert "Surely B" in caplog.text
 
 

@@ -27,34 +27,34 @@ def selected(video, times_s):
 def test_vllm_gets_one_video_with_times_exact_to_the_millisecond(vllm, video, question):
     times_s = [0.2, 3.4, 3.6, 11.8, 19.0]
     exhibit = selected(video, times_s)
-    answer = OpenAIReader(vllm.url).answer(exhibit, question)
+    answer = OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
     frames, sent_s = vllm.video()
     assert sent_s == times_s and frames.shape == (5, 96, 160, 3)
     assert (answer.letter, answer.frames_as, answer.time_format) == ("B", "video", "clock")
 
 
 def test_video_has_the_frames_of_the_pictures(vllm, exhibit, question):
-    OpenAIReader(vllm.url).answer(exhibit, question)
-    OpenAIReader(vllm.url, frames_as="pictures").answer(exhibit, question)
+    OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
+    OpenAIReader(vllm.url, frames_as="pictures").answer(exhibit, question, "aligned")
     pictures = [np.asarray(picture) for picture in vllm.pictures()]
     np.testing.assert_array_equal(vllm.video(0)[0], np.stack(pictures))
 
 
 def test_more_frames_than_vllm_keeps_by_default_are_all_sent(vllm, video, question):
     times_s = [k * 0.2 for k in range(40)]
-    OpenAIReader(vllm.url).answer(selected(video, times_s), question)
+    OpenAIReader(vllm.url).answer(selected(video, times_s), question, "aligned")
     assert vllm.video()[1] == pytest.approx(times_s, abs=5e-4)
 
 
 def test_model_without_marks_of_its_own_gets_the_times_as_a_line(vllm, exhibit, question):
-    OpenAIReader(vllm.url).answer(exhibit, question)
+    OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
     assert [part["type"] for part in vllm.parts()] == ["video_url", "text"]
     assert vllm.texts()[0].startswith("The 5 frames of this video are at [0:00:01.000], ")
 
 
 def test_qwen3_vl_gets_each_frame_twice_and_no_line(vllm, exhibit, question):
     vllm.models = ("Qwen/Qwen3-VL-8B-Instruct",)
-    answer = OpenAIReader(vllm.url).answer(exhibit, question)
+    answer = OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
     frames, times_s = vllm.video()
     assert times_s == [1, 1, 3, 3, 7, 7, 12, 12, 16, 16]
     np.testing.assert_array_equal(frames[::2], frames[1::2])
@@ -63,13 +63,13 @@ def test_qwen3_vl_gets_each_frame_twice_and_no_line(vllm, exhibit, question):
 
 def test_format_that_is_not_the_models_own_is_sent_as_a_line(vllm, exhibit, question):
     vllm.models = ("Qwen3-VL-8B",)
-    OpenAIReader(vllm.url, time_format="clock").answer(exhibit, question)
+    OpenAIReader(vllm.url, time_format="clock").answer(exhibit, question, "aligned")
     assert vllm.texts()[0].startswith("The 5 frames of this video are at [0:00:01.000], ")
 
 
 def test_without_times_a_model_that_writes_them_gets_pictures(vllm, exhibit, question):
     vllm.models = ("Qwen3-VL-8B",)
-    answer = OpenAIReader(vllm.url, times=False).answer(exhibit, question)
+    answer = OpenAIReader(vllm.url, times=False).answer(exhibit, question, "aligned")
     assert (answer.frames_as, answer.time_format) == ("pictures", "none")
     assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
 
@@ -78,11 +78,11 @@ def test_frames_of_several_sizes_are_sent_as_pictures(vllm, question, exhibit, m
     sizes = iter([(80, 48), (40, 24)])
     draw = type(exhibit).draw
     monkeypatch.setattr(type(exhibit), "draw", lambda *given: draw(*given).resize(next(sizes, (40, 24))))
-    assert OpenAIReader(vllm.url).answer(exhibit, question).frames_as == "pictures"
+    assert OpenAIReader(vllm.url).answer(exhibit, question, "aligned").frames_as == "pictures"
 
 
 def test_one_frame_is_sent_as_a_picture(vllm, video, question):
-    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question).frames_as == "pictures"
+    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question, "aligned").frames_as == "pictures"
 
 
 @pytest.mark.parametrize("version", ["0.19.1", "0.20.0rc1", "dev", None])
@@ -91,27 +91,27 @@ def test_older_or_unknown_vllm_gets_pictures_with_one_log_line(server, exhibit, 
     reader = OpenAIReader(server.url)
     with caplog.at_level(logging.INFO, "framesift"):
         for _ in range(2):
-            assert reader.answer(exhibit, question).frames_as == "pictures"
+            assert reader.answer(exhibit, question, "aligned").frames_as == "pictures"
     assert len([record for record in caplog.records if "frames are sent as pictures" in record.message]) == 1
 
 
 def test_vllm_is_asked_for_its_version_once(vllm, exhibit, question):
     reader = OpenAIReader(vllm.url)
     for _ in range(2):
-        reader.answer(exhibit, question)
+        reader.answer(exhibit, question, "aligned")
     assert vllm.paths == ["/v1/models", "/version"]
 
 
 @pytest.mark.parametrize("owner", ["llamacpp", "sglang", "openai"])
 def test_other_servers_get_pictures_and_are_not_asked_for_a_version(server, exhibit, question, owner):
     server.owner = owner
-    assert OpenAIReader(server.url).answer(exhibit, question).frames_as == "pictures"
+    assert OpenAIReader(server.url).answer(exhibit, question, "aligned").frames_as == "pictures"
     assert server.paths == ["/v1/models"]
 
 
 def test_other_servers_get_the_marks_a_model_was_trained_with(server, exhibit, question):
     server.owner, server.models = "llamacpp", ("gemma-4-E4B-it-Q4_K_M.gguf",)
-    answer = OpenAIReader(server.url).answer(exhibit, question)
+    answer = OpenAIReader(server.url).answer(exhibit, question, "aligned")
     assert server.texts()[:2] == ["00:01 ", " 00:03 "] and answer.time_format == "gemma4"
 
 
@@ -126,7 +126,7 @@ def test_other_servers_get_the_marks_a_model_was_trained_with(server, exhibit, q
 )
 def test_refused_video_is_sent_again_as_pictures(vllm, exhibit, question, status, message):
     vllm.refuse(status, message)
-    answer = OpenAIReader(vllm.url, retries=0).answer(exhibit, question)
+    answer = OpenAIReader(vllm.url, retries=0).answer(exhibit, question, "aligned")
     assert (answer.letter, answer.frames_as) == ("B", "pictures")
 
 
@@ -143,7 +143,7 @@ def test_refused_video_is_not_sent_again_and_loses_no_question(vllm, exhibit, qu
 def test_exceeded_context_is_not_retried_as_pictures(vllm, exhibit, question):
     vllm.refuse(400, "The prompt with its video is longer than the model's context length of 4096 tokens.")
     with pytest.raises(ReaderError, match="exceed the context"):
-        OpenAIReader(vllm.url).answer(exhibit, question)
+        OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
     assert len(vllm.requests) == 1
 
 
@@ -151,7 +151,7 @@ def test_refusal_of_both_is_one_sentence_without_images(vllm, exhibit, question)
     vllm.refuse(400, "no video data:video/jpeg;base64,AAAA,BBBB here")
     vllm.refuse(400, "reader-7b is not a multimodal model")
     with pytest.raises(ReaderError, match="does not accept images") as caught:
-        OpenAIReader(vllm.url).answer(exhibit, question)
+        OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
     assert "AAAA" not in str(caught.value)
 
 

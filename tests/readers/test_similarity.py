@@ -23,7 +23,7 @@ def encoder(monkeypatch):
 
 def test_most_similar_option_is_chosen(encoder, exhibit):
     question = fs.Question("Why?", ["zzz", "The launch was put off because of the wind."])
-    answer = SimilarityReader().answer(exhibit, question)
+    answer = SimilarityReader().answer(exhibit, question, "aligned")
     scores = []
     frames = encoder.encode_images([image for _, image in exhibit.bare_pictures(exhibit.selection.times_s)])
     texts = encoder.encode_texts([" ".join(s.event.text.split()) for s in exhibit.selection.slots if s.event])
@@ -42,26 +42,26 @@ def test_events_do_not_count_in_modes_without_text(encoder, exhibit, question):
 
 
 def test_equal_scores_give_no_choice(encoder, exhibit):
-    answer = SimilarityReader().answer(exhibit, fs.Question("Which?", ["same", "same"]))
+    answer = SimilarityReader().answer(exhibit, fs.Question("Which?", ["same", "same"]), "aligned")
     assert (answer.choice, answer.parsed) == (None, False)
 
 
 def test_free_question_is_answered_with_the_nearest_frame(encoder, exhibit):
-    answer = SimilarityReader().answer(exhibit, fs.Question("What is shown?"))
+    answer = SimilarityReader().answer(exhibit, fs.Question("What is shown?"), "aligned")
     assert answer.parsed and answer.text.startswith("The frame nearest to the question is at [0:00:")
 
 
 def test_encoder_of_the_selection_is_used(encoder, exhibit, question):
     basis = Basis(np.array([0.0]), np.array([0.0]), 20.0, encoder="siglip")
-    SimilarityReader().answer(replace(exhibit, selection=replace(exhibit.selection, basis=basis)), question)
-    SimilarityReader().answer(exhibit, question)
+    SimilarityReader().answer(replace(exhibit, selection=replace(exhibit.selection, basis=basis)), question, "aligned")
+    SimilarityReader().answer(exhibit, question, "aligned")
     assert encoder.requested == ["siglip", "auto"]
 
 
 def test_frames_are_encoded_once(encoder, exhibit, question):
     reader = SimilarityReader()
     for _ in range(3):
-        reader.answer(exhibit, question)
+        reader.answer(exhibit, question, "aligned")
     assert encoder.seen == 5
 
 

@@ -13,7 +13,7 @@ OPEN = fs.Question("When does he leave?")
 
 
 def streamed(exhibit, server, **options):
-    *pieces, answer = OpenAIReader(server.url, **options).stream(exhibit, OPEN)
+    *pieces, answer = OpenAIReader(server.url, **options).stream(exhibit, OPEN, "aligned")
     return pieces, answer
 
 
@@ -100,7 +100,7 @@ def test_closing_the_iterator_closes_the_connection(server, exhibit, monkeypatch
     opened = []
     send = reader._send
     monkeypatch.setattr(reader, "_send", lambda *args, **kw: opened.append(send(*args, **kw)) or opened[-1])
-    pieces = stream_answer(exhibit, OPEN, reader=reader)
+    pieces = stream_answer(exhibit, OPEN, text_mode="aligned", reader=reader)
     assert next(pieces)
     pieces.close()
     assert opened[0][0].response.is_closed
@@ -111,7 +111,7 @@ def test_reader_without_streams_gives_the_answer_only(exhibit):
         def answer(self, exhibit, question, text_mode="aligned"):
             return Answer("At seven.")
 
-    assert list(stream_answer(exhibit, OPEN, reader=Plain())) == [Answer("At seven.")]
+    assert list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Plain())) == [Answer("At seven.")]
 
 
 def test_error_of_a_streaming_reader_is_explained(exhibit):
@@ -126,4 +126,4 @@ def test_error_of_a_streaming_reader_is_explained(exhibit):
             raise RuntimeError("no")
 
     with pytest.raises(ReaderError, match="the reader broken failed"):
-        list(stream_answer(exhibit, OPEN, reader=Broken()))
+        list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Broken()))

@@ -9,9 +9,7 @@ from framesift.readers.time_formats import (
     TIME_FORMATS,
     mark_times,
     native_time_format,
-    number_in_words,
     resolve_time_format,
-    writes_video_marks,
 )
 
 TIMES_S = (0.0, 12.34, 3725.96)
@@ -45,17 +43,9 @@ def test_internvl_numbers_the_frames_and_states_no_time():
 
 def test_smolvlm_introduces_the_series_and_puts_each_time_on_a_line():
     assert "IMAGE".join(marks("smolvlm").captions) == (
-        "You are provided the following series of three frames from a 1:06:40 [H:MM:SS] video.\n"
+        "You are provided the following series of 3 frames from a 1:06:40 [H:MM:SS] video.\n"
         "\nFrame from 00:00:IMAGE\nFrame from 00:12:IMAGE\nFrame from 62:05:"
     )
-
-
-def test_numbers_are_written_in_words():
-    words = [number_in_words(number) for number in (0, 8, 13, 20, 32, 100, 101, 128, 999, 1000)]
-    assert words == [
-        "zero", "eight", "thirteen", "twenty", "thirty-two", "one hundred", "one hundred and one",
-        "one hundred and twenty-eight", "nine hundred and ninety-nine", "1000",
-    ]  # fmt: skip
 
 
 def test_every_format_but_auto_has_a_caption_and_a_label_for_each_frame():
@@ -88,11 +78,6 @@ def test_the_last_part_of_a_path_decides():
 def test_a_named_format_is_used_for_any_model_and_none_without_times():
     assert resolve_time_format("clock", "Qwen3-VL-8B") == "clock"
     assert resolve_time_format("clock", "Qwen3-VL-8B", times=False) == "none"
-
-
-def test_processors_that_write_marks_into_a_video_are_known():
-    assert writes_video_marks("Qwen3-VL-8B") and not writes_video_marks("Qwen2.5-VL-7B")
-    assert not writes_video_marks("LLaVA-Video-7B-Qwen2")
 
 
 def test_unknown_format_lists_the_valid_ones():

@@ -72,7 +72,7 @@ def request_for(model, video):
     exhibit = fs.exhibit(video, fs.Selection(slots, "uniform", len(slots)))
     with StrictServer(models=(model,)) as server:
         server.version = "0.20.0"
-        answer = OpenAIReader(server.url).answer(exhibit, fs.Question("Why?", ["x", "y"]))
+        answer = OpenAIReader(server.url).answer(exhibit, fs.Question("Why?", ["x", "y"]), "aligned")
         assert answer.frames_as == "video"
         return server.requests[-1], server.video(), exhibit
 

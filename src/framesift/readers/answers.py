@@ -1,12 +1,19 @@
 """Answers: from a model's reply to the record, and from the record to lines of text."""
 
 import re
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted
+from framesift.readers import failures
 from framesift.readers.parsing import FRAME_NUMBER, cited_times, parse_choice, strip_control, strip_thinking
 from framesift.types import Answer, Question
 
+if TYPE_CHECKING:
+    from framesift.rendering.exhibit import Exhibit
+
+LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
+FREE_TOKENS = 512
 REPLY_CHARACTERS = 200  # shown of a reply that names no option
 
 
@@ -18,6 +25,23 @@ def answer_from_reply(question: Question, reply: str, *, note: str = "", **field
     choice = parse_choice(reply, question)
     text = text if choice is None else question.choices[choice]
     return Answer(text, choice, reply, choice is not None, note=note, **fields)
+
+
+def reply_limit(question: Question, max_tokens: int | None) -> int:
+    """The most tokens of a reply: the given number, or what its kind of question needs."""
+    return max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
+
+
+def answer_about(
+    exhibit: "Exhibit", question: Question, reply: str, *, truncated_after: int | None = None, **fields: Any
+) -> Answer:
+    """Parse a reply about an exhibit. truncated_after: the limit of tokens that it reached."""
+    times_s, frames = tuple(exhibit.selection.times_s), tuple(exhibit.numbers)
+    answer = answer_from_reply(question, reply, times_s=times_s, frames=frames, **fields)
+    # A letter before the truncation is still an answer.
+    if truncated_after and not (question.choices and answer.parsed):
+        return replace(answer, note=failures.truncated(truncated_after))
+    return answer
 
 
 def answer_lines(answer: Answer, question: Question, *, report: str = "") -> list[str]:

@@ -43,7 +43,7 @@ class Reader(Protocol):
     text_mode)`, which yields the reply in pieces of text that are safe to show, then the Answer.
     """
 
-    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
+    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
         """Answer one question. text_mode: one of `TEXT_MODES`, the ways to show the events' text."""
 
 
@@ -70,7 +70,7 @@ def stream_answer(
     question: Question | str | None = None,
     *,
     reader: "str | Reader",
-    text_mode: str = "aligned",
+    text_mode: str,
     stream: bool = True,
     **options: object,
 ) -> Iterator[str | Answer]:

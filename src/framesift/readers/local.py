@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -21,8 +21,8 @@ from framesift.encoders.base import pick_device
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
-from framesift.readers import failures, llava
-from framesift.readers.answers import answer_from_reply
+from framesift.readers import llava
+from framesift.readers.answers import answer_about, reply_limit
 from framesift.readers.local_inputs import ProcessorInputs
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
@@ -47,8 +47,6 @@ CHECKPOINTS = {
     "smolvlm2-2.2b": "HuggingFaceTB/SmolVLM2-2.2B-Instruct",
 }
 OLDEST = (5, 18)  # of transformers; before, images could not be prepared without torchvision
-LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
-FREE_TOKENS = 512
 FRAME_MAX_PIXELS = 602_112  # of a frame of Qwen's, as in the paper
 GEMMA_TOKENS = (70, 140, 280, 560, 1120)  # the numbers of tokens a frame that Gemma 4 was trained with
 Scoring = Literal["generate", "logits"]
@@ -85,7 +83,7 @@ class LocalReader:
     preset: str = "longvideobench"
     times: bool = True
     time_format: TimeFormat = "auto"
-    concurrency: int = field(default=1, init=False)  # a GPU runs one generation at a time
+    concurrency = 1  # a GPU runs one generation at a time
 
     def __post_init__(self) -> None:
         if self.score not in get_args(Scoring):
@@ -110,11 +108,11 @@ class LocalReader:
             self._model, self._inputs = self._load(folder, config)
         self._lock = Lock()
 
-    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
+    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
         started = time.perf_counter()
         time_format = resolve_time_format(self.time_format, *self._family_names, times=self.times)
         prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
-        limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
+        limit = reply_limit(question, self.max_tokens)
         with self._lock, self._torch.inference_mode(), self._explain_out_of_memory(len(prompt.images)):
             inputs = self.prepare(prompt)
             prompt_tokens = inputs["input_ids"].shape[1]
@@ -123,21 +121,18 @@ class LocalReader:
                 generation = self._most_likely_letter(inputs, question)
             else:
                 generation = self._generate(inputs, limit)
-        answer = answer_from_reply(
+        return answer_about(
+            exhibit,
             question,
             generation.reply,
-            times_s=tuple(exhibit.selection.times_s),
+            truncated_after=None if generation.ended else limit,
             tokens=prompt_tokens + generation.tokens,
             seconds=time.perf_counter() - started,
-            frames=tuple(exhibit.numbers),
             reader=self.name,
             text_mode=text_mode,
             time_format=time_format,
             frames_as=self._inputs.frames_as,
         )
-        if not generation.ended and not (question.choices and answer.parsed):
-            return replace(answer, note=failures.truncated(limit))
-        return answer
 
     def prepare(self, prompt: Prompt) -> dict[str, Any]:
         """Build the model's inputs for a prompt, on its device."""

@@ -17,17 +17,11 @@ from framesift._utils.addresses import IpRule
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
-from framesift.readers.answers import answer_from_reply
+from framesift.readers.answers import FREE_TOKENS, answer_about, reply_limit
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
-from framesift.readers.time_formats import (
-    TimeFormat,
-    check_time_format,
-    native_time_format,
-    resolve_time_format,
-    writes_video_marks,
-)
+from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
 from framesift.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -39,8 +33,6 @@ FramesAs = Literal["video", "pictures"]
 MessagePart = dict[str, Any]
 OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
-LETTER_TOKENS = 32  # lmms-eval's limit for LongVideoBench
-FREE_TOKENS = 512
 # Optional parts of a request, which are not sent again after a server has named them in a refusal.
 DROPPABLE = ("max_tokens", "temperature", "stream_options")
 # vLLM computes a frame's time as its index, a whole number, divided by the rate: milliseconds keep any time.
@@ -60,7 +52,7 @@ class OpenAIReader:
     connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. frames_as:
     "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
     "pictures", images each after its own time. preset: see `prompts`; times: whether the
-    frames' times are sent; time_format: see `time_formats`. concurrency: questions in flight at once. is_allowed:
+    frames' times are sent; time_format: see `time_formats`. is_allowed:
     whether an IP address may be connected to, directly and without a proxy; None: all, by a proxy if one is set.
     """
 
@@ -77,9 +69,9 @@ class OpenAIReader:
     preset: str = "longvideobench"
     times: bool = True
     time_format: TimeFormat = "auto"
-    concurrency: int = 8
     log_replies: bool = False
     is_allowed: IpRule | None = None
+    concurrency = 8
     _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # what this server does not accept
     _logged: set[str] = field(default_factory=set, init=False, repr=False)
 
@@ -120,11 +112,11 @@ class OpenAIReader:
         """Check that the server can be reached, accepts the key, and has a model to ask."""
         self._resolve_model(retries=0)
 
-    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
+    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
         (answer,) = self._ask(exhibit, question, text_mode, stream=False)
         return cast(Answer, answer)
 
-    def stream(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Iterator[str | Answer]:
+    def stream(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Iterator[str | Answer]:
         """Yield the reply in pieces as it arrives, without the model's reasoning, then the Answer.
 
         Closing the iterator closes the connection, after which the server stops.
@@ -136,7 +128,7 @@ class OpenAIReader:
         self._resolve_model()
         time_format = resolve_time_format(self.time_format, self.model, times=self.times)
         prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
-        limit = self.max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
+        limit = reply_limit(question, self.max_tokens)
         video = self._video(exhibit, prompt, time_format)
         received, frames_as = self._send(prompt, limit, video=video, stream=stream)
         reply = _Received()
@@ -150,11 +142,11 @@ class OpenAIReader:
         if self.log_replies:
             log.info("%s: prompt: %s", self.name, prompt.text)
             log.info("%s: reply: %s", self.name, text)
-        answer = answer_from_reply(
+        answer = answer_about(
+            exhibit,
             question,
             text,
-            times_s=tuple(exhibit.selection.times_s),
-            frames=tuple(exhibit.numbers),
+            truncated_after=limit if reply.finish == "length" else None,
             reader=self.name,
             text_mode=text_mode,
             time_format=time_format,
@@ -162,12 +154,8 @@ class OpenAIReader:
             tokens=reply.tokens,
             seconds=time.perf_counter() - started,
         )
-        if reply.is_stream and not reply.finish:
-            answer = replace(answer, note=failures.incomplete(self._server))
-        # A letter before the truncation is still an answer.
-        elif reply.finish == "length" and not (question.choices and answer.parsed):
-            answer = replace(answer, note=failures.truncated(limit))
-        yield answer
+        is_incomplete = reply.is_stream and not reply.finish
+        yield replace(answer, note=failures.incomplete(self._server)) if is_incomplete else answer
 
     def _pieces(self, chunks: Any, prompt: Prompt, reply: "_Received") -> Iterator[str]:
         """The pieces of a streamed reply, which is recorded; the stream is closed in any case."""
@@ -223,7 +211,7 @@ class OpenAIReader:
             return None
         # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
         options = _video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)
-        is_marked = writes_video_marks(self.model) and time_format == native
+        is_marked = time_format == native != "llava-video"  # by the model's own processor
         return _Video(options, prompt.text if is_marked else prompt.text_after_video)
 
     def _send(

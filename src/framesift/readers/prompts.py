@@ -156,10 +156,9 @@ def format_question(question: Question, preset: str, *, has_times: bool = True) 
 
 def check_text_mode(text_mode: str) -> TextMode:
     """Return a valid text mode; anything else is an OptionError."""
-    for known in TEXT_MODES:
-        if text_mode == known:
-            return known
-    raise OptionError(f"text_mode is {shown(text_mode)}; expected one of {', '.join(TEXT_MODES)}")
+    if text_mode not in TEXT_MODES:
+        raise OptionError(f"text_mode is {shown(text_mode)}; expected one of {', '.join(TEXT_MODES)}")
+    return text_mode
 
 
 def _listed(letters: list[str]) -> str:

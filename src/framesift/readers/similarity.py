@@ -46,7 +46,7 @@ class SimilarityReader:
         if self._encoder_name:
             identify(self._encoder_name)
 
-    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str = "aligned") -> Answer:
+    def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
         started = time.perf_counter()
         mode = check_text_mode(text_mode)
         model = self._encoder_for(exhibit)

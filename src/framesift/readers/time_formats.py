@@ -25,14 +25,6 @@ _FAMILIES: Mapping[TimeFormat, re.Pattern[str]] = {
     "internvl": re.compile(r"internvl", re.I),
     "smolvlm": re.compile(r"smolvlm", re.I),
 }
-# Families whose own processors write the marks between the frames of a video.
-_WRITE_VIDEO_MARKS = ("qwen3-vl", "gemma4", "internvl", "smolvlm")
-
-_ONES = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-]  # fmt: skip
-_TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +58,9 @@ def mark_times(time_format: TimeFormat, times_s: Sequence[float], duration_s: fl
         captions = [f"{label}:" for label in labels]
     elif time_format == "gemma4":
         captions = [f"{' ' * bool(k)}{stamp} " for k, stamp in enumerate(stamps)]
-    elif time_format == "smolvlm":
+    elif time_format == "smolvlm":  # but the number of frames in digits
         intro = (
-            f"You are provided the following series of {number_in_words(len(stamps))} frames from a "
+            f"You are provided the following series of {len(stamps)} frames from a "
             f"{timedelta(seconds=int(duration_s))} [H:MM:SS] video.\n"
         )
         captions = [f"{'' if k else intro}\nFrame from {stamp}:" for k, stamp in enumerate(stamps)]
@@ -109,34 +101,16 @@ def native_time_format(*names: str) -> TimeFormat | None:
     return next((family for part in parts for family, pattern in _FAMILIES.items() if pattern.search(part)), None)
 
 
-def writes_video_marks(*names: str) -> bool:
-    """Whether the processor of this model writes the times or numbers itself when it gets the frames as one video."""
-    return native_time_format(*names) in _WRITE_VIDEO_MARKS
-
-
 def check_time_format(time_format: str) -> TimeFormat:
     """Return a valid time format; anything else is an OptionError."""
-    for known in TIME_FORMATS:
-        if time_format == known:
-            return known
-    raise OptionError(f"time_format is {shown(time_format)}; expected one of {', '.join(TIME_FORMATS)}")
+    if time_format not in TIME_FORMATS:
+        raise OptionError(f"time_format is {shown(time_format)}; expected one of {', '.join(TIME_FORMATS)}")
+    return time_format
 
 
 def _minutes(time_s: float) -> str:
     """Minutes and whole seconds, rounded down as the processors do; the minutes may exceed 59."""
     return f"{int(time_s // 60):02d}:{int(time_s % 60):02d}"
-
-
-def number_in_words(number: int) -> str:
-    """A number below 1000 in words, as the package num2words writes it; others in digits."""
-    if not 0 <= number < 1000:
-        return str(number)
-    if number < 20:
-        return _ONES[number]
-    if number < 100:
-        return _TENS[number // 10] + (f"-{_ONES[number % 10]}" if number % 10 else "")
-    rest = f" and {number_in_words(number % 100)}" if number % 100 else ""
-    return f"{_ONES[number // 100]} hundred{rest}"
 
 
 _STAMPS: Mapping[TimeFormat, Callable[[float], str]] = {
