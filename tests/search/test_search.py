@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.errors import InputError
 from framesift.search.report import write_report
-from framesift.search.search import Hit, _Query, _ScannedRows, match_note, search
-from framesift.search.sources import FrameVectors
+from framesift.search.search import FrameVectors, Hit, _ScannedRows, match_note, search
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import Event
 from framesift.types.selection import NOTHING_MATCHES
@@ -42,7 +41,7 @@ ENCODER = RandomTextEncoder()
 class ArraySource:
     """A source of vectors in an array."""
 
-    owner: str
+    video: str
     rows: np.ndarray
     times_s: np.ndarray
 
@@ -66,7 +65,7 @@ def test_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit
     # Vectors in a narrow cone, as real ones are, and some of them equal.
     centre = rng.normal(size=6)
     sources = [
-        ArraySource(f"{k:032x}/x", half(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
+        ArraySource(f"{k:032x}", half(centre + 0.03 * rng.normal(size=(count, 6)).round(1)), np.arange(count) * 1.0)
         for k in range(3)
     ]
     vector = unit(rng.normal(size=(1, 6)))[0]
@@ -77,9 +76,8 @@ def test_best_rows_are_those_of_a_full_scan(tmp_path_factory, seed, count, limit
         near = (r for r in wanted if r // count == row // count and abs(r - row) <= window_s)
         if len(wanted) < limit and next(near, None) is None:
             wanted.append(row)
-    scan = _ScannedRows.of(sources, vector, threads=2)
-    best = scan.best(np.arange(3 * count), _Query("", vector, limit, window_s))
-    assert [count * sources.index(row.source) + row.position for row in best] == wanted
+    scan = _ScannedRows.of(sources, vector[None], threads=2)
+    assert scan.best(limit, window_s) == wanted
 
 
 @pytest.fixture

@@ -54,9 +54,8 @@ def test_selection_and_answer_work_with_one_log_line(clip, store, tmp_path, capl
 
 def test_recognised_speech_is_used(tmp_path, store, monkeypatch, caplog):
     clip = write_sound(tmp_path / "sound.mkv", noise(2.0), pictures_s=2.0)
-    monkeypatch.setattr(speech, "available", lambda: (True, ""))
-    monkeypatch.setattr(speech, "engine_name", lambda engine="auto": "fake")
-    monkeypatch.setattr(speech, "recognise", lambda *_, **__: EVENTS[:1])
+    monkeypatch.setattr(speech, "engine_name", lambda engine: "fake")
+    monkeypatch.setattr(speech, "recognise", lambda *_: EVENTS[:1])
     assert fs.find_events(clip, store=store) == EVENTS[:1]
     assert caplog.messages == [LINE.format(store)]
 

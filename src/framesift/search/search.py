@@ -1,37 +1,56 @@
-"""Search a whole store for the videos and seconds that best match a text, by frames and by events. Exact."""
+"""Search a whole store for the videos and seconds that best match a text, by frames and by events. Exact.
 
+    STORE/corpus/chance-<encoder>-<its fingerprint>-<kind>.json    the best score of each unrelated question, by source
+
+A source, the frames of an index or the events of a video, is verified when these scores are computed, once: its name
+changes when its content does. Their level is that of the searched videos together: with one for each, every further
+video would be a chance for a text that matches nothing.
+"""
+
+import hashlib
+import json
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from typing import Any, Generic, Literal, TypeVar, get_args
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from framesift._utils.cores import usable_cores
 from framesift._utils.credentials import public_url
+from framesift._utils.files import write_text
+from framesift._utils.json import check_digest, load_json, with_digest
+from framesift._utils.records import read_value
 from framesift.batch.journal import FOLDER
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
-from framesift.search.sources import (
-    EventVectors,
-    FrameVectors,
-    SearchSource,
-    cosines,
-    is_among,
-    library_level,
-    unrelated_scores,
+from framesift.selection.chance import UNRELATED, best_level, word_scores
+from framesift.selection.lexical import EventWords, is_quote, quoting
+from framesift.store.store import (
+    CHANCE_RULES,
+    INDEX,
+    PART,
+    SAMPLING_RULES,
+    IndexKey,
+    Store,
+    StoredCandidates,
+    cached_text_vectors,
+    events_from,
+    log_unwritable,
+    manifest_warnings,
+    read_manifest,
+    read_payload,
 )
-from framesift.selection.chance import word_scores
-from framesift.selection.lexical import is_quote
-from framesift.store.store import PART, IndexKey, Store, manifest_warnings, read_manifest
 from framesift.types import Event
 from framesift.types.selection import NOTHING_MATCHES
-from framesift.types.vectors import Array
+from framesift.types.vectors import BLOCK_ROWS, Array, small_products
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +59,7 @@ WINDOW_S = 10.0  # hits this near to a better one of the same video are merged i
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
 RANK_OFFSET = 60
-AnySource = TypeVar("AnySource", bound=SearchSource)
+SearchSource = TypeVar("SearchSource", bound="FrameVectors | EventVectors")
 
 
 @dataclass(frozen=True)
@@ -92,12 +111,11 @@ def search(
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
-    corpus = _Corpus(Store(store), model, videos)
-    query = _Query(text, encode_long_texts(model, [text])[0], limit, window_s)
-    frames = corpus.search_frames(query) if by != "events" else []
-    events = corpus.search_events(query) if by != "frames" else []
-    hits = _fuse(frames, events, query)[:limit] if by == "both" and events else frames or events
-    return [corpus.with_video(hit) for hit in hits]
+    seek = _Search(text, limit, window_s, Store(store), model, videos)
+    frames = seek.frames() if by != "events" else []
+    events = seek.events() if by != "frames" else []
+    hits = seek.fuse(frames, events) if by == "both" and events else frames or events
+    return [seek.with_video(hit) for hit in hits[:limit]]
 
 
 def match_note(hits: Sequence[Hit]) -> str:
@@ -105,36 +123,28 @@ def match_note(hits: Sequence[Hit]) -> str:
     return NOTHING_MATCHES if hits and not any(hit.stands_out for hit in hits) else ""
 
 
-@dataclass(frozen=True)
-class _Query:
-    """A text, its vector, and the arguments of the search."""
+class _Search:
+    """A text and the arguments of a search, and the indexes and events of a store that one encoder can search."""
 
-    text: str
-    vector: Array
-    limit: int
-    window_s: float
-
-
-class _Corpus:
-    """The indexes and events of a store that one encoder can search."""
-
-    def __init__(self, store: Store, model: Encoder, videos: Collection[str] | None = None) -> None:
+    def __init__(
+        self, text: str, limit: int, window_s: float, store: Store, model: Encoder, videos: Collection[str] | None
+    ) -> None:
+        self.text, self.limit, self.window_s = text, limit, window_s
         self.store, self.model, self.videos = store, model, videos
         # The folder's name up to the sampling: an index of any sampling can be searched.
         self._prefix = IndexKey("", model.name, fingerprint_of(model), "", "", "").encoder_prefix
         self._folders = self._list_folders()
+        self._vector = encode_long_texts(model, [text])
 
     def _list_folders(self) -> dict[str, list[str]]:
         """The folders of each video, by its fingerprint."""
         folders: dict[str, list[str]] = {}
-        try:
-            videos = sorted(entry.path for entry in os.scandir(self.store.root) if len(entry.name) == 32)
-        except OSError:
-            videos = []
-        for path in videos:
-            inside = sorted(os.listdir(path))
-            if any(name.startswith(self._prefix) for name in inside):
-                folders[os.path.basename(path)] = inside
+        with suppress(OSError):
+            for path in sorted(entry.path for entry in os.scandir(self.store.root) if len(entry.name) == 32):
+                folders[os.path.basename(path)] = sorted(os.listdir(path))
+        folders = {
+            video: names for video, names in folders.items() if any(name.startswith(self._prefix) for name in names)
+        }
         if not folders:
             raise InputError(
                 f"{self.store.root} has no video indexed with {self.model.name}; index some with "
@@ -142,23 +152,23 @@ class _Corpus:
             )
         return folders
 
-    def search_frames(self, query: _Query) -> list[Hit]:
+    def frames(self) -> list[Hit]:
+        """The best frames by cosine."""
         sources = [
-            FrameVectors.of(self.store.root / video / name)
+            FrameVectors(self.store.root / video / name)
             for video, inside in self._folders.items()
             for name in inside
             if name.startswith(self._prefix) and not name.endswith(PART)
         ]
-        scan, level = self._scan("frames", sources, query, usable_cores())
-        return _in_order(
-            [
-                Hit("", row.time_s, row.cosine, row.cosine, fingerprint=row.video, stands_out=row.cosine > level)
-                for row in scan.best(np.arange(len(scan.cosines)), query)
-            ],
-            query.text,
-        )
+        sources, rows, level = self._scan("frames", sources, usable_cores())
+        hits = []
+        for k in rows.best(self.limit, self.window_s):
+            number, _, time_s, cosine = rows[k]
+            video = sources[number].video
+            hits.append(Hit("", time_s, cosine, cosine, fingerprint=video, stands_out=cosine > level))
+        return self._in_order(hits)
 
-    def search_events(self, query: _Query) -> list[Hit]:
+    def events(self) -> list[Hit]:
         """The best events by cosine, and the best of those that contain every word of the text."""
         sources = [
             source
@@ -168,38 +178,40 @@ class _Corpus:
             for source in EventVectors.of(self.store, video, name, self.model, self._duration_s(video))
         ]
         # Encoders may not be used by several threads, and vectors that can't be stored are encoded here.
-        scan, level = self._scan("events", sources, query, threads=1)
-        quoting = {source.owner: source.quoting(query.text) for source in scan.sources}
-        starts = zip(scan.starts, scan.sources, strict=True)
-        quoted = np.array([start + position for start, source in starts for position in quoting[source.owner]], int)
-        found = scan.best(quoted, query)
-        others = scan.best(np.arange(len(scan.cosines)), query)
-        found += [row for row in others if not row.is_near(found, query.window_s)]
-        lexical = {row.source.owner: row.source.words.scores(query.text) for row in found}
+        sources, rows, level = self._scan("events", sources, threads=1)
+        quoting = [
+            start + k for start, source in zip(rows.starts, sources, strict=False) for k in source.quoting(self.text)
+        ]
+        found = rows.best(self.limit, self.window_s, quoting)
+        near = {row for k in found for row in rows.near(k, self.window_s).tolist()}
+        found += [k for k in rows.best(self.limit, self.window_s) if k not in near]
+        lexical = {number: sources[number].words.scores(self.text) for number in {rows[k][0] for k in found}}
         hits = []
-        for row in found:
-            score = word_scores(np.array(row.cosine), lexical[row.source.owner][row.position])
-            is_above = bool(score > level) or row.position in quoting[row.source.owner]
-            event = row.source.events[row.position]
-            hits.append(Hit("", row.time_s, row.cosine, None, row.cosine, event, row.video, stands_out=is_above))
-        return _in_order(hits, query.text)[: query.limit]
+        for k in found:
+            number, position, time_s, cosine = rows[k]
+            source = sources[number]
+            is_above = bool(word_scores(np.array(cosine), lexical[number][position]) > level) or k in quoting
+            event = source.events[position]
+            hits.append(Hit("", time_s, cosine, None, cosine, event, source.video, stands_out=is_above))
+        return self._in_order(hits)[: self.limit]
 
     def _scan(
-        self, kind: str, sources: Sequence[AnySource], query: _Query, threads: int
-    ) -> "tuple[_ScannedRows[AnySource], float]":
-        """The cosines of the searched videos' rows, and the level that unrelated questions reach in them."""
+        self, kind: str, sources: Sequence[SearchSource], threads: int
+    ) -> "tuple[list[SearchSource], _ScannedRows, float]":
+        """The sources of the searched videos, their rows, and the level that unrelated questions reach in them."""
         file = self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json"
         scores = unrelated_scores(file, sources, self.model)
-        readable = [source for source in sources if source.owner in scores and is_among(source.owner, self.videos)]
-        return _ScannedRows.of(readable, query.vector, threads), library_level(scores, self.videos)
+        readable = [source for source in sources if source.owner in scores]
+        searched = [source for source in readable if self.videos is None or source.video in self.videos]
+        level = best_level(np.array([scores[source.owner] for source in searched]))
+        return searched, _ScannedRows.of(searched, self._vector, threads), level
 
     def with_video(self, hit: Hit) -> Hit:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
-        path = ""
-        warnings: dict[str, None] = {}
-        for manifest in self._manifests(hit.fingerprint, self._prefix, "events-"):
-            path = path or str(manifest.get("video", {}).get("path", ""))
-            warnings |= dict.fromkeys(manifest_warnings(manifest))
+        manifests = list(self._manifests(hit.fingerprint, self._prefix, "events-"))
+        paths = (str(manifest.get("video", {}).get("path", "")) for manifest in manifests)
+        warnings = dict.fromkeys(warning for manifest in manifests for warning in manifest_warnings(manifest))
+        path = next(filter(None, paths), "")
         return replace(hit, video=public_url(path) or hit.fingerprint, warnings=tuple(warnings))
 
     def _duration_s(self, video: str) -> float:
@@ -213,123 +225,242 @@ class _Corpus:
                 with suppress(StoreError, OSError):
                     yield read_manifest(self.store.root / video / name)
 
+    def fuse(self, frames: Sequence[Hit], events: Sequence[Hit]) -> list[Hit]:
+        """One ranking from both; a frame and an event near the same second of a video become one hit.
+
+        The hit has the frame's time, or that of the event if this is a quote of the text.
+        """
+        quotes = [hit for hit in events if self._is_quote(hit)]
+        fused = [
+            replace(hit, score=1 / (RANK_OFFSET + rank))
+            for rank, hit in enumerate(frames, 1)
+            if not any(self._is_near(hit, quote) for quote in quotes)
+        ]
+        for rank, hit in enumerate(events, 1):
+            share = 1 / (RANK_OFFSET + rank)
+            near = (k for k, other in enumerate(fused) if other.event is None and self._is_near(other, hit))
+            k = next(near, None)
+            if k is None:
+                fused.append(replace(hit, score=share))
+            else:
+                fused[k] = replace(
+                    fused[k],
+                    score=fused[k].score + share,
+                    event=hit.event,
+                    event_relevance=hit.event_relevance,
+                    stands_out=fused[k].stands_out or hit.stands_out,
+                )
+        return self._in_order(fused)
+
+    def _in_order(self, hits: Iterable[Hit]) -> list[Hit]:
+        """Quotes of the text first, then what stands out; of equal scores, an event before a frame."""
+        return sorted(
+            hits, key=lambda hit: (not self._is_quote(hit), not hit.stands_out, -hit.score, hit.event is None)
+        )
+
+    def _is_quote(self, hit: Hit) -> bool:
+        return hit.event is not None and is_quote(hit.event.text, self.text)
+
+    def _is_near(self, frame: Hit, text: Hit) -> bool:
+        if frame.fingerprint != text.fingerprint or text.event is None:
+            return False
+        return text.event.start_s - self.window_s <= frame.time_s <= text.event.end_s + self.window_s
+
 
 @dataclass(frozen=True)
-class _FoundRow(Generic[AnySource]):
-    """A row of a source that was found, and its cosine with the query."""
+class _ScannedRows:
+    """All rows of some sources: times and cosines with the query (N,) float64.
 
-    source: AnySource
-    position: int
-    time_s: float
-    cosine: float
+    videos: of each source. starts: the first row of each source, and the number of rows.
+    """
 
-    @property
-    def video(self) -> str:
-        return self.source.owner.partition("/")[0]
-
-    def is_near(self, others: "Iterable[_FoundRow[AnySource]]", window_s: float) -> bool:
-        return any(self.video == other.video and abs(self.time_s - other.time_s) <= window_s for other in others)
-
-
-@dataclass(frozen=True)
-class _ScannedRows(Generic[AnySource]):
-    """All rows of some sources: times and cosines with the query (N,) float64, and the first row of each source."""
-
-    sources: Sequence[AnySource]
+    videos: list[str]
     starts: Array
     times_s: Array
     cosines: Array
 
     @classmethod
-    def of(cls, sources: Sequence[AnySource], query: Array, threads: int) -> "_ScannedRows[AnySource]":
+    def of(cls, sources: "Sequence[FrameVectors | EventVectors]", query: Array, threads: int) -> "_ScannedRows":
         """Read and compare one source at a time in each thread; one that can't be read has none, with a warning."""
         with ThreadPoolExecutor(threads) as pool:
-            parts: list[tuple[Array, Array]] = [
-                (np.zeros(0), np.zeros(0)),
-                *pool.map(partial(_compare, query[None]), sources),
-            ]
-        starts = np.cumsum([len(times_s) for times_s, _ in parts])[:-1]
+            parts: list[tuple[Array, Array]] = [_NO_ROWS, *pool.map(partial(_compare, query), sources)]
+        starts = np.cumsum([len(times_s) for times_s, _ in parts])
         times_s, found = map(np.concatenate, zip(*parts, strict=True))
-        return cls(sources, starts, times_s, found)
+        return cls([source.video for source in sources], starts, times_s, found)
 
-    def best(self, rows: Array, query: _Query) -> "list[_FoundRow[AnySource]]":
+    def __getitem__(self, k: int) -> tuple[int, int, float, float]:
+        """The number of a row's source, the position in it, the time and the cosine."""
+        number = int(np.searchsorted(self.starts, k, side="right")) - 1
+        return number, int(k - self.starts[number]), float(self.times_s[k]), float(self.cosines[k])
+
+    def best(self, limit: int, window_s: float, among: Sequence[int] | slice = slice(None)) -> list[int]:
         """The best of these rows, each farther than the window from better ones of its video; of equals the first."""
-        found: list[_FoundRow[AnySource]] = []
-        count = query.limit
-        while len(rows) and len(found) < query.limit:
-            count = min(8 * count, len(rows))
-            scores = self.cosines[rows]
-            top = rows[scores >= np.partition(scores, -count)[-count]]
-            found = self._separated(top[np.argsort(-self.cosines[top], kind="stable")], query)
-            if count == len(rows):
-                break
+        scores = np.full(len(self.cosines), -np.inf)
+        scores[among] = self.cosines[among]
+        found: list[int] = []
+        while len(found) < limit and scores.max(initial=-np.inf) > -np.inf:
+            found.append(int(scores.argmax()))
+            scores[self.near(found[-1], window_s)] = -np.inf
         return found
 
-    def _separated(self, rows: Array, query: _Query) -> "list[_FoundRow[AnySource]]":
-        found: list[_FoundRow[AnySource]] = []
-        for k in rows:
-            number = int(np.searchsorted(self.starts, k, side="right")) - 1
-            position = int(k - self.starts[number])
-            row = _FoundRow(self.sources[number], position, float(self.times_s[k]), float(self.cosines[k]))
-            if not row.is_near(found, query.window_s):
-                found.append(row)
-            if len(found) == query.limit:
-                break
-        return found
+    def near(self, k: int, window_s: float) -> Array:
+        """The rows of the same video that are no farther than the window from a row, with the row itself."""
+        video = self.videos[self[k][0]]
+        spans = zip(pairwise(self.starts), self.videos, strict=True)
+        rows = np.concatenate([np.arange(*span) for span, name in spans if name == video])
+        near: Array = rows[np.abs(self.times_s[rows] - self.times_s[k]) <= window_s]
+        return near
 
 
-def _compare(queries: Array, source: SearchSource) -> tuple[Array, Array]:
-    """The times of a source's rows and their cosines with the only query."""
+_NO_ROWS = (np.zeros(0), np.zeros(0))
+
+
+def _compare(query: Array, source: "FrameVectors | EventVectors") -> tuple[Array, Array]:
+    """The times of a source's rows and their cosines with the query (1, D)."""
     try:
         rows, times_s = source.read()
-        found = cosines(rows, queries)[:, 0]
+        found = cosines(rows, query)[:, 0]
         if found.shape != times_s.shape or not np.isfinite(found).all():
             raise StoreError("damaged")
     except (FramesiftError, OSError, ValueError, LookupError) as error:
         log.warning("%s can't be searched (%s)", source.owner.partition("@")[0], error)
-        return np.zeros(0), np.zeros(0)
+        return _NO_ROWS
     return times_s, found
 
 
-def _in_order(hits: Iterable[Hit], text: str) -> list[Hit]:
-    """Quotes of the text first, then what stands out; of equal scores, an event before a frame."""
-    return sorted(hits, key=lambda hit: (not _is_literal(hit, text), not hit.stands_out, -hit.score, hit.event is None))
+@dataclass(frozen=True)
+class FrameVectors:
+    """The frames of one index that show something."""
+
+    folder: Path
+
+    @property
+    def video(self) -> str:
+        return self.folder.parent.name
+
+    @cached_property
+    def owner(self) -> str:
+        """The video, the index, and when it was written."""
+        try:
+            written_ns = (self.folder / INDEX).stat().st_mtime_ns
+        except OSError:  # reported when it is read
+            written_ns = 0
+        return f"{self.video}/{self.folder.name}@{SAMPLING_RULES}-{written_ns}"
+
+    def read(self) -> tuple[Array, Array]:
+        """(n, D) float16 rows and their times, without verifying the checksum."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(str(self.folder / INDEX), "numpy") as tensors:
+                frames, times_s, is_blank = map(tensors.get_tensor, ("frames", "times_s", "is_blank"))
+        except (SafetensorError, TypeError) as error:
+            raise StoreError(f"{INDEX} is damaged ({error})") from None
+        if is_blank.any() and not is_blank.all():
+            frames, times_s = frames[~is_blank], times_s[~is_blank]
+        return frames, times_s
+
+    def unrelated_scores(self, queries: Array) -> Array:
+        """(n, K) scores for the unrelated questions, whose vectors are queries (K, D). The file is verified first."""
+        StoredCandidates.unpack(read_payload(self.folder, "index", read_manifest(self.folder)))
+        return cosines(self.read()[0], queries)
 
 
-def _is_literal(hit: Hit, text: str) -> bool:
-    return hit.event is not None and is_quote(hit.event.text, text)
+@dataclass(frozen=True)
+class EventVectors:
+    """The events of one video from one source, and their stored vectors. owner: ends in a digest of the events."""
+
+    video: str
+    owner: str
+    events: tuple[Event, ...]
+    texts: tuple[str, ...]  # of all stored events, whose vectors are stored together
+    inside: tuple[int, ...]  # positions of `events` among these
+    model: Encoder
+    root: Path
+
+    @classmethod
+    def of(cls, store: Store, video: str, name: str, model: Encoder, duration_s: float) -> "list[EventVectors]":
+        """The events inside the video, or no source if there are none or they can't be read."""
+        try:
+            folder = store.root / video / name
+            payload = read_payload(folder, "events", read_manifest(folder))
+            listed = events_from(payload)
+        except (OSError, InputError, StoreError) as error:
+            log.warning("%s/%s can't be searched (%s)", video, name, error)
+            return []
+        inside = tuple(k for k, event in enumerate(listed) if event.end_s >= 0 and event.start_s <= duration_s)
+        events = tuple(
+            replace(listed[k], start_s=max(0.0, listed[k].start_s), end_s=min(duration_s, listed[k].end_s))
+            for k in inside
+        )
+        digest = hashlib.blake2b(payload + str(inside).encode(), digest_size=8).hexdigest()
+        texts = tuple(event.text for event in listed)
+        return [cls(video, f"{video}/{name}@{digest}", events, texts, inside, model, store.root)] if events else []
+
+    def read(self) -> tuple[Array, Array]:
+        vectors = cached_text_vectors(self.model, self.texts, self.root)[list(self.inside)]
+        return vectors, np.array([event.start_s for event in self.events])
+
+    def quoting(self, text: str) -> list[int]:
+        """The positions of the events that contain every word of the text."""
+        return quoting([event.text for event in self.events], text)
+
+    @cached_property
+    def words(self) -> EventWords:
+        return EventWords([event.text for event in self.events])
+
+    def unrelated_scores(self, queries: Array) -> Array:
+        """(n, K) scores of the events for the unrelated questions, whose vectors are queries (K, D)."""
+        lexical = np.stack([self.words.scores(question) for question in UNRELATED], axis=1)
+        return word_scores(cosines(self.read()[0], queries), lexical)
 
 
-def _fuse(frames: Sequence[Hit], events: Sequence[Hit], query: _Query) -> list[Hit]:
-    """One ranking from both; a frame and an event near the same second of a video become one hit.
+def cosines(rows: Array, queries: Array) -> Array:
+    """(n, K) float64: the cosine of each row (n, D), of any length and type, with unit queries (K, D); by blocks."""
+    out = np.empty((len(rows), len(queries)))
+    queries = queries.astype(np.float64)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = rows[start : start + BLOCK_ROWS].astype(np.float64)
+        lengths = np.sqrt(np.einsum("nd,nd->n", block, block))
+        out[start : start + BLOCK_ROWS] = small_products(block, queries) / lengths[:, None]
+    return out
 
-    The hit has the frame's time, or that of the event if this is a quote of the text.
+
+def unrelated_scores(
+    file: Path, sources: Sequence[FrameVectors | EventVectors], model: Encoder
+) -> dict[str, tuple[float, ...]]:
+    """The best score of each unrelated question by source, as stored in the file, which gets what it lacks.
+
+    A source that can't be read is left out with a warning.
     """
-    literal = [hit for hit in events if _is_literal(hit, query.text)]
-    fused = [
-        replace(hit, score=1 / (RANK_OFFSET + rank))
-        for rank, hit in enumerate(frames, 1)
-        if not any(_is_near(hit, other, query.window_s) for other in literal)
-    ]
-    for rank, hit in enumerate(events, 1):
-        share = 1 / (RANK_OFFSET + rank)
-        near = (k for k, other in enumerate(fused) if _is_near(other, hit, query.window_s) and other.event is None)
-        position = next(near, None)
-        if position is None:
-            fused.append(replace(hit, score=share))
+    stored = _load(file)
+    scores = {source.owner: stored[source.owner] for source in sources if source.owner in stored}
+    missing = [source for source in sources if source.owner not in scores]
+    queries = cached_text_vectors(model, UNRELATED, file.parent.parent) if missing else np.zeros(0)
+    for source in missing:
+        try:
+            best = source.unrelated_scores(queries).max(axis=0)
+        except (FramesiftError, OSError, ValueError, KeyError) as error:
+            log.warning("%s can't be searched (%s)", source.owner.partition("@")[0], error)
         else:
-            frame = fused[position]
-            fused[position] = replace(
-                frame,
-                score=frame.score + share,
-                event=hit.event,
-                event_relevance=hit.event_relevance,
-                stands_out=frame.stands_out or hit.stands_out,
-            )
-    return _in_order(fused, query.text)
+            scores[source.owner] = tuple(round(float(score), 6) for score in best)
+    if scores.keys() != stored.keys():
+        record = {"rules": CHANCE_RULES, "questions": UNRELATED, "scores": scores}
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_text(file, json.dumps(with_digest(record)))
+        except OSError as error:
+            log_unwritable(file.parent.parent, error)
+    return scores
 
 
-def _is_near(frame: Hit, text: Hit, window_s: float) -> bool:
-    if frame.fingerprint != text.fingerprint or text.event is None:
-        return False
-    return text.event.start_s - window_s <= frame.time_s <= text.event.end_s + window_s
+def _load(file: Path) -> dict[str, tuple[float, ...]]:
+    """The stored scores; none if the file is missing, damaged or computed by other rules."""
+    try:
+        content = load_json(file.read_bytes(), file.name, "the scores of unrelated questions")
+        record = read_value(Mapping[str, Any], content, file.name)
+        check_digest(record, file.name)
+    except (InputError, OSError):
+        return {}
+    is_current = (record["rules"], tuple(record["questions"])) == (CHANCE_RULES, UNRELATED)
+    return {owner: tuple(row) for owner, row in record["scores"].items()} if is_current else {}
