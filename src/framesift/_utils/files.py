@@ -20,7 +20,7 @@ from framesift.errors import FramesiftError, InputError, OutputError
 
 _PREFIX = ".tmp-"
 # With the machine and the process that made it.
-_TEMPORARY = re.compile(r"\.tmp-framesift-([0-9a-f]{8})-([0-9]{1,9})-[0-9a-f]{8}(?:\..*)?", re.DOTALL)
+_TEMPORARY = re.compile(r"\.tmp-framesift-([0-9a-f]{8})-([0-9]{1,8})-[0-9a-f]{8}(?:\..*)?", re.DOTALL)
 _LONGEST_SUFFIX = 16
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -107,8 +107,6 @@ def no_empty_folders(folder: Path) -> Iterator[None]:
 
 def remove_stale(folder: Path) -> None:
     """Remove the temporary files and folders that killed processes of this machine left in a folder."""
-    if os.name != "posix":  # elsewhere a process can't be looked up without affecting it
-        return
     with suppress(OSError):
         for name in os.listdir(folder):
             match = _TEMPORARY.fullmatch(name)
@@ -132,7 +130,7 @@ def _is_running(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):
+    except OSError:  # of another user
         return True
     return True
 
@@ -144,8 +142,7 @@ def _machine() -> str:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
         namespace = ""
-    host = os.uname().nodename if os.name == "posix" else os.environ.get("COMPUTERNAME", "")
-    return f"{zlib.crc32(f'{host} {namespace}'.encode('utf-8', 'surrogateescape')):08x}"
+    return f"{zlib.crc32(f'{os.uname().nodename} {namespace}'.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def is_temporary(path: Path) -> bool:

@@ -3,10 +3,11 @@
 One that can't be used costs its own name alone; the reason is its `problem`.
 """
 
+import logging
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from framesift._utils.text import printable
@@ -14,6 +15,7 @@ from framesift.errors import FramesiftError, PluginError
 
 # Names become parts of file names.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+log = logging.getLogger(__name__)
 _LONGEST_REASON = 200  # characters
 
 
@@ -24,7 +26,7 @@ class Plugin:
     kind: str
     name: str
     package: str
-    entry: EntryPoint | None = None
+    entry: EntryPoint
     problem: str = ""
 
     @property
@@ -33,7 +35,7 @@ class Plugin:
 
     def load(self) -> Any:
         """Import the object; whatever goes wrong is a PluginError, except for errors with a message of our own."""
-        if self.problem or self.entry is None:
+        if self.problem:
             raise PluginError(self.problem)
         try:
             return self.entry.load()
@@ -53,12 +55,12 @@ def find_plugins(kind: str, built_in: Collection[str]) -> list[Plugin]:
     found: list[Plugin] = []
     for plugin in sorted(_registered(kind), key=lambda plugin: (plugin.name, plugin.package)):
         owner = next((other.package for other in found if other.name == plugin.name), None)
-        problem = plugin.problem
-        if not problem and not _NAME.fullmatch(plugin.name):
+        problem = ""
+        if not _NAME.fullmatch(plugin.name):
             problem = f"{plugin.title} has a name that is not made of letters, digits, '-', '_' and '.'"
-        elif not problem and plugin.name in built_in:
+        elif plugin.name in built_in:
             problem = f"{plugin.title} has the name of a built-in {kind}, which is used instead"
-        elif not problem and owner is not None:
+        elif owner is not None:
             problem = f"{plugin.title} has the name of one of {owner}, which is used instead"
         found.append(replace(plugin, problem=problem))
     return found
@@ -71,30 +73,10 @@ def reason(error: BaseException) -> str:
 
 
 def _registered(kind: str) -> Iterator[Plugin]:
-    group = f"framesift.{kind}s"
-    seen = set()
-    for distribution in distributions():
-        try:
-            text = distribution.read_text("entry_points.txt") or ""
-        except (OSError, UnicodeError):
-            continue
-        package = _package_name(distribution) if group in text else ""
-        if not package or package in seen:  # an older copy, further back in the path
-            continue
-        seen.add(package)
-        try:
-            entries = [entry for entry in distribution.entry_points if entry.group == group]
-        except (TypeError, ValueError) as error:  # a line without "="
-            yield Plugin(kind, package, package, problem=f"the entry points of {package} are invalid ({reason(error)})")
-            continue
-        yield from (Plugin(kind, entry.name, package, entry) for entry in entries)
-
-
-def _package_name(distribution: Distribution) -> str:
-    """The name in the metadata; where that is missing, the folder's."""
     try:
-        name = distribution.metadata["Name"]
-    except Exception:  # of a damaged metadata file
-        name = None
-    folder = getattr(distribution, "_path", None)
-    return str(name or getattr(folder, "stem", "an unnamed package"))
+        entries = entry_points(group=f"framesift.{kind}s")
+    except (TypeError, ValueError) as error:  # a line without "="
+        log.warning("there are no plug-ins: the entry points of an installed package are invalid (%s)", reason(error))
+        return
+    for entry in entries:
+        yield Plugin(kind, entry.name, entry.dist.name if entry.dist else "an unnamed package", entry)

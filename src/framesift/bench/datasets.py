@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.records import REQUIRED, FilePath, Label, Name, Seconds, read_field, read_value
+from framesift._utils.records import REQUIRED, FilePath, Name, Seconds, read_field, read_value
 from framesift._utils.text import counted, readable, suggestion
 from framesift.bench.annotations import AnnotationRow, content_hash, find_annotation, read_bytes, read_rows
 from framesift.bench.items import Dataset, Item, Spans
@@ -126,7 +126,7 @@ def load_longvideobench(folder: Path) -> Dataset:
     items = []
     damaged = []
     for row in rows:
-        name, duration_s, options = row("id"), row("duration", Seconds), row("candidates", tuple[Label, ...])
+        name, duration_s, options = row("id"), row("duration", Seconds), row("candidates", tuple[Name, ...])
         moments = [frame / POSITIONS_PER_S for frame in row("position", tuple[int, ...], ())]
         inside = sorted({moment for moment in moments if 0 <= moment <= duration_s + PAST_END_S})
         damaged += [name for moment in moments if moment not in inside]
@@ -164,7 +164,7 @@ def load_videomme(folder: Path) -> Dataset:
     items = []
     for row in rows:
         published = row.values.get("options")
-        lines = published.splitlines() if isinstance(published, str) else row("options", tuple[Label, ...])
+        lines = published.splitlines() if isinstance(published, str) else row("options", tuple[Name, ...])
         options = without_letters(line for line in lines if line.strip())
         group, video = row("duration").strip().lower(), row("videoID")
         items.append(
@@ -221,7 +221,7 @@ def load_mlvu(folder: Path) -> Dataset:
 
 
 def _mlvu_item(row: _Row, root: Path, name: str, task: str) -> Item:
-    options, kind, video = row("candidates", tuple[Label, ...]), row("question_type"), row("video", FilePath)
+    options, kind, video = row("candidates", tuple[Name, ...]), row("question_type"), row("video", FilePath)
     return Item(
         dataset="mlvu",
         id=name,
@@ -250,7 +250,7 @@ def load_egoschema(folder: Path) -> Dataset:
         for row in rows:
             ids, answer = (row("question_idx"), row("video_idx")), row("answer")
             number = int(answer) if answer.isdecimal() else answer
-            options = without_letters(row("option", tuple[Label, ...]))
+            options = without_letters(row("option", tuple[Name, ...]))
             items.append(_egoschema_item(row, path.parent.parent, ids, options, number))
         return Dataset("egoschema", tuple(items), annotation)
     answers_path = path.parent / "subset_answers.json"
@@ -366,7 +366,7 @@ def load_own(path: Path) -> Dataset:
     items = []
     for number, row in enumerate(rows, 1):
         published = row.values.get("options")
-        parts = published.split("|") if isinstance(published, str) else row("options", tuple[Label, ...])
+        parts = published.split("|") if isinstance(published, str) else row("options", tuple[Name, ...])
         options = without_letters(option.strip() for option in parts)
         video, group = row("video", FilePath), row("group", Name, "")
         category = row("category", Name | tuple[Name, ...], ())

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from framesift._utils.json import load_json
-from framesift._utils.records import FilePath, Label, Name, Seconds, read_record, read_value
+from framesift._utils.records import FilePath, Name, Seconds, read_record, read_value
 from framesift._utils.text import readable
 from framesift.bench.annotations import content_hash, read_bytes, read_rows
 from framesift.bench.items import Spans, check_count, check_ids, check_spans
@@ -97,7 +97,7 @@ class _TranscriptVideo:
 class _TranscriptQuestion:
     video: Name
     question: str
-    options: tuple[Label, ...] = ()
+    options: tuple[Name, ...] = ()
     first: int | None = None
     last: int | None = None
     spans: tuple[tuple[Seconds, Seconds], ...] | None = None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.records import Label, Name, first_value, listed, read_value, shown
+from framesift._utils.records import Name, first_value, listed, read_value, shown
 from framesift.errors import InputError
 from framesift.types import Question, Window
 from framesift.types.question import option_letter
@@ -125,12 +125,12 @@ def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         value = [value[key] for key in sorted(value)]
     if isinstance(value, list):
-        listed: tuple[str, ...] = read_value(tuple[Label, ...], value, f"{location}: options")
+        listed: tuple[str, ...] = read_value(tuple[Name, ...], value, f"{location}: options")
         return listed
     columns = {key: match.group(1) for key in row if (match := _OPTION_COLUMN.match(key.strip()))}
     ordered = sorted(columns, key=lambda key: (len(columns[key]), columns[key].lower()))
     options = {key: row[key] for key in ordered if row[key] is not None and row[key] != ""}
-    return tuple(read_value(Label, value, f"{location}: {key}") for key, value in options.items())
+    return tuple(read_value(Name, value, f"{location}: {key}") for key, value in options.items())
 
 
 def _split_options(text: str) -> list[str]:
