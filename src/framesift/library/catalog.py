@@ -263,9 +263,8 @@ class Catalog:
 
     def _find(self, video: LibraryVideo) -> KnownVideo | None:
         """What is known of the file as it is now."""
-        try:
-            stamp = video.stamp
-        except OSError:
+        stamp = video.stamp
+        if not stamp:
             return KnownVideo("", VideoFacts(problem=f"{video.name!r} no longer exists"))
         known = self._known.get(video.id) or read_json(self._path(video), KnownVideo)
         if known is None or known.stamp != stamp:
@@ -286,9 +285,8 @@ class Catalog:
         return self._folder / f"{video.id}.json"
 
     def _probe(self, video: LibraryVideo) -> VideoFacts:
-        stamp = ""
+        stamp = video.stamp
         try:
-            stamp = video.stamp
             info = probe(video.path)
             size = info.width, info.height
             facts = VideoFacts(fingerprint(video.path), info.duration_s, *size, info.fps, info.codec, info.has_audio)

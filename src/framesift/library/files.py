@@ -54,8 +54,11 @@ class LibraryVideo:
 
     @property
     def stamp(self) -> str:
-        """Changes whenever the file does."""
-        status = self.path.stat()
+        """Changes whenever the file does; empty for one that is gone."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return ""
         return f"{self.id}-{status.st_size}-{status.st_mtime_ns}"
 
     @property

@@ -27,16 +27,14 @@ class AgentConfig:
 
     folders: the only directories that are read. pipeline: how videos are indexed and frames are selected; budget and
     size come from each call. max_budget: the most frames of a call. max_side: the longest side of the images of
-    `watch`, unless a call names another. reply_bytes: of all images of a reply. wait_s: how long a call waits for an
-    index. urls: "none" or "files" (a video at an http or https address). allow_private: also download from addresses
-    inside this network.
+    `watch`, unless a call names another. wait_s: how long a call waits for an index. urls: "none" or "files" (a video
+    at an http or https address). allow_private: also download from addresses inside this network.
     """
 
     folders: tuple[Path, ...] = ()
     pipeline: PipelineConfig = field(default_factory=PipelineConfig)
     max_budget: int = MAX_BUDGET
     max_side: int = DEFAULT_SIDE
-    reply_bytes: int = REPLY_BYTES
     wait_s: float = WAIT_S
     urls: UrlMode = "files"
     download_bytes: int = DOWNLOAD_BYTES

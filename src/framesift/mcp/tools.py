@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from framesift._utils.text import counted, suggestion
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import LibraryVideo, public_message
-from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, SIDES, AgentConfig
+from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession, Call, StillRunning
@@ -102,7 +102,7 @@ class VideoTools:
             with self.session.work_slots:
                 selection = pipeline.select(prepared, parse_question(question, ()))
                 pictures = pipeline.exhibit(prepared, selection).bare_pictures(selection.times_s)
-                images = encode_images([picture for _, picture in pictures], max_side, self.session.config.reply_bytes)
+                images = encode_images([picture for _, picture in pictures], max_side, REPLY_BYTES)
             length = times(prepared.index.info.duration_s)
             text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
             heading = f"{counted(len(images), 'frame')} of {data(found.name)}, {length} long, {text}. {NOTICE}"
@@ -182,7 +182,7 @@ class VideoTools:
             shown_s = sorted(set(on_screen_times(found.path, times_s)))
             short_side = _short_side(probe(found.path), max_side)
             pictures = [Image.fromarray(array) for _, array in fetch(found.path, shown_s, short_side=short_side)]
-            images = encode_images(pictures, max_side, self.session.config.reply_bytes)
+            images = encode_images(pictures, max_side, REPLY_BYTES)
         parts: list[str | JpegImage] = [f"{counted(len(images), 'frame')} of {data(found.name)}. {NOTICE}"]
         for time_s, image in zip(shown_s, images, strict=True):
             parts += [times(time_s), image]

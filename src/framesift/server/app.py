@@ -144,8 +144,6 @@ async def _handle_validation_error(request: Request, error: Exception) -> Respon
         field = ".".join(str(part) for part in row["loc"] if part not in ("body", "query", "path", "header"))
         if row["type"] == "json_invalid":
             parts.append(f"{'settings' if field == 'settings' else 'the body'} can't be read as JSON")
-        elif field.startswith("settings."):  # pydantic reports one error per type of the union
-            parts = [f"{'.'.join(field.split('.')[:3])} can't be read; expected a number, a text, true or false"]
         elif row["type"] == "string_pattern_mismatch":
             parts.append(f"{field} contains characters that are not allowed")
         else:

@@ -16,7 +16,6 @@ MAX_METHODS = 4
 # No NUL and no lone surrogate: neither can be written to a text file.
 BoundedText = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
 BoundedName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
-SettingValue = bool | int | float | str | None
 
 
 class RequestModel(BaseModel):
@@ -82,7 +81,7 @@ class MethodRecord(BaseModel):
     needs: list[str]
     available: bool
     why_not: str
-    options: dict[str, SettingValue]
+    options: dict[str, Any]
 
 
 class Choices(BaseModel):
@@ -114,7 +113,7 @@ class QuestionRequest(RequestModel):
     to_s: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="End of the part of the video to consider, in seconds; by default the video's."
     )
-    settings: dict[BoundedName, dict[BoundedName, SettingValue]] = Field(
+    settings: dict[BoundedName, dict[BoundedName, Any]] = Field(
         default={}, description="Options of methods, by method."
     )
     partial: bool = Field(
@@ -225,7 +224,7 @@ class ExportQuery(ViewRequest):
     methods: Annotated[list[BoundedName], Field(min_length=1, max_length=MAX_METHODS, alias="method")] = [
         DEFAULT_METHOD
     ]
-    settings: Json[dict[BoundedName, dict[BoundedName, SettingValue]]] = Field(
+    settings: Json[dict[BoundedName, dict[BoundedName, Any]]] = Field(
         default="{}", validate_default=True, description="The `settings` of a request's body, as JSON."
     )
     kept: str | None = Field(

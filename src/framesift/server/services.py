@@ -40,7 +40,6 @@ class Services:
     history: History
     changes: ChangeCounter
     open_streams: int = 0
-    jobs_json: tuple[int, str] = (-1, "")  # the jobs as JSON, and the value of `changes` it was made at
     active_uploads: int = 0
     closing: bool = False
 

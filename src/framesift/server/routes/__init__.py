@@ -85,8 +85,4 @@ VideoDep = Annotated[LibraryVideo, Depends(_get_video)]
 
 def describe_job(services: Services, job: Job) -> JobRecord:
     video = services.files.get(job.video) if job.is_open else None
-    try:
-        candidates = 0 if video is None else services.catalog.unfinished.count(video)
-    except OSError:  # deleted meanwhile
-        candidates = 0
-    return JobRecord(**asdict(job), candidates=candidates)
+    return JobRecord(**asdict(job), candidates=0 if video is None else services.catalog.unfinished.count(video))

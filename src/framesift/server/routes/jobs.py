@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from framesift.demo.video import SHOWN_NAME
@@ -104,9 +105,8 @@ async def _job_events(services: Services) -> AsyncIterator[str]:
     while not services.closing:
         if services.changes.value != sent:
             sent, idle_s = services.changes.value, 0.0
-            if services.jobs_json[0] != sent:  # shared by all streams
-                services.jobs_json = sent, json.dumps([asdict(job) for job in list_jobs(services)])
-            yield f"event: jobs\ndata: {services.jobs_json[1]}\n\n"
+            jobs = await run_in_threadpool(list_jobs, services)
+            yield f"event: jobs\ndata: {json.dumps([asdict(job) for job in jobs])}\n\n"
             versions = json.dumps(dict(services.history.versions))  # which other threads change
             if versions != history:
                 history = versions
