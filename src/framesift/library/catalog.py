@@ -288,8 +288,15 @@ class Catalog:
         stamp = video.stamp
         try:
             info = probe(video.path)
-            size = info.width, info.height
-            facts = VideoFacts(fingerprint(video.path), info.duration_s, *size, info.fps, info.codec, info.has_audio)
+            facts = VideoFacts(
+                fingerprint(video.path),
+                info.duration_s,
+                info.width,
+                info.height,
+                info.fps,
+                info.codec,
+                info.has_audio,
+            )
         except (FramesiftError, OSError) as error:
             facts = VideoFacts(problem=public_message(error, video))
         self._keep(video, KnownVideo(stamp, facts))

@@ -135,9 +135,7 @@ class JobQueue:
             job = Job(secrets.token_hex(8), kind, video_id, name, added_s=time.time())
             self._jobs[job.id] = job
             self._save()
-            job = self.get(job.id) or job
-        self._changed()
-        return job
+            return self.get(job.id) or job
 
     def move_first(self, job_id: str) -> Job | None:
         """Move a waiting job to the front of the queue."""
@@ -146,7 +144,6 @@ class JobQueue:
             if job is not None and job.state == "waiting":
                 self._jobs = {job_id: self._jobs[job_id], **self._jobs}
                 self._save()
-        self._changed()
         return self.get(job_id)
 
     def cancel(self, job_id: str) -> Job | None:
@@ -155,7 +152,6 @@ class JobQueue:
             job = self.get(job_id)
             if job is not None and job.is_open:
                 self._update(job_id, state="cancelled", finished_s=time.time())
-        self._changed()
         return self.get(job_id)
 
     def remove(self, video_id: str) -> None:
@@ -165,7 +161,6 @@ class JobQueue:
             if job is not None:
                 del self._jobs[job.id]
                 self._save()
-        self._changed()
 
     def _run_jobs(self) -> None:
         while True:
@@ -176,7 +171,6 @@ class JobQueue:
                     return
                 job = next(job for job in self.jobs() if job.state == "waiting")
                 job = self._update(job.id, state="running", started_s=time.time(), starts=job.starts + 1)
-            self._changed()
             outcome = self._execute(job)
             with self._lock:
                 if self._is_running(job.id):
@@ -184,7 +178,6 @@ class JobQueue:
                     if self._stopping and outcome["state"] != "done":
                         outcome = {"state": "waiting"}
                     self._update(job.id, starts=0, **outcome)
-            self._changed()
 
     def _execute(self, job: Job) -> dict[str, Any]:
         """Do a job's work; how it ended."""
@@ -227,12 +220,12 @@ class JobQueue:
 
     def _save(self) -> None:
         self._lock.notify_all()
-        if self._path is None:
-            return
         try:
-            write_json(self._path, [asdict(job) for job in self._jobs.values()])
+            if self._path is not None:
+                write_json(self._path, [asdict(job) for job in self._jobs.values()])
         except OSError as error:
             log.warning("the queue can't be saved to %s (%s); it will be lost at a restart", self._path, error)
+        self._changed()
 
 
 def _resumed(job: Job) -> Job:

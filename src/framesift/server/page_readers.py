@@ -59,16 +59,14 @@ class PageReaders:
         check_reader_address(reader)
         raise UnknownName(f"no reader {reader!r} on this server; expected one of {', '.join(self.names)}")
 
-    def add(self, reader: AddedReader) -> str:
-        """Keep a reader, after its test; its public name."""
+    def add(self, reader: AddedReader) -> None:
+        """Keep a reader, after its test."""
         self.test(reader)
-        name = reader.address
         with self._lock:
-            if len(self._added) >= MAX_ADDED and name not in self._added:
+            if len(self._added) >= MAX_ADDED and reader.address not in self._added:
                 raise OptionError(f"{MAX_ADDED} readers were added already; remove one first")
-            self._added[name] = reader
+            self._added[reader.address] = reader
             self._write()
-        return name
 
     def remove(self, name: str) -> None:
         with self._lock:

@@ -48,7 +48,7 @@ class Services:
         changes = ChangeCounter()
         files = VideoFiles(config.folder, config.state)
         catalog = Catalog(config.pipeline, config.state, changes)
-        images = FrameImages(config.state / "pictures")
+        images = FrameImages(config.state / "frames")
 
         def work(job: Job, progress: Progress) -> None:
             if job.kind == "sample":
