@@ -10,7 +10,6 @@ import pytest
 from framesift.pipeline.pipeline import Pipeline
 from framesift.server import answering as answering_module
 from framesift.server.answering import Abandoned
-from framesift.server.routes.jobs import MAX_STREAMS
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import until
 
@@ -21,25 +20,11 @@ def connect(server, text):
     return connection
 
 
-def request_line(path):
-    return f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{{port}}\r\n\r\n"
-
-
 def test_body_that_does_not_arrive_ends_the_request(empty_server, monkeypatch):
     monkeypatch.setattr("framesift.server.security.STALLED_S", 0.05)
     head = "POST /api/videos HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
     with connect(empty_server, head + "content-length: 9\r\n\r\n") as stalled:
         assert stalled.recv(12) == b"HTTP/1.1 408"
-
-
-def test_limit_of_streams_holds_for_requests_that_arrive_together(empty_server):
-    with ExitStack() as stack:
-        streams = [
-            stack.enter_context(connect(empty_server, request_line("/api/stream"))) for _ in range(MAX_STREAMS + 5)
-        ]
-        codes = [stream.recv(12)[-3:] for stream in streams]
-        assert codes.count(b"200") == MAX_STREAMS and codes.count(b"503") == 5
-    until(lambda: empty_server.services.open_streams == 0)
 
 
 def send_question(server):

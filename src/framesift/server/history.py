@@ -17,14 +17,12 @@ from framesift.errors import FramesiftError
 from framesift.library.files import LibraryVideo, public_message, read_json, write_json
 from framesift.readers.stopping import StopEvent
 from framesift.server.answering import Answering
-from framesift.server.frame_images import ServerBusy
 from framesift.server.models import AskRequest
 from framesift.types import Answer
 
 AnswerState = Literal["running", "done", "failed", "cancelled"]
 MAX_QUESTIONS = 500  # of one video; the oldest are dropped
 MAX_ANSWERS = 50  # of one question
-MAX_RUNNING = 8
 SAVE_INTERVAL_S = 2.0  # of the text so far, which survives the server's death
 INTERRUPTED = "The server was stopped during this answer."
 
@@ -137,8 +135,6 @@ class History:
         self._answering.readers.resolve(request.reader)
         answer, stopped = KeptAnswer(secrets.token_hex(8), request.method, request.reader, time.time()), StopEvent()
         with self._lock:
-            if len(self._running) >= MAX_RUNNING:
-                raise ServerBusy(f"{MAX_RUNNING} answers are being written already; try again when one is done")
             self._put(video, question_id, answer)
             self._save(video)
             self._running[answer.id] = video, stopped

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
-from starlette.types import Receive, Scope, Send
 
 from framesift.demo.video import SHOWN_NAME
 from framesift.library.jobs import Job
@@ -17,7 +16,6 @@ from framesift.server.models import JobRecord, error_responses
 from framesift.server.routes import STREAM_HEADERS, ServicesDep, VideoDep, describe_job
 from framesift.server.services import Services
 
-MAX_STREAMS = 32
 POLL_S = 0.2
 KEEPALIVE_S = 15.0
 STREAM: dict[int | str, dict[str, object]] = {
@@ -75,44 +73,29 @@ def _describe_or_404(services: Services, job: Job | None) -> JobRecord:
     return describe_job(services, job)
 
 
-@router.get("/stream", responses=error_responses(503) | STREAM, response_class=StreamingResponse)
-async def watch_jobs(services: ServicesDep) -> Response:
+@router.get("/stream", responses=STREAM, response_class=StreamingResponse)
+async def watch_jobs(services: ServicesDep) -> StreamingResponse:
     """The jobs as server-sent events: the current list first, then every change."""
-    return _JobStream(services)
-
-
-class _JobStream(StreamingResponse):
-    """A stream that counts itself while it is sent, so that the limit holds for requests that arrive together."""
-
-    def __init__(self, services: Services) -> None:
-        super().__init__(_job_events(services), media_type="text/event-stream", headers=STREAM_HEADERS)
-        self._services = services
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._services.open_streams >= MAX_STREAMS:
-            message = f"{MAX_STREAMS} pages are open already; close one"
-            await JSONResponse({"detail": message}, 503)(scope, receive, send)
-            return
-        self._services.open_streams += 1
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._services.open_streams -= 1
+    return StreamingResponse(_job_events(services), media_type="text/event-stream", headers=STREAM_HEADERS)
 
 
 async def _job_events(services: Services) -> AsyncIterator[str]:
     sent, idle_s, history = -1, 0.0, ""
-    while not services.closing:
-        if services.changes.value != sent:
-            sent, idle_s = services.changes.value, 0.0
-            jobs = await run_in_threadpool(list_jobs, services)
-            yield f"event: jobs\ndata: {json.dumps([asdict(job) for job in jobs])}\n\n"
-            versions = json.dumps(dict(services.history.versions))  # which other threads change
-            if versions != history:
-                history = versions
-                yield f"event: history\ndata: {versions}\n\n"
-        elif idle_s >= KEEPALIVE_S:
-            idle_s = 0.0
-            yield ": keep-alive\n\n"  # so that a closed connection is noticed
-        await asyncio.sleep(POLL_S)
-        idle_s += POLL_S
+    services.open_streams += 1
+    try:
+        while not services.closing:
+            if services.changes.value != sent:
+                sent, idle_s = services.changes.value, 0.0
+                jobs = await run_in_threadpool(list_jobs, services)
+                yield f"event: jobs\ndata: {json.dumps([asdict(job) for job in jobs])}\n\n"
+                versions = json.dumps(dict(services.history.versions))  # which other threads change
+                if versions != history:
+                    history = versions
+                    yield f"event: history\ndata: {versions}\n\n"
+            elif idle_s >= KEEPALIVE_S:
+                idle_s = 0.0
+                yield ": keep-alive\n\n"  # so that a closed connection is noticed
+            await asyncio.sleep(POLL_S)
+            idle_s += POLL_S
+    finally:
+        services.open_streams -= 1
