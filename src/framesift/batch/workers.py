@@ -92,7 +92,7 @@ class IndexWorker:
         if is_url(subtitles):
             source = local_copy(subtitles, progress)
         with source as subtitle_file:
-            found = self.pipeline.find_events(file.path, subtitles=subtitle_file)
+            found = Pipeline(self.pipeline.config.replace(subtitles=subtitle_file)).find_events(file.path)
         file.check_content()
         store_subtitles(self.store, file.fingerprint, found, task.title)
         self.pipeline.encode_events(video_index, found.events, progress=progress)
@@ -186,9 +186,11 @@ class QuestionWorker:
         file = files.enter_context(local_file(item.video, progress))
         source = item.video_id if is_url(item.video) else None
         if text_source(self.config) != "subtitles":
-            return pipeline.prepare(file, subtitles=NONE, source=source, progress=progress)
+            return Pipeline(self.config.replace(subtitles=NONE)).prepare(file, source=source, progress=progress)
         if item.events is None and item.subtitles in (AUTO, NONE):
-            return pipeline.prepare(file, subtitles=item.subtitles, source=source, progress=progress)
+            return Pipeline(self.config.replace(subtitles=item.subtitles)).prepare(
+                file, source=source, progress=progress
+            )
         events: Sequence[Event] | FoundEvents | None = item.events
         if events is None:
             subtitles = files.enter_context(local_file(item.subtitles, progress))

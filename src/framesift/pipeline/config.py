@@ -5,7 +5,6 @@ derived from the records or checked against them.
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.credentials import check_reader_address
 from framesift._utils.json import load_json
-from framesift._utils.records import MAX_DEPTH, shown
+from framesift._utils.optional import require
+from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
-from framesift.errors import InputError, MissingExtra, OptionError
+from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.readers.prompts import TEXT_MODES
 from framesift.rendering.exhibit import OVERLAYS, Overlay
@@ -167,13 +167,12 @@ class PipelineConfig:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PipelineConfig":
         """Read settings by name; an unknown name is an error that suggests a valid one."""
-        check_names(data, *RECORDS.values())
         return cls(**data)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "PipelineConfig":
         """Read settings from a .json, .yaml or .yml file."""
-        return cls.from_dict(read_settings(path))
+        return cls(**read_settings(path))
 
     def replace(self, **settings: Any) -> "PipelineConfig":
         """These settings with others in place of some."""
@@ -181,7 +180,8 @@ class PipelineConfig:
 
     def values(self) -> dict[str, Any]:
         """Every setting by name."""
-        return {f.name: getattr(record, f.name) for record in self._records() for f in fields(record)}
+        records = [getattr(self, name) for name in RECORDS]
+        return {f.name: getattr(record, f.name) for record in records for f in fields(record)}
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values; a method, an encoder, a reader or a namer given as an object becomes its name."""
@@ -193,9 +193,6 @@ class PipelineConfig:
         demand = self.selection.visual_demand if uses_demand(method) else "rules"
         return self.replace(method=method, visual_demand=demand, **changes)
 
-    def _records(self) -> tuple[Any, ...]:
-        return self.index, self.text, self.selection, self.reading
-
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping in a JSON or YAML file."""
@@ -203,34 +200,17 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8-sig")
         is_json = file.suffix.lower() == ".json"
-        settings = load_json(text, str(file), "settings as JSON") if is_json else _parse_yaml(text)
-    except InputError:
+        settings = (
+            load_json(text, str(file), "settings as JSON") if is_json else require("yaml", "bench").safe_load(text)
+        )
+    except FramesiftError:
         raise
-    except (OSError, ValueError) as error:
+    except Exception as error:  # PyYAML's own constructors of dates, numbers and merge keys raise many kinds
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(f"{file} can't be read ({reason}); expected settings as JSON or YAML") from None
     if not isinstance(settings, dict) or not all(isinstance(name, str) for name in settings):
         raise InputError(f"{file} has no settings; expected names and values")
     return settings
-
-
-def _parse_yaml(text: str) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtra("YAML settings need PyYAML: pip install 'framesift[bench]'") from None
-    depth = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth += 1 if bracket in "[{" else -1
-        if depth > MAX_DEPTH:  # PyYAML's time grows with the square of the depth
-            raise ValueError("it is nested too deeply")
-    try:
-        return yaml.safe_load(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
-        # PyYAML's own constructors of dates, numbers and merge keys raise these.
-        raise ValueError(str(error)) from None
 
 
 def _json_value(value: Any) -> Any:

@@ -27,7 +27,7 @@ from framesift.readers.base import Reader, check_reader, get_reader, map_in_orde
 from framesift.rendering.exhibit import Exhibit, ShownVideo, events_for, make_exhibit
 from framesift.selection.batch_select import select_from_vectors
 from framesift.store.store import IndexKey, Store, cached_text_vectors
-from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
+from framesift.text.finding import FoundEvents, search_events
 from framesift.types import Answer, Event, Question, Selection, VideoIndex, Window
 from framesift.types.question import as_questions
 from framesift.types.vectors import Array
@@ -55,7 +55,6 @@ class Pipeline:
         video: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
         events: Sequence[Event] | FoundEvents | None = None,
-        subtitles: str | os.PathLike[str] | None = None,
         source: str | None = None,
         stored_only: bool = False,
         progress: Callable[..., Any] | None = None,
@@ -63,25 +62,25 @@ class Pipeline:
         """Decode, encode and read a video once; the next call reads the result from the store.
 
         video: a file, or several that questions are asked about together: one budget for all of them, see `prepared`.
-        events: the video's text, if you have it; else it is searched for as configured. subtitles: in place of the
-        configured ones. source: the URL of which `video` is a copy. stored_only: decode and recognise nothing; what is
-        not in the store raises NotStored. progress: called with stage, done and total.
+        events: the video's text, if you have it; else it is searched for as configured. source: the URL of which
+        `video` is a copy. stored_only: decode and recognise nothing; what is not in the store raises NotStored.
+        progress: called with stage, done and total.
         """
         if not isinstance(video, str | os.PathLike):
             if len(video) != 1:
-                self._check_several(video, events, subtitles, source)
+                self._check_several(video, events, source)
                 return join_videos([self.prepare(one, stored_only=stored_only, progress=progress) for one in video])
             video = video[0]
         seconds = {"events": 0.0}
 
         def find() -> FoundEvents:
             started = time.perf_counter()
-            found = self.find_events(video, subtitles=subtitles, stored_only=stored_only, progress=progress)
+            found = self.find_events(video, stored_only=stored_only, progress=progress)
             seconds["events"] = time.perf_counter() - started
             return found
 
-        wanted = self.config.text.subtitles if subtitles is None else subtitles
-        if events is None and (self.config.text.language is not None or os.fspath(wanted) not in (AUTO, NONE)):
+        settings = self.config.text
+        if events is None and (settings.language is not None or settings.file is not None):
             events = find()  # text that was asked for and is not there is an error, which comes before the long work
         index = self.index(video, source=source, stored_only=stored_only, progress=progress)
         text = find() if events is None else events
@@ -100,7 +99,7 @@ class Pipeline:
         count = len(videos)
         if not count:
             raise InputError("there is no video; expected at least one")
-        if any(value is not None for value in own) or os.fspath(self.config.text.subtitles) not in (AUTO, NONE):
+        if any(value is not None for value in (*own, self.config.text.file)):
             raise OptionError(f"text of one video was given for {count} videos; expected subtitles auto or none")
         _check_window(self.config.selection.window, count)
         resolved = [os.path.realpath(video) for video in videos]
@@ -126,14 +125,12 @@ class Pipeline:
         self,
         video: str | os.PathLike[str],
         *,
-        subtitles: str | os.PathLike[str] | None = None,
         stored_only: bool = False,
         progress: Callable[..., Any] | None = None,
     ) -> FoundEvents:
         """The video's timestamped text, and where it came from; with `stored_only`, nothing is recognised."""
-        settings = self.config.text if subtitles is None else replace(self.config.text, subtitles=subtitles)
         store = Store(self.config.index.store, stored_only=stored_only)
-        return search_events(video, settings, store, progress=progress)
+        return search_events(video, self.config.text, store, progress=progress)
 
     def encode_events(
         self, index: VideoIndex, events: Sequence[Event], *, progress: Callable[..., Any] | None = None

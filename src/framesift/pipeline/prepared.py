@@ -6,7 +6,7 @@ each, by the same rules as among the parts of one video.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from framesift.selection.lexical import EventWords
 from framesift.text.finding import FoundEvents
 from framesift.types import Event, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.vectors import Array
-from framesift.video.frames import frame_numbers, probe
+from framesift.video.frames import probe
 from framesift.video.timeline import read_timeline
 
 GAP_S = 10.0  # more than sift's temporal kernel reaches: videos are no neighbours in time
@@ -61,12 +61,6 @@ class PreparedVideo:
         return self.index.info if self.videos else probe(self.path)
 
     @cached_property
-    def frame_numbers(self) -> dict[float, int]:
-        """The number in the video, from 0, of the candidate at each time."""
-        times_s = self.index.times_s.tolist()
-        return dict(zip(times_s, frame_numbers(self.path, times_s), strict=True))
-
-    @cached_property
     def with_every_frame(self) -> "PreparedVideo":
         """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""
         timeline = read_timeline(self.path)
@@ -79,74 +73,57 @@ class PreparedVideo:
 
 def join_videos(videos: Sequence[PreparedVideo]) -> PreparedVideo:
     """Several videos, of one encoder, as one: on their joint timeline."""
-    spans = _spans(videos)
+    pairs = list(zip(videos, _spans(videos), strict=True))
+    spans = tuple(span for _, span in pairs)
+
+    def named(texts_of: Callable[[PreparedVideo], Sequence[str]]) -> tuple[str, ...]:
+        return tuple(f"{span.name}: {text}" for video, span in pairs for text in texts_of(video))
+
+    first = videos[0].index
+    duration_s = spans[-1].start_s + spans[-1].duration_s
+    index = VideoIndex(
+        replace(first.info, path=", ".join(span.name for span in spans), duration_s=duration_s),
+        np.concatenate([span.start_s + video.index.times_s for video, span in pairs]),
+        np.concatenate([video.index.frames for video in videos]),
+        first.encoder,
+        named(lambda video: video.index.warnings),
+        is_blank=np.concatenate([video.index.is_blank for video in videos]),
+        is_damaged=np.concatenate([video.index.is_damaged for video in videos]),
+        videos=spans,
+    )
     events, rows = [], []
-    for video, span in zip(videos, spans, strict=True):
+    for video, span in pairs:
         kept = [k for k, e in enumerate(video.events) if e.end_s >= 0 and e.start_s <= span.duration_s]
-        events += [_moved(video.events[k], span) for k in kept]
+        for event in (video.events[k] for k in kept):
+            start_s, end_s = max(event.start_s, 0.0), min(event.end_s, span.duration_s)
+            events.append(replace(event, start_s=span.start_s + start_s, end_s=span.start_s + end_s))
         if video.event_vectors is not None:
             rows.append(video.event_vectors[kept])
-    index = _joint_index(videos, spans)
-    named = list(zip(videos, spans, strict=True))
-    text = FoundEvents(
-        tuple(events),
-        tuple(source for video in videos for source in video.text.sources),
-        tuple(f"{span.name}: {note}" for video, span in named for note in video.text.notes),
-        index.info.duration_s,
-        tuple(f"{span.name}: {warning}" for video, span in named for warning in video.text.warnings),
-    )
+    sources = tuple(source for video in videos for source in video.text.sources)
+    notes, warnings = named(lambda video: video.text.notes), named(lambda video: video.text.warnings)
     stages = [stage for stage in videos[0].seconds if all(stage in video.seconds for video in videos)]
     return PreparedVideo(
         videos[0].path,
         index,
-        text,
+        FoundEvents(tuple(events), sources, notes, duration_s, warnings),
         np.concatenate(rows) if rows else None,
         {stage: sum(video.seconds[stage] for video in videos) for stage in stages},
         tuple(videos),
     )
 
 
-def _spans(videos: Sequence[PreparedVideo]) -> tuple[VideoSpan, ...]:
-    """The videos' places, from whole seconds on, so that times differ from those in a video by these alone."""
+def _spans(videos: Sequence[PreparedVideo]) -> list[VideoSpan]:
+    """The videos' places, from whole seconds on, so that times differ from those in a video by these alone.
+
+    Of equal file names, the second is "name (2).mp4".
+    """
     spans: list[VideoSpan] = []
     start_s = 0.0
-    for name, video in zip(_unique_names([video.path for video in videos]), videos, strict=True):
-        duration_s = video.index.info.duration_s
-        spans.append(VideoSpan(name, start_s, duration_s, str(video.path)))
-        start_s = float(math.ceil(start_s + duration_s + GAP_S))
-    return tuple(spans)
-
-
-def _unique_names(paths: Sequence[Path]) -> list[str]:
-    """The files' names; of equal ones, the second is "name (2).mp4"."""
-    names: list[str] = []
-    for path in paths:
+    for path, duration_s in ((video.path, video.index.info.duration_s) for video in videos):
         name, number = readable(path.name), 1
-        while name in names:
+        while name in (span.name for span in spans):
             number += 1
             name = readable(f"{path.stem} ({number}){path.suffix}")
-        names.append(name)
-    return names
-
-
-def _moved(event: Event, span: VideoSpan) -> Event:
-    start_s, end_s = max(event.start_s, 0.0), min(event.end_s, span.duration_s)
-    return replace(event, start_s=span.start_s + start_s, end_s=span.start_s + end_s)
-
-
-def _joint_index(videos: Sequence[PreparedVideo], spans: tuple[VideoSpan, ...]) -> VideoIndex:
-    indexes = [video.index for video in videos]
-    seconds = [index.build_seconds for index in indexes if index.build_seconds is not None]
-    pairs = list(zip(indexes, spans, strict=True))
-    duration_s = spans[-1].start_s + spans[-1].duration_s
-    return VideoIndex(
-        replace(indexes[0].info, path=", ".join(span.name for span in spans), duration_s=duration_s),
-        np.concatenate([span.start_s + index.times_s for index, span in pairs]),
-        np.concatenate([index.frames for index in indexes]),
-        indexes[0].encoder,
-        tuple(f"{span.name}: {warning}" for index, span in pairs for warning in index.warnings),
-        sum(seconds) if len(seconds) == len(indexes) else None,
-        np.concatenate([index.is_blank for index in indexes]),
-        np.concatenate([index.is_damaged for index in indexes]),
-        spans,
-    )
+        spans.append(VideoSpan(name, start_s, duration_s, str(path)))
+        start_s = float(math.ceil(start_s + duration_s + GAP_S))
+    return spans
