@@ -19,7 +19,7 @@ from framesift.indexing.video_frames import VideoFrames
 from framesift.rendering.palette import ROLE_COLOURS
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.lexical import EventWords
-from framesift.selection.looking.grids import CELL_SIZE
+from framesift.selection.looking.access import CELL_SIZE
 from framesift.selection.looking.object_names import RuleBasedNamer
 from framesift.types.lookup import Box
 

@@ -50,7 +50,7 @@ def test_mmr_on_long_videos_matches_the_reference(noise):
         relevance = merge_ties(vectors.products(rng.standard_normal((1, 24)))[:, 0])
         core = rng.choice(1500, rng.integers(0, 12), replace=False).tolist()
         expected = reference_mmr(relevance, vectors.rows.astype(np.float64), core, 60)
-        assert fill_by_mmr(relevance, vectors, core, size=60).selected == expected, seed
+        assert fill_by_mmr(relevance, vectors, core, size=60, weight=0.5).selected == expected, seed
 
 
 VECTORS = {
@@ -141,7 +141,7 @@ def test_closest_earlier_frames_equal_those_of_all_pairs(seed, count, noise):
     vectors = UnitRows(rng.standard_normal((count, 9))[shot] + noise * rng.standard_normal((count, 9)))
     core = rng.choice(count, 5, replace=False).tolist()
     with patch.multiple(cover, POOL_SIZE=20):
-        cache = fill_by_mmr(merge_ties(rng.random(count)), vectors, core, size=40)
+        cache = fill_by_mmr(merge_ties(rng.random(count)), vectors, core, size=40, weight=0.5)
     closest, largest = cache.closest_before(len(core))
     cosines = vectors.rows[cache.selected] @ vectors.rows[cache.selected].T
     assert largest == pytest.approx([cosines[k, :k].max() for k in range(5, 40)], abs=1e-12)

@@ -218,7 +218,7 @@ def test_region_with_the_vector_of_a_selected_frame_has_no_novelty():
     cache = SimilarityCache(frames, range(0, 400, 2))
     regions = omitted_regions(cache.selected, 401)
     ranking = Ranking(frames.products(rows[:1])[:, 0])
-    values = evidence_values(ranking, cache, regions, np.zeros(0, dtype=int))
+    values = evidence_values(ranking, cache, regions, np.zeros(0, dtype=int), top_mean=2)
     assert values.normalised[:-1, 1].tolist() == [0.0] * 199
 
 
@@ -260,5 +260,5 @@ def test_without_refine_the_initial_selection_is_final():
 
 
 def test_unknown_stage_lists_all_stages():
-    with pytest.raises(fs.OptionError, match="without is 'read'; expected nothing or one of ground, cover, refine"):
+    with pytest.raises(fs.OptionError, match="without is 'read'; expected one of nothing, ground, cover, refine"):
         video(without="read").select()

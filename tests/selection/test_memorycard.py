@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.looking.memorycard import draw_cards, nearest_candidates
-from framesift.selection.looking.sessions import Session, even_sessions, read_sessions, repair_sessions
+from framesift.selection.looking.memorycard import (
+    Session,
+    draw_cards,
+    even_sessions,
+    nearest_candidates,
+    read_sessions,
+    repair_sessions,
+)
 from helpers.detector_scenes import scene, scene_evidence
 from helpers.examples import examples
 from helpers.models import RuleModel, random_model

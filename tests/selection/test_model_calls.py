@@ -5,35 +5,37 @@ import pytest
 
 from framesift import Event, Evidence, Lookup, select_frames
 from framesift.errors import InputError, OptionError
-from framesift.selection.looking.access import ModelCalls, parse_json
+from framesift.selection.looking.access import Access, parse_json
+
+EVIDENCE = Evidence([0.0, 1.0], 2.0, np.eye(2), [1.0, 0.0])
 
 
 def test_calls_are_counted_up_to_the_limit():
-    calls = ModelCalls(Lookup(model=lambda parts: " ".join(parts), method="dig"), 2)
-    assert [calls.ask("a", "b"), calls.ask("c")] == ["a b", "c"]
-    assert calls.made == 2
+    access = Access(EVIDENCE, Lookup(model=lambda parts: " ".join(parts), method="dig"), 2)
+    assert [access.ask("a", "b"), access.ask("c")] == ["a b", "c"]
+    assert (access.calls, access.left) == (2, 0)
     with pytest.raises(OptionError, match=r"dig needs 3 model calls .* calls = 2; allow more \(--set calls=3\)"):
-        calls.ask("d")
+        access.ask("d")
 
 
 def test_calls_can_be_refused_before_the_first():
     asked = []
-    calls = ModelCalls(Lookup(model=asked.append, method="dig"), 4)
+    access = Access(EVIDENCE, Lookup(model=asked.append, method="dig"), 4)
     with pytest.raises(OptionError, match="needs 5 model calls"):
-        calls.require(5)
+        access.require_calls(5)
     assert asked == []
 
 
 def test_a_missing_model_is_an_error_that_says_how_to_pass_one():
     with pytest.raises(InputError, match=r"himu asks a model: pass model='http://HOST:PORT/v1'"):
-        ModelCalls(Lookup(method="himu"), 1).ask("a")
+        Access(EVIDENCE, Lookup(method="himu"), 1).ask("a")
     with pytest.raises(InputError, match="model is 3; expected an address"):
         Lookup(model=3)
 
 
 def test_a_reply_that_is_not_text_is_an_error():
     with pytest.raises(InputError, match="the model returned NoneType; expected a text"):
-        ModelCalls(Lookup(model=lambda parts: None), 1).ask("a")
+        Access(EVIDENCE, Lookup(model=lambda parts: None), 1).ask("a")
 
 
 def test_a_missing_question_is_an_error():
@@ -45,8 +47,7 @@ def test_a_model_is_named_in_traces():
     def my_model(parts):
         return ""
 
-    evidence = Evidence([0.0, 1.0], 2.0, np.eye(2), [1.0, 0.0])
-    trace = select_frames(evidence, budget=2, method="memorycard", model=my_model).trace
+    trace = select_frames(EVIDENCE, budget=2, method="memorycard", model=my_model).trace
     assert trace["options"]["model"] == "my_model"
 
 

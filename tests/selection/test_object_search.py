@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_right
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.looking.access import FrameAccess
-from framesift.selection.looking.grids import CELL_SIZE, detect_in_grids, tile_images
-from framesift.selection.looking.logic_in_frames import RelationBonus, pairs_with_relation
-from framesift.selection.looking.object_search import spread_scores
+from framesift.selection.looking.access import CELL_SIZE, Access, tile_images
+from framesift.selection.looking.object_search import RelationBonus, pairs_with_relation, spread_scores
 from framesift.selection.vsi_lite import resample_subtitle_scores, score_by_subtitles
 from framesift.types.lookup import Box, Objects, Relation
 from helpers.detector_scenes import COLOURS, ColourDetector, scene, scene_evidence
@@ -257,7 +256,7 @@ def reference_q_gate(evidence, lookup, budget, weights):
 
 def test_boxes_are_assigned_to_their_frames():
     evidence, lookup = scene(30)
-    found = detect_in_grids(FrameAccess(evidence, lookup), ColourDetector(), range(30), list(COLOURS), side=4)
+    found = Access(evidence, lookup).detect(range(30), list(COLOURS), side=4)
     levels = lookup.frames.levels
     for index, boxes in found.items():
         assert {box.phrase for box in boxes} == {p for p, channel in COLOURS.items() if levels[index, channel] > 0}
@@ -272,7 +271,9 @@ def test_boxes_outside_the_grid_belong_to_its_nearest_cell():
             middle = [Box("red car", 0.9, 195, 40, 215, 50), Box("red car", 0.9, 380, 170, 390, 180)]
             return [[*middle, Box("red car", 0.9, -40, 0, -20, 9)]]
 
-    found = detect_in_grids(FrameAccess(*scene(3)), OutsideDetector(), [0, 1, 2], ["red car"], side=2)
+    evidence, lookup = scene(3)
+    access = Access(evidence, replace(lookup, detector=OutsideDetector()))
+    found = access.detect([0, 1, 2], ["red car"], side=2)
     assert {index: len(boxes) for index, boxes in found.items()} == {0: 1, 1: 1, 2: 0}
 
 
@@ -322,9 +323,9 @@ def test_a_relation_gives_its_gain_in_one_grid_only():
     red, green = (Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
     bonus = RelationBonus([Relation("red car", "spatial", "green tree")], np.arange(9.0), 0.25)
     found = {0: [red], 1: [red, green], 2: [green, red]}
-    assert bonus.is_open
+    assert bonus.open
     assert bonus.add([0, 1, 2], found, [0.1, 0.2, 0.3]) == pytest.approx([0.1, 0.45, 0.55])
-    assert not bonus.is_open
+    assert not bonus.open
     assert bonus.add([0, 1, 2], found, [0.1, 0.2, 0.3]) == [0.1, 0.2, 0.3]
 
 

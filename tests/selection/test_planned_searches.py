@@ -10,28 +10,27 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.readers.chat import ChatModel
+from framesift.selection.looking.access import Access
 from framesift.selection.looking.dig import find_cuts, spread_over, useful_intervals
 from framesift.selection.looking.himu import (
-    detected_scores,
-    event_scores,
-    match_text,
-    match_words,
-    phrase_variations,
-    similarity,
-)
-from framesift.selection.looking.toolmerge import cluster_middles, join_ranks, percentiles, read_plan, select_with_gap
-from framesift.selection.looking.truth_curves import (
     Branch,
     Leaf,
+    detected_scores,
     evaluate,
+    event_scores,
     in_order,
+    match_text,
+    match_words,
     normalise,
     peaks_and_neighbours,
+    phrase_variations,
     read_tree,
     right_after,
+    similarity,
     smooth,
 )
-from helpers.detector_scenes import ColourDetector, Scenes, scene
+from framesift.selection.looking.toolmerge import cluster_middles, join_ranks, percentiles, read_plan, select_with_gap
+from helpers.detector_scenes import Scenes, scene
 from helpers.models import RuleModel
 from helpers.published_cases import WORDS, make_lookup, shot_evidence, speech
 from helpers.strict_server import StrictServer
@@ -299,7 +298,7 @@ def test_objects_are_also_looked_for_in_their_other_number():
     assert phrase_variations("red cars") == ("red cars", "red car", "cars")
     assert phrase_variations("dog") == ("dog", "dogs")
     evidence, lookup = scene(40)
-    (scores,) = detected_scores(evidence, replace(lookup, detector=ColourDetector()), ["red car"])
+    (scores,) = detected_scores(Access(evidence, lookup), range(40), ["red car"])
     assert scores == pytest.approx(lookup.frames.levels[:, 0] / 255)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.selection.sampling import largest_remainder
+from framesift.selection.scores import largest_remainder
 from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.gcr_reference import first_best
 

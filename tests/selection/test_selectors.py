@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.errors import BudgetError, UnknownName
 from framesift.selection import registry
+from framesift.selection.baselines import evenly_spaced
 from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.gcr.ground import event_frame_ranges
-from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking
-from framesift.selection.uniform import evenly_spaced
 from framesift.types.lookup import Objects
 from helpers.detector_scenes import ColourDetector, Scenes
 from helpers.examples import examples
@@ -229,7 +228,7 @@ def last(evidence, budget, *, skip=0):
     """The last frames."""
     count = len(evidence)
     indices = range(count - skip - min(budget, count - skip), count - skip)
-    return build_selection(evidence, indices, "context")
+    return fs.Selection.of(evidence, indices, "context")
 
 
 def test_function_is_a_method_under_its_own_name():
@@ -248,7 +247,7 @@ def test_lambdas_partials_objects_and_selectors_are_methods():
         "lambda": lambda evidence, budget: last(evidence, budget),
         "last": partial(last, skip=1),
         "Last": Last(),
-        "mine": fs.Selector.of("mine", last, "The last frames.", needs=("events",)),
+        "mine": fs.Selector("mine", last, "The last frames.", needs=("events",)),
     }
     for name, method in methods.items():
         assert fs.select_frames(small_evidence(), budget=2, method=method).method == name

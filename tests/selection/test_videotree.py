@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.looking.clustering import cosine_kmeans, middle_row, nearest_to_centres, ward_clusters
-from framesift.selection.looking.videotree import expand, parse_ratings
+from framesift.selection.looking.videotree import (
+    cosine_kmeans,
+    expand,
+    middle_row,
+    nearest_to_centres,
+    parse_ratings,
+    ward_clusters,
+)
 from helpers.detector_scenes import scene, scene_evidence
 from helpers.models import RuleModel, make_lookup, random_model
 

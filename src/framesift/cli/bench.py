@@ -23,7 +23,7 @@ from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
 from framesift.errors import OptionError
 from framesift.indexing.index import UNCHANGED_FRAMES
-from framesift.selection.skipping import BLANK_FRAMES
+from framesift.selection.batch_select import BLANK_FRAMES
 
 if TYPE_CHECKING:
     from framesift.batch.runner import RunSummary

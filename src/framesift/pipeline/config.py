@@ -19,6 +19,7 @@ from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.readers.prompts import TEXT_MODES
 from framesift.rendering.exhibit import OVERLAYS, Overlay
+from framesift.selection.batch_select import BLANK_FRAMES, BlankFrames
 from framesift.selection.registry import (
     DEFAULT_METHOD,
     Method,
@@ -28,7 +29,6 @@ from framesift.selection.registry import (
     get_selector,
     uses_demand,
 )
-from framesift.selection.skipping import BLANK_FRAMES, BlankFrames
 from framesift.text.finding import TextSettings
 from framesift.types.window import Window, parse_time, read_window
 

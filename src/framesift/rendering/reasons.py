@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from framesift._utils.records import shown
 from framesift.errors import FramesiftError, InputError
-from framesift.selection.explainer import Explainer, Reason, as_sentence
+from framesift.selection.explainer import Explainer, Reason, as_sentence, text_without_frame
 from framesift.selection.registry import built_in
-from framesift.selection.result_builders import text_without_frame
 from framesift.types import Basis, Selection, Slot
 
 

@@ -5,18 +5,17 @@ Huang and Zhu, "Adaptive Greedy Frame Selection for Long Video Understanding", 2
 
 import numpy as np
 
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Share
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 POOL = 1000
 
 
-def adaptive_greedy(evidence: Evidence, budget: int, *, weight: float = 0.5, pool: int = POOL) -> Selection:
+@selector("relevance plus facility location, greedily", paper="Huang and Zhu, 2026", needs=("vectors",))
+def adaptive_greedy(evidence: Evidence, budget: int, *, weight: Share = 0.5, pool: Count = POOL) -> Selection:
     """Greedily maximise weight × mean relevance of the frames + (1 − weight) × how well they represent the video.
 
     Input: frame vectors. Cost: O(pool²·D + B·pool²). Relevance is min–max normalised and divided by the budget;
@@ -27,14 +26,12 @@ def adaptive_greedy(evidence: Evidence, budget: int, *, weight: float = 0.5, poo
     Differs: the paper has no public code and takes the cosines from DINOv2; here they are the index's own. Ties go to
     the earlier frame.
     """
-    weight, pool = check_number("weight", weight, low=0, high=1), check_whole("pool", pool, low=1)
     among = pool_indices(len(evidence), pool)
     relevance = min_max(evidence.relevance)[among] / budget
     rows = np.asarray(evidence.vectors.rows, dtype=np.float64)[among]
     similarity = np.maximum(rows @ rows.T, 0.0)
     indices = among[greedy(relevance, similarity, min(budget, len(among)), weight=weight)].tolist()
-    indices = fill_by_relevance(Ranking(evidence.relevance), indices, min(budget, len(evidence)))
-    return build_selection(evidence, indices)
+    return Selection.of(evidence, Ranking(evidence.relevance).fill(indices, budget))
 
 
 def pool_indices(count: int, pool: int) -> Array:
@@ -57,12 +54,3 @@ def greedy(relevance: Array, similarity: Array, size: int, *, weight: float) -> 
         is_free[best] = False
         covered = np.maximum(covered, similarity[:, best])
     return chosen
-
-
-SELECTOR = Selector.of(
-    "adaptive-greedy",
-    adaptive_greedy,
-    "relevance plus facility location, greedily",
-    paper="Huang and Zhu, 2026",
-    needs=("vectors",),
-)

@@ -3,16 +3,15 @@
 Tang et al., "Adaptive Keyframe Sampling for Long Video Understanding", CVPR 2025.
 """
 
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Finite, Whole
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 
-def aks(evidence: Evidence, budget: int, *, t1: float = 0.8, t2: float = -100.0, depth: int = 5) -> Selection:
+@selector("halve the video until frames stand out, take the best of each part", paper="Tang et al., CVPR 2025")
+def aks(evidence: Evidence, budget: int, *, t1: Finite = 0.8, t2: Finite = -100.0, depth: Whole = 5) -> Selection:
     """Halve the video until a part's best frames stand out, then take each part's share of the budget from its best.
 
     Input: relevance, min–max normalised. Cost: a partition per part, O(N · depth).
@@ -23,21 +22,19 @@ def aks(evidence: Evidence, budget: int, *, t1: float = 0.8, t2: float = -100.0,
     Differs: the depth is at most floor(log2 B), and missing frames come from the next best scores, because the
     original gives a part of B < 32 no frame at all and its evaluation then falls back to uniform.
     """
-    t1, t2 = check_number("t1", t1), check_number("t2", t2)
-    max_depth = min(check_whole("depth", depth), budget.bit_length() - 1)
     ranking = Ranking(evidence.relevance)
     if len(evidence) <= budget:
         parts, indices = [(0, len(evidence), 0)], list(range(len(evidence)))
     else:
-        parts = split(min_max(evidence.relevance), budget, t1=t1, t2=t2, max_depth=max_depth)
+        parts = split(min_max(evidence.relevance), budget, t1=t1, t2=t2, max_depth=min(depth, budget.bit_length() - 1))
         indices = []
         for start, stop, level in parts:
             indices += (start + ranking.rank[start:stop].argsort()[: budget >> level]).tolist()
-        indices = fill_by_relevance(ranking, indices, budget)
+        indices = ranking.fill(indices, budget)
     rows = [
         {"first": CandidateIndex(a), "last": CandidateIndex(b - 1), "depth": level} for a, b, level in parts if b > a
     ]
-    return build_selection(evidence, indices, parts=rows)
+    return Selection.of(evidence, indices, parts=rows)
 
 
 def split(scores: Array, budget: int, *, t1: float, t2: float, max_depth: int) -> list[tuple[int, int, int]]:
@@ -58,8 +55,3 @@ def _stands_out(part: Array, budget: int, t1: float, t2: float) -> bool:
     place = max(len(part) - budget, 0)
     best = part if place == 0 else part[part.argpartition(place)[place:]]
     return bool(best.mean() - part.mean() > t1 + TIE_TOLERANCE and part.std() > t2 + TIE_TOLERANCE)
-
-
-SELECTOR = Selector.of(
-    "aks", aks, "halve the video until frames stand out, take the best of each part", paper="Tang et al., CVPR 2025"
-)

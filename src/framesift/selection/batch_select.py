@@ -1,22 +1,32 @@
-"""Frames for many questions on one video, with the relevance of all questions computed in one product."""
+"""Frames for many questions on one video, with the relevance of all questions computed in one product.
+
+Candidates that show nothing are left out, and so is what lies outside a question's window.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from framesift._utils.text import rounded_clock
 from framesift.errors import InputError, OptionError
+from framesift.selection.explainer import text_without_frame
 from framesift.selection.gcr.demand import resolve_demand
+from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.lexical import EventWords
 from framesift.selection.registry import DEFAULT_METHOD, Method, get_selector, select_frames
-from framesift.selection.result_builders import text_without_frame
-from framesift.selection.skipping import BlankFrames, BlankSkipper, check_blank_frames, map_back
-from framesift.types import Basis, Event, Evidence, Question, Selection, VideoIndex, Window
+from framesift.selection.scores import Ranking
+from framesift.selection.trace import among_all
+from framesift.types import Basis, Event, Evidence, Question, Selection, Slot, VideoIndex, Window
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array, UnitRows
+from framesift.types.video import EventList
 from framesift.types.window import candidates_in
+
+BlankFrames = Literal["skip", "keep"]
+BLANK_FRAMES: tuple[BlankFrames, ...] = get_args(BlankFrames)
 
 
 def select_from_vectors(
@@ -33,7 +43,7 @@ def select_from_vectors(
     blank_frames: BlankFrames = "skip",
     lookups: Sequence[Lookup] | None = None,
     windows: Sequence[Window | None] | None = None,
-    **options: object,
+    **options: Any,
 ) -> list[Selection]:
     """Select frames for each question: the same result as one `select_frames` per question, in less time.
 
@@ -57,53 +67,40 @@ def select_from_vectors(
     check_blank_frames(blank_frames)
     vectors = index.vectors
     needs = get_selector(method).needs
-    parts: dict[Window | None, _VideoPart] = {}
-    damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
     texts = UnitRows(queries, "queries", dim=vectors.dim).exact()
     relevance = np.ascontiguousarray(vectors.products(texts).T)
     event_relevance = event_scores
     if event_relevance is None and event_features is not None and event_count:
         features = UnitRows(event_features, "event_features", dim=vectors.dim)
         event_relevance = np.ascontiguousarray(features.products(texts).T)
+    damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
+    parts: dict[Window | None, _VideoPart] = {}
     selections = []
     for k, question in enumerate(questions):
         window = None if windows is None else windows[k]
         if window not in parts:
-            parts[window] = _VideoPart(index, events, window)
+            parts[window] = _VideoPart(index, events, window, skips_blank=blank_frames == "skip")
         part = parts[window]
-        evidence = Evidence(
-            times_s=part.index.times_s,
+        evidence = partial(
+            Evidence,
             duration_s=part.end_s,
-            frames=part.index.vectors,
             query=texts[k],
             events=part.events,
             visual_demand=resolve_demand(visual_demand, question.text),
-            scores=relevance[k][part.candidates.start : part.candidates.stop],
             event_scores=None if event_relevance is None else event_relevance[k][part.inside],
             lexical_scores=part.words.scores(question.query_text) if "words" in needs else None,
             start_s=part.start_s,
             event_positions=part.inside,
         )
         lookup = None if lookups is None else lookups[k]
-
-        def run(
-            evidence: Evidence, kept: Sequence[int] | Array, lookup: Lookup | None = lookup, part: _VideoPart = part
-        ) -> Selection:
-            own = None if lookup is None else lookup.among([part.candidates[index] for index in kept])
-            return select_frames(evidence, budget=budget, method=method, lookup=own, **options)
-
-        if blank_frames == "skip":
-            selection, skipped = part.skipper.select(evidence, run, with_events="events" in needs)
-        else:
-            selection, skipped = run(evidence, range(len(evidence))), np.zeros(0, dtype=int)
-        if window is not None:
-            selection, skipped = map_back(selection, part.candidates), skipped + part.candidates.start
+        select = partial(select_frames, budget=budget, method=method, **options)
+        selection, skipped, inside = part.select(evidence, relevance[k], select, lookup, with_events="events" in needs)
         distant_texts = filter(None, (text_without_frame(slot, index.videos) for slot in selection.slots))
         basis = Basis(
             index.times_s,
             relevance[k],
             index.info.duration_s,
-            tuple(evidence.events),
+            tuple(inside),
             question,
             index.encoder,
             skipped=tuple(skipped.tolist()),
@@ -115,25 +112,122 @@ def select_from_vectors(
     return selections
 
 
-class _VideoPart:
-    """The part of a video that a window leaves, with what its questions share; all of it without a window."""
+def check_blank_frames(value: str) -> None:
+    """Reject a setting that is neither "skip" nor "keep"."""
+    if value not in BLANK_FRAMES:
+        raise OptionError(f"blank_frames is {value!r}; expected one of {', '.join(BLANK_FRAMES)}")
 
-    def __init__(self, index: VideoIndex, events: Sequence[Event], window: Window | None) -> None:
-        self.start_s, self.end_s = 0.0, index.info.duration_s
-        self.candidates = range(len(index))
-        self.index = index
-        self.inside = list(range(len(events)))  # positions of the events
-        if window is not None:
-            self.start_s, self.end_s = window.within(index.info.duration_s)
-            self.candidates = candidates_in(index.times_s, (self.start_s, self.end_s))
-            self.index = _restricted(index, self.candidates, self.start_s, self.end_s)
-            self.inside = [k for k, event in enumerate(events) if _reaches(event, self.start_s, self.end_s)]
-        self.events = [events[k] for k in self.inside]
-        self.skipper = BlankSkipper(self.index)
+
+class _VideoPart:
+    """The part of a video that a window leaves, with what its questions share; all of it without a window.
+
+    An event without any other candidate may keep one blank candidate, its most relevant, as its anchor: the text is
+    real. A blank candidate is never selected in another role. If all candidates are blank, none is skipped.
+    """
+
+    def __init__(self, index: VideoIndex, events: Sequence[Event], window: Window | None, *, skips_blank: bool) -> None:
+        duration_s = index.info.duration_s
+        self.start_s, self.end_s = (0.0, duration_s) if window is None else window.within(duration_s)
+        self._index = index
+        candidates = candidates_in(index.times_s, (self.start_s, self.end_s)) if window else range(len(index))
+        if not candidates:
+            after = np.searchsorted(index.times_s, self.start_s)
+            near = [rounded_clock(float(time_s)) for time_s in index.times_s[max(after - 1, 0) : after + 1]]
+            raise OptionError(
+                f"the window from {rounded_clock(self.start_s)} to {rounded_clock(self.end_s)} has no candidate frame; "
+                f"the nearest {'is' if len(near) == 1 else 'are'} at {' and '.join(near)}: widen it, or index more "
+                "frames per second"
+            )
+        self._candidates: Array = np.array(candidates)
+        reached = (window is None or _reaches(event, self.start_s, self.end_s) for event in events)
+        self.inside = np.flatnonzero(np.fromiter(reached, bool, len(events))).tolist()  # positions of the events
+        self.events = EventList.of([events[k] for k in self.inside])
+        self._is_blank = index.is_blank[self._candidates] if skips_blank else np.zeros(len(candidates), dtype=bool)
+        self._note = ""
+        if self._is_blank.all():
+            self._note, self._is_blank = "every candidate is blank: none was skipped", np.zeros_like(self._is_blank)
+        self._vectors: dict[bytes, UnitRows] = {}  # by the indices of their rows
 
     @cached_property
     def words(self) -> EventWords:
         return EventWords([event.text for event in self.events])
+
+    def select(
+        self,
+        evidence: Callable[..., Evidence],
+        relevance: Array,
+        select: Callable[..., Selection],
+        lookup: Lookup | None,
+        *,
+        with_events: bool,
+    ) -> tuple[Selection, Array, Sequence[Event]]:
+        """The selection with the indices of all candidates, those of the skipped ones, and the events inside.
+
+        evidence, select: called with what depends on the candidates that are left. relevance (N,): of all.
+        with_events: whether the selector gives events a frame.
+        """
+        anchors = np.zeros(len(self._candidates), dtype=bool)
+        if with_events and self._is_blank.any():
+            lo, hi = self._blank_events
+            anchors[Ranking(relevance[self._candidates]).best_in_ranges(lo, hi)] = True
+        while True:
+            kept = self._candidates[~self._is_blank | anchors]
+            given = evidence(times_s=self._index.times_s[kept], frames=self._rows(kept), scores=relevance[kept])
+            selection = select(given, lookup=None if lookup is None else lookup.among(kept.tolist()))
+            if len(kept) < len(self._index):
+                slots = tuple(replace(slot, index=int(kept[slot.index])) for slot in selection.slots)
+                selection = replace(selection, slots=slots, trace=among_all(selection.trace, kept))
+            first = self._candidates[0]
+            misplaced = [s.index - first for s in selection.slots if anchors[s.index - first] and not self._is_alone(s)]
+            if not misplaced:
+                skipped = self._candidates[self._is_blank & ~anchors]
+                return self._described(selection, len(kept)), skipped, given.events
+            anchors[misplaced] = False
+
+    def _rows(self, kept: Array) -> UnitRows:
+        """The vectors of these candidates; questions share what is derived from them."""
+        if len(kept) == len(self._index):
+            return self._index.vectors
+        is_blank = self._index.is_blank
+        if len(kept) == np.count_nonzero(~is_blank) and not is_blank[kept].any():
+            return self._index.shown_vectors
+        key = kept.tobytes()
+        if key not in self._vectors:
+            self._vectors[key] = UnitRows(self._index.frames[kept])
+        return self._vectors[key]
+
+    @cached_property
+    def _blank_events(self) -> tuple[Array, Array]:
+        """The range of candidates of each event whose candidates are all blank."""
+        times = self.events.times_s
+        times = times[(times[:, 1] >= self.start_s) & (times[:, 0] <= self.end_s)].clip(self.start_s, self.end_s)
+        lo, hi = event_frame_ranges(self._index.times_s[self._candidates], *times.T)
+        shown = np.concatenate(([0], np.cumsum(~self._is_blank)))
+        is_blank = shown[lo] == shown[hi]
+        return lo[is_blank], hi[is_blank]
+
+    def _is_alone(self, slot: Slot) -> bool:
+        """Whether a slot with a blank frame stands for an event that has no other frame."""
+        if slot.role != "ground" or slot.event is None:
+            return False
+        times_s = self._index.times_s[self._candidates]
+        inside = (times_s >= slot.event.start_s) & (times_s <= slot.event.end_s)
+        return bool(self._is_blank[inside].all())
+
+    def _described(self, selection: Selection, kept: int) -> Selection:
+        """The selection with the number of skipped candidates in its trace."""
+        if not self._is_blank.any():
+            return selection.with_trace(skipped=self._note) if self._note else selection
+        candidates = len(self._candidates)
+        skipped = candidates - kept
+        verbs = "shows nothing and was" if skipped == 1 else "show nothing and were"
+        detail = {"skipped": f"{skipped} of {candidates} candidates {verbs} skipped"}
+        if kept < selection.budget:
+            detail["note"] = (
+                f"{kept} of {candidates} candidates show something, for a budget of {selection.budget}: "
+                "all of them are selected"
+            )
+        return selection.with_trace(**detail)
 
 
 def _reaches(event: Event, start_s: float, end_s: float) -> bool:
@@ -141,23 +235,3 @@ def _reaches(event: Event, start_s: float, end_s: float) -> bool:
     if event.start_s == event.end_s:
         return start_s <= event.start_s <= end_s
     return event.end_s > start_s and event.start_s < end_s
-
-
-def _restricted(index: VideoIndex, candidates: range, start_s: float, end_s: float) -> VideoIndex:
-    """The index with these candidates only."""
-    if not candidates:
-        after = np.searchsorted(index.times_s, start_s)
-        near = [rounded_clock(float(time_s)) for time_s in index.times_s[max(after - 1, 0) : after + 1]]
-        raise OptionError(
-            f"the window from {rounded_clock(start_s)} to {rounded_clock(end_s)} has no candidate frame; the nearest "
-            f"{'is' if len(near) == 1 else 'are'} at {' and '.join(near)}: widen it, or index more frames per second"
-        )
-    part = slice(candidates.start, candidates.stop)
-    return replace(
-        index,
-        info=replace(index.info, duration_s=end_s),
-        times_s=index.times_s[part],
-        frames=index.frames[part],
-        is_blank=index.is_blank[part],
-        is_damaged=index.is_damaged[part],
-    )

@@ -5,15 +5,15 @@ Liu et al., "BOLT: Boost Large Vision-Language Model Without Training for Long-f
 
 import numpy as np
 
-from framesift.selection.result_builders import build_selection
-from framesift.selection.selector import Selector
-from framesift.selection.uniform import evenly_spaced
-from framesift.selection.validation import check_positive
+from framesift.selection.baselines import evenly_spaced
+from framesift.selection.selector import selector
+from framesift.selection.validation import Positive
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 
-def bolt(evidence: Evidence, budget: int, *, alpha: float = 3.0) -> Selection:
+@selector("equal steps of cumulative relevance", paper="Liu et al., CVPR 2025")
+def bolt(evidence: Evidence, budget: int, *, alpha: Positive = 3.0) -> Selection:
     """Inverse transform sampling: B evenly spaced quantiles of the cumulative, sharpened relevance.
 
     Input: relevance, min–max normalised and raised to `alpha` (3 for Video-MME, 2.5 for LongVideoBench in the paper).
@@ -22,7 +22,6 @@ def bolt(evidence: Evidence, budget: int, *, alpha: float = 3.0) -> Selection:
     Differs: a frame hit twice is replaced by the nearest free one (the earlier of two), constant scores give uniform
     frames, and a budget of 1 takes the median, because the original repeats frames, divides by 0 and takes the end.
     """
-    alpha = check_positive("alpha", alpha)
     size = min(budget, len(evidence))
     above_minimum = evidence.relevance - evidence.relevance.min()
     peak = above_minimum.max()
@@ -30,7 +29,7 @@ def bolt(evidence: Evidence, budget: int, *, alpha: float = 3.0) -> Selection:
         indices = evenly_spaced(len(evidence), size).tolist()
     else:
         indices = nearest_free(quantile_indices((above_minimum / peak) ** alpha, size), len(evidence))
-    return build_selection(evidence, indices)
+    return Selection.of(evidence, indices)
 
 
 def quantile_indices(weights: Array, size: int) -> list[int]:
@@ -56,6 +55,3 @@ def nearest_free(wanted: list[int], count: int) -> list[int]:
         taken.add(free[0])
         indices.append(free[0])
     return indices
-
-
-SELECTOR = Selector.of("bolt", bolt, "equal steps of cumulative relevance", paper="Liu et al., CVPR 2025")

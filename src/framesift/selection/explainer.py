@@ -1,14 +1,17 @@
 """Why each frame was selected and which alternatives were not, in sentences."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from framesift._utils.text import clock, ordinal, quoted
-from framesift.types import Basis, Selection, Slot
+from framesift.selection.trace import EventRow, RegionRow, Trace
+from framesift.types import Basis, Selection, Slot, VideoSpan
 from framesift.types.video import time_label
+
+# A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
+TEXT_REACH_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Explainer:
     """For any selector: its own sentences or the order of its picks, the rank, the best omitted candidate nearby."""
 
     def __init__(self, selection: Selection, basis: Basis) -> None:
-        self.selection, self.basis, self.trace = selection, basis, selection.trace
+        self.selection, self.basis, self.trace = selection, basis, Trace.of(selection)
         outside = set(range(len(basis.times_s))) - set(basis.considered)
         not_counted = {*basis.skipped, *outside}
         self.unavailable = {*selection.indices, *not_counted}  # as alternatives
@@ -42,19 +45,15 @@ class Explainer:
         self.candidates = len(order) - len(not_counted)
         self.rank = np.empty(len(order), dtype=int)
         self.rank[order] = np.arange(1, len(order) + 1)
-        self.sentences = {row["index"]: list(map(str, row["sentences"])) for row in self.trace.get("reasons", ())}
 
     def explain_slot(self, slot: Slot) -> Reason:
-        if slot.index in self.sentences:
-            return Reason((*self.sentences[slot.index], self.rank_sentence(slot)), self.best_omitted_nearby(slot))
-        picked = list(self.trace.get("picked", ()))
-        why = []
-        if slot.index in picked:
-            why.append(f"Picked {ordinal(picked.index(slot.index) + 1)} of {len(picked)} by {self.selection.method}.")
-        else:
-            why.append(f"Selected by {self.selection.method}.")
-        if slot.event is not None:
-            why.append(f"Event at this time: {quoted(slot.event.text)}.")
+        picked = self.trace.picked
+        order = (
+            f"Picked {ordinal(picked.index(slot.index) + 1)} of {len(picked)}" if slot.index in picked else "Selected"
+        )
+        event = () if slot.event is None else (f"Event at this time: {quoted(slot.event.text)}.",)
+        own = {row.index: row.sentences for row in self.trace.reasons}
+        why = own.get(slot.index, (f"{order} by {self.selection.method}.", *event))
         return Reason((*why, self.rank_sentence(slot)), self.best_omitted_nearby(slot))
 
     def rank_sentence(self, slot: Slot) -> str:
@@ -79,15 +78,27 @@ class Explainer:
     def time_s(self, index: int) -> float:
         return float(self.basis.times_s[index])
 
-    def clock_at(self, index: int) -> str:
-        return self.label(self.time_s(index))
-
     def label(self, time_s: float) -> str:
         return time_label(self.basis.videos, time_s, short_clock)
 
-    def span(self, row: Mapping[str, Any]) -> str:
-        first, last = self.label(row["start_s"]), self.label(row["end_s"])
+    def span(self, row: EventRow | RegionRow) -> str:
+        first, last = self.label(row.start_s), self.label(row.end_s)
         return first if first == last else f"{first} – {last}"
+
+
+def text_without_frame(slot: Slot, videos: Sequence[VideoSpan] = ()) -> str:
+    """The warning about a text that is shown on a frame far from its own time; empty if it is not.
+
+    videos: where there are several, those of the joint timeline.
+    """
+    if slot.event is None or slot.text_distance_s <= TEXT_REACH_S:
+        return ""
+    times_s = slot.event.start_s, slot.event.end_s, slot.time_s
+    start, end, at = (time_label(videos, time_s, lambda time_s: short_clock(round(time_s))) for time_s in times_s)
+    return (
+        f"the text at {start if start == end else f'{start}–{end}'} has no frame; it is shown on the frame at {at}, "
+        f"{slot.text_distance_s:.0f} s away"
+    )
 
 
 def short_clock(time_s: float) -> str:

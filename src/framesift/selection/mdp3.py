@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.selection.result_builders import build_selection
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_positive, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Positive, Whole
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array, UnitRows
 
@@ -23,8 +22,9 @@ GAIN_TIE = 2.0**-24
 VARIANCE_FLOOR = 2.0**-20
 
 
+@selector("relevant and diverse by a determinantal point process", paper="Sun et al., ICCV 2025", needs=("vectors",))
 def mdp3(
-    evidence: Evidence, budget: int, *, relevance_weight: float = 0.2, segment_frames: int | None = None
+    evidence: Evidence, budget: int, *, relevance_weight: Positive = 0.2, segment_frames: Whole | None = None
 ) -> Selection:
     """Select the list of frames with the largest (2/λ)·Σ log k(query, frame) + log det K, greedily in each segment.
 
@@ -38,13 +38,12 @@ def mdp3(
     floor, so that any budget can be filled; ties go to the earlier frame and to the list with fewer frames in the later
     segment; the query is one unit vector, also for a text beyond the encoder's limit.
     """
-    weight = check_positive("relevance_weight", relevance_weight)
     length = SEGMENT if budget <= SMALL_BUDGET else LONG_SEGMENT
     if segment_frames is not None:
-        length = check_whole("segment_frames", segment_frames) or len(evidence)
+        length = segment_frames or len(evidence)
     size = min(budget, len(evidence))
     vectors = evidence.vectors
-    log_relevance = 2.0 / weight * np.log(kernel(vectors.products(evidence.query_row)[:, 0]))
+    log_relevance = 2.0 / relevance_weight * np.log(kernel(vectors.products(evidence.query_row)[:, 0]))
     table = FrameCountTable(size)
     if size < len(vectors):
         for start in range(0, len(vectors), length):
@@ -56,7 +55,7 @@ def mdp3(
             table.extend(greedy, [-1, *last], start)
     indices = table.best() if size < len(vectors) else list(range(len(vectors)))
     value = float(table.value[size]) if size < len(vectors) else None
-    return build_selection(evidence, indices, "context", value=value)
+    return Selection.of(evidence, indices, "context", value=value)
 
 
 def kernel(cosines: Array) -> Array:
@@ -192,12 +191,3 @@ class FrameCountTable:
             parts.append(pointer.picks)
             pointer = pointer.previous
         return [index for picks in reversed(parts) for index in picks]
-
-
-SELECTOR = Selector.of(
-    "mdp3",
-    mdp3,
-    "relevant and diverse by a determinantal point process",
-    paper="Sun et al., ICCV 2025",
-    needs=("vectors",),
-)

@@ -7,26 +7,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, softmax
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number, check_positive, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Positive, Share
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array
 
 SMALLEST_THRESHOLD = 1e-6  # of relevance, below which the pool of candidates is not widened
 
 
+@selector("quota per segment by relevance and content, farthest frames inside", paper="ECCV 2026", needs=("vectors",))
 def qca(
     evidence: Evidence,
     budget: int,
     *,
-    segments: int = 16,
-    beta: float = 0.5,
-    gamma: float = 0.5,
-    content_temperature: float = 0.5,
-    relevance_temperature: float = 1.0,
+    segments: Count = 16,
+    beta: Share = 0.5,
+    gamma: Share = 0.5,
+    content_temperature: Positive = 0.5,
+    relevance_temperature: Positive = 1.0,
 ) -> Selection:
     """Divide the budget over equal segments, then select in each the most relevant frame and those farthest from it.
 
@@ -40,10 +39,6 @@ def qca(
     the original returns too few frames; here the best of the others fill the budget. Vectors are compared in double
     precision, the original's on a GPU in half precision. Its relevance is BLIP's matching probability.
     """
-    segments, beta = check_whole("segments", segments, low=1), check_number("beta", beta, low=0, high=1)
-    gamma = check_number("gamma", gamma, low=0, high=1)
-    content_temperature = check_positive("content_temperature", content_temperature)
-    relevance_temperature = check_positive("relevance_temperature", relevance_temperature)
     borders = split_evenly(len(evidence), min(segments, len(evidence)))
     content = content_share(evidence.vectors.rows, borders, temperature=content_temperature)
     means = np.array([evidence.relevance[a:b].mean() for a, b in borders])
@@ -54,8 +49,7 @@ def qca(
         if quota > 0:
             pool = candidates(evidence.relevance[a:b], quota, gamma=gamma)
             picked += [a + k for k in farthest_points(evidence.vectors.rows[a:b], pool, quota, evidence.relevance[a:b])]
-    picked = fill_by_relevance(Ranking(evidence.relevance), picked, min(budget, len(evidence)))
-    return build_selection(evidence, picked, quotas=quotas)
+    return Selection.of(evidence, Ranking(evidence.relevance).fill(picked, budget), quotas=quotas)
 
 
 def split_evenly(count: int, parts: int) -> list[tuple[int, int]]:
@@ -128,12 +122,3 @@ def farthest_points(frames: Array, pool: Sequence[int], quota: int, relevance: A
         distance[chosen] = -1.0
         chosen.append(int(distance.argmax()))
     return [pool[k] for k in chosen]
-
-
-SELECTOR = Selector.of(
-    "qca",
-    qca,
-    "quota per segment by relevance and content, farthest frames inside",
-    paper="ECCV 2026",
-    needs=("vectors",),
-)

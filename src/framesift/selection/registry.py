@@ -9,8 +9,7 @@ from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
 from framesift.errors import InputError, OptionError, PluginError, UnknownName
-from framesift.selection.custom import checked, from_function, from_plugin
-from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector
+from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector, from_function, from_plugin
 from framesift.selection.validation import check_budget, check_options
 from framesift.types import Basis, Evidence, Selection
 from framesift.types.lookup import Lookup
@@ -35,14 +34,11 @@ __all__ = [
 
 KIND = "selector"  # entry points of the group framesift.selectors
 
-# Modules in the order they are listed: sift, GCR, simple baselines, then published methods by the inputs they need.
-BUILT_IN = (
+# Modules in the order their selectors are listed: sift, GCR, simple baselines, then published methods by their inputs.
+MODULES = (
     "sift",
-    "gcr",
-    "uniform",
-    "topk",
-    "mmr",
-    "bin_max",
+    "gcr.method",
+    "baselines",
     "aks",
     "bolt",
     "q_frame",
@@ -53,9 +49,7 @@ BUILT_IN = (
     "text",
     "vsi_lite",
     "looking.focus",
-    "looking.t_star",
-    "looking.vsi",
-    "looking.logic_in_frames",
+    "looking.object_search",
     "looking.q_gate",
     "looking.tspo",
     "looking.toolmerge",
@@ -98,7 +92,7 @@ def select_frames(
 def get_selector(method: Method) -> Selector:
     """Look up a selector by name, or describe a function; an unknown name is an error that lists them all."""
     if isinstance(method, Selector):
-        return checked(method)
+        return method
     if not isinstance(method, str):
         if not callable(method):
             raise InputError(f"method is of type {type(method).__name__}; expected a name or a function")
@@ -121,7 +115,7 @@ def built_in(name: str) -> Selector | None:
 def uses_demand(method: Method) -> bool:
     """Whether a selector uses the question's visual demand; those that users write may."""
     selector = get_selector(method)
-    return selector.name not in _built_in() or "demand" in selector.needs
+    return not selector.is_built_in or "demand" in selector.needs
 
 
 def check_demand(method: Method, demand: object) -> None:
@@ -147,8 +141,8 @@ def plugins() -> list[Plugin]:
 
 @cache
 def _built_in() -> dict[str, Selector]:
-    modules = [import_module(f"framesift.selection.{name}") for name in BUILT_IN]
-    return {module.SELECTOR.name: module.SELECTOR for module in modules}
+    modules = [import_module(f"framesift.selection.{name}") for name in MODULES]
+    return {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Selector)}
 
 
 @cache

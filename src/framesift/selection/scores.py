@@ -1,4 +1,6 @@
-"""Scores of frames: scaling them, ranking them once per question, and the best frames of any range of indices."""
+"""Scores of frames: scaling and ranking them, the best of any range of indices, and sharing a budget by scores."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -44,6 +46,12 @@ class Ranking:
         best = self._best_ranks(lo, hi)
         return np.where(best < len(self.rank), self.order[np.minimum(best, len(self.rank) - 1)], -1)
 
+    def fill(self, selected: Sequence[int], size: int) -> list[int]:
+        """Grow `selected` to `size` frames with the best-ranked of the others, as far as there are any."""
+        taken = set(selected)
+        others = [index for index in self.order.tolist() if index not in taken]
+        return [*selected, *others[: size - len(selected)]]
+
     def _best_ranks(self, lo: Array, hi: Array) -> Array:
         """(K,) the best rank in each range; the number of frames for an empty range."""
         # reduceat takes the minimum from lo[0] to hi[0], then from there to lo[1], …; every second one is discarded.
@@ -61,3 +69,14 @@ class Ranking:
         others = np.minimum(self._best_ranks(lo, first), self._best_ranks(first + 1, hi))
         second = np.where(others < len(self.rank), self.order[np.minimum(others, len(self.rank) - 1)], first)
         return (self.scores[first] + self.scores[second]) / 2
+
+
+def largest_remainder(shares: Array, size: int) -> list[int]:
+    """Round `shares` (which sum to 1) of `size` to integers that sum to `size`; ties go to the earlier share."""
+    exact = np.asarray(shares, dtype=np.float64) * size
+    # The tolerance keeps an integer that was missed by rounding alone from being rounded down.
+    counts = np.floor(exact + TIE_TOLERANCE).astype(int)
+    order = np.argsort(-merge_ties(exact - counts), kind="stable")
+    counts[order[: size - int(counts.sum())]] += 1
+    rounded: list[int] = counts.tolist()
+    return rounded

@@ -1,15 +1,26 @@
-"""The record that describes a selector: its function, its options, what it needs and where it was published."""
+"""The record that describes a selector: its function, its options, what it needs and where it was published.
+
+One of this package is a function with the decorator `selector`. Those that users write, and plug-ins of other packages,
+are described by `from_function` and `from_plugin`; what they return is checked.
+"""
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
+from framesift._utils.plugins import Plugin, reason
+from framesift.errors import FramesiftError, InputError, PluginError
 from framesift.selection.explainer import Explainer
+from framesift.selection.trace import to_json
+from framesift.selection.validation import check_value
 from framesift.types import Basis, Evidence, Selection
-from framesift.types.lookup import GIVEN_PARTS, Lookup
+from framesift.types.lookup import Lookup
 
 DEFAULT_METHOD = "sift"
+EXPECTED = "a function (evidence, budget, *, option=default, …) that returns a Selection"
 
 # Inputs a selector can need beyond the relevance of each frame, with the description `framesift selectors` prints.
 NEEDS = {
@@ -25,67 +36,147 @@ NEEDS = {
     "peers": "pip install 'framesift[peers]'",
 }
 
+Function = Callable[..., Selection]
+
 
 @dataclass(frozen=True)
 class Selector:
-    """A registered selector: `run` calls its function with the options, whose defaults are listed.
+    """A selector: `run` calls its function `(evidence, budget, *, option=default, …)` with checked options.
 
-    paper: where it was published. needs: keys of NEEDS, the inputs it uses beyond the relevance of each frame.
-    gives_text: it decides which frames carry text, so that no other frame gets any. explainer: gives the reasons.
-    problem: why it can't be used; only a selector of another package may have one.
+    A parameter `lookup` gets a Lookup; parts: those of it that can be given as options. config: a record whose fields
+    are the options, passed as `config`. paper: where it was published. needs: keys of NEEDS, the inputs it uses beyond
+    the relevance of each frame. gives_text: it decides which frames carry text, so that no other frame gets any.
+    explainer: gives the reasons. package: that of a plug-in; problem: why it can't be used.
     """
 
     name: str
-    function: Callable[..., Selection]
+    function: Function
     summary: str
-    options: Mapping[str, object]
     paper: str = ""
     needs: tuple[str, ...] = ()
-    takes_lookup: bool = False
+    parts: tuple[str, ...] = ()
+    config: type | None = None
     gives_text: bool = False
     explainer: Callable[[Selection, Basis], Explainer] = Explainer
+    is_built_in: bool = False
+    package: str = ""
     problem: str = ""
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        function: Callable[..., Selection],
-        summary: str,
-        *,
-        paper: str = "",
-        needs: tuple[str, ...] = (),
-        parts: tuple[str, ...] = (),
-    ) -> "Selector":
-        """Describe a function `(evidence, budget, *, option=default, …) → Selection`; its signature has the options.
+    @cached_property
+    def _declared(self) -> dict[str, tuple[object, object]]:
+        """Each option of the function or config: the default and the type."""
+        if self.config is not None:
+            return {field.name: (field.default, field.type) for field in fields(self.config)}
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: (p.default, p.annotation) for p in parameters if p.kind is p.KEYWORD_ONLY}
 
-        A parameter `lookup` gets a Lookup; parts: those of it that can be given as options.
-        """
-        parameters = inspect.signature(function).parameters.values()
-        options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        takes_lookup = "lookup" in options
-        options.pop("lookup", None)
-        return cls(name, function, summary, dict.fromkeys(parts) | options, paper, needs, takes_lookup)
+    @property
+    def takes_lookup(self) -> bool:
+        return "lookup" in self._declared
+
+    @cached_property
+    def options(self) -> dict[str, object]:
+        """Each option with its default."""
+        defaults = {name: default for name, (default, _) in self._declared.items() if name != "lookup"}
+        return {**dict.fromkeys(self.parts), **defaults}
 
     def run(self, evidence: Evidence, budget: int, *, lookup: Lookup | None = None, **options: Any) -> Selection:
         """The function's selection; its trace records the options and how many candidates there were."""
-        passed = dict(options)
+        if self.problem:
+            raise PluginError(self.problem)
+        kinds = {name: kind for name, (_, kind) in self._declared.items()}
+        passed = {name: check_value(name, value, kinds.get(name)) for name, value in options.items()}
         if self.takes_lookup:
-            parts = {part: passed.pop(part) for part in GIVEN_PARTS if part in passed}
-            given = {part: value for part, value in parts.items() if value is not None}
-            passed["lookup"] = replace(lookup or Lookup(), method=self.name, **given)
-            options |= {part: getattr(passed["lookup"], part) for part in GIVEN_PARTS if part in self.options}
-        selection = self.function(evidence, budget, **passed)
+            given = {part: value for part in self.parts if (value := passed.pop(part, None)) is not None}
+            passed["lookup"] = lookup = replace(lookup or Lookup(), method=self.name, **given)
+            options |= {part: getattr(lookup, part) for part in self.parts}
+        if self.config is not None:
+            passed = {"config": self.config(**passed)}
+        selection = self._call(evidence, budget, passed)
         count = len(evidence)
         recorded = {name: _recorded(value) for name, value in {**self.options, **options}.items()}
         trace = {"candidates": count, "duration_s": evidence.length_s, "options": recorded, "looked_at": count}
         if len(selection) == count < budget:
-            trace["note"] = (
-                f"there are {count} candidates for a budget of {budget}: all are selected"
-                if count > 1
-                else f"there is one candidate for a budget of {budget}: it is selected"
-            )
-        return replace(selection, method=self.name, budget=budget, trace={**trace, **selection.trace})
+            candidates, verb = (f"are {count} candidates", "all are") if count > 1 else ("is one candidate", "it is")
+            trace["note"] = f"there {candidates} for a budget of {budget}: {verb} selected"
+        return replace(selection, method=self.name, budget=budget, trace={**trace, **to_json(selection.trace)})
+
+    def _call(self, evidence: Evidence, budget: int, options: Mapping[str, Any]) -> Selection:
+        try:
+            selection = self.function(evidence, budget, **options)
+        except Exception as error:
+            if not self.package or isinstance(error, FramesiftError):
+                raise
+            title = f"the selector {self.name!r} of {self.package}"
+            raise PluginError(f"{title} failed ({reason(error)}); report it to its authors") from error
+        return selection if self.is_built_in else _check_result(selection, self.name, evidence, budget)
+
+
+Method = str | Selector | Function  # a name of `selectors()`, or the selector itself
+
+
+def selector(
+    summary: str,
+    *,
+    paper: str = "",
+    needs: tuple[str, ...] = (),
+    parts: tuple[str, ...] = (),
+    config: type | None = None,
+    gives_text: bool = False,
+    explainer: Callable[[Selection, Basis], Explainer] = Explainer,
+) -> Callable[[Function], Selector]:
+    """Make a function of this package the selector of its name, with hyphens."""
+
+    def describe(function: Function) -> Selector:
+        name = function.__name__.replace("_", "-")
+        return Selector(name, function, summary, paper, needs, parts, config, gives_text, explainer, is_built_in=True)
+
+    return describe
+
+
+def from_function(function: Function, name: str = "") -> Selector:
+    """Describe a function as a selector, by its own name unless another is given."""
+    inner = function.func if isinstance(function, partial) else function
+    name = name or str(getattr(inner, "__name__", type(inner).__name__)).strip("<>")
+    try:
+        inspect.signature(function).bind(None, None)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} can't be called with an evidence and a budget ({error}); expected {EXPECTED}"
+        ) from None
+    return Selector(name, function, (inspect.getdoc(inner) or name).splitlines()[0])
+
+
+def from_plugin(plugin: Plugin) -> Selector:
+    """The selector of another package; one that can't be used has a `problem`."""
+    try:
+        function = plugin.load()
+        if not callable(function):
+            raise PluginError(f"{plugin.title} is of type {type(function).__name__}; expected {EXPECTED}")
+        return replace(from_function(function, plugin.name), package=plugin.package)
+    except FramesiftError as error:
+        return Selector(plugin.name, lambda *_: Selection((), "", 0), f"can't be used: {error}", problem=str(error))
+
+
+def _check_result(selection: Any, name: str, evidence: Evidence, budget: int) -> Selection:
+    """The selection with plain numbers; an InputError if it is none of this evidence."""
+    if not isinstance(selection, Selection):
+        raise InputError(f"{name} returned a {type(selection).__name__}; expected a Selection")
+    indices = [int(index) for index in selection.indices]
+    most = min(budget, len(evidence))
+    if not 1 <= len(indices) <= most or len(set(indices)) < len(indices):
+        raise InputError(f"{name} selected the frames {indices[:20]}; expected 1 to {most} different ones")
+    if min(indices) < 0 or max(indices) >= len(evidence):
+        raise InputError(f"{name} selected the frames {indices[:20]}; expected indices from 0 to {len(evidence) - 1}")
+    try:
+        json.dumps(dict(selection.trace), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the trace of {name} can't be written ({error}); expected JSON values") from None
+    slots = tuple(
+        replace(slot, index=index, time_s=float(evidence.times_s[index]), relevance=float(slot.relevance))
+        for slot, index in zip(selection.slots, indices, strict=True)
+    )
+    return replace(selection, slots=slots)
 
 
 def _recorded(value: object) -> object:
@@ -97,6 +188,3 @@ def _recorded(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_recorded(item) for item in value]
     return str(getattr(value, "name", getattr(value, "__name__", type(value).__name__)))
-
-
-Method = str | Selector | Callable[..., Selection]  # a name of `selectors()`, or the selector itself

@@ -9,21 +9,27 @@ decides their share of the budget. Frames fill the rest, where those chosen for 
 of a chosen frame come last. docs/sift.md gives the measurement behind every constant.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from framesift.errors import OptionError
-from framesift.selection.event_match import EventMatch, match_events
+from framesift._utils.text import counted, duration_text, ordinal
+from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED, event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import Selector
-from framesift.selection.sift_trace import VISUAL_LEVEL, context_row, event_rows, reasons
+from framesift.selection.selector import selector
 from framesift.selection.spread import Choice, DuplicateFilter, Spread
-from framesift.selection.validation import check_number, check_options, check_positive
-from framesift.types import CandidateIndex, Evidence, Role, Selection, Slot
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows
+from framesift.selection.trace import ContextRow, CoverTrace, GroundTrace, SiftEventRow, event_columns, rows_of
+from framesift.selection.validation import Amount, Finite, Flag, Positive, Share, check_fields, check_number
+from framesift.types import CandidateIndex, Evidence, Role, Selection
+from framesift.types.selection import make_slots
+from framesift.types.vectors import TIE_TOLERANCE, Array
+
+UNRELATED_PERCENTILE = 10.0  # of the events' scores: taken as that of a text unrelated to the question
+VISUAL_LEVEL = 0.5  # scaled relevance from which a frame is a visual match, below it context
+CARRIED = "on a frame selected for its picture"
+BELOW_FLOOR = "does not stand out"
 
 
 @dataclass(frozen=True)
@@ -39,27 +45,21 @@ class SiftConfig:
     picture show the words of an event they lie in.
     """
 
-    width_s: float = 8.0
-    frame_weight: float = 2.0
-    event_weight: float = 1.0
-    words_weight: float = 0.5
-    duplicate: float = 0.75
-    lexical: float = 0.3
-    low: float = 0.25
-    high: float = 0.4
-    max_share: float = 0.75
-    floor: float = 0.2
-    carry: bool = True
+    width_s: Positive = 8.0
+    frame_weight: Amount = 2.0
+    event_weight: Amount = 1.0
+    words_weight: Amount = 0.5
+    duplicate: Share = 0.75
+    lexical: Amount = 0.3
+    low: Finite = 0.25
+    high: Finite = 0.4
+    max_share: Share = 0.75
+    floor: Share = 0.2
+    carry: Flag = True
 
     def __post_init__(self) -> None:
-        check_positive("width_s", self.width_s)
-        for name in ("frame_weight", "event_weight", "words_weight", "lexical"):
-            check_number(name, getattr(self, name), low=0)
-        for name in ("duplicate", "max_share", "floor"):
-            check_number(name, getattr(self, name), low=0, high=1)
-        check_number("high", self.high, low=check_number("low", self.low))
-        if not isinstance(self.carry, bool):
-            raise OptionError(f"carry is {self.carry!r}; expected true or false")
+        check_fields(self)
+        check_number("high", self.high, low=self.low)
 
     def share(self, stand_out: float) -> float:
         """The events' share of the budget: 0 up to `low`, growing evenly to max_share at `high`."""
@@ -68,33 +68,25 @@ class SiftConfig:
         return self.max_share * max(stand_out - self.low, 0.0) / (self.high - self.low)
 
 
-def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
+@selector(
+    "words and frames that match the question, spread over time",
+    needs=("vectors", "events", "words"),
+    config=SiftConfig,
+    gives_text=True,
+)
+def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
     """Select the events and the frames that match the question, spread over time.
 
-    options: any field of `SiftConfig`. visual_demand is not used: the scores decide how much of the budget words get.
-    Cost: O(budget · (N + E)), and cosines of the leading candidates only. Ties go to the earlier frame, and to the
-    event that starts earlier.
+    visual_demand is not used: the scores decide how much of the budget words get. Cost: O(budget · (N + E)), and
+    cosines of the leading candidates only. Ties go to the earlier frame, and to the event that starts earlier.
     """
-    check_options("sift", options, DEFAULTS)
-    config = SiftConfig(**options)
     size = min(budget, len(evidence))
     relevance = min_max(evidence.relevance)
-    match = match_events(evidence, lexical=config.lexical, floor=config.floor)
+    match = match_events(evidence, config)
     share = config.share(match.stand_out)
     quota = min(int(share * budget + TIE_TOLERANCE), size)
-    words = choose_events(evidence, match, size=quota, weight=config.event_weight, width_s=config.width_s)
-    mean = evidence.vectors.mean_cosine
-    pictures, duplicates = choose_frames(
-        relevance,
-        evidence.times_s,
-        list(words),
-        size=size,
-        weight=config.frame_weight,
-        taken_weight=config.words_weight,
-        width_s=config.width_s,
-        vectors=evidence.vectors if config.duplicate < 1 else None,
-        threshold=mean + config.duplicate * (1.0 - mean),
-    )
+    words = choose_events(evidence, match, config, size=quota)
+    pictures, duplicates = choose_frames(evidence, relevance, list(words), config, size=size)
     shown = {index: choice.item for index, choice in words.items()}
     if config.carry:
         shown |= carried_events(match, shown.values(), list(pictures), first=budget)
@@ -102,36 +94,63 @@ def sift(evidence: Evidence, budget: int, **options: Any) -> Selection:
     roles: dict[int, Role] = dict.fromkeys(pictures, "context")
     roles |= dict.fromkeys(visual, "visual")
     roles |= dict.fromkeys(words, "ground")
-    slots = tuple(
-        Slot(
-            index,
-            float(evidence.times_s[index]),
-            role,
-            float(evidence.relevance[index]),
-            evidence.events[shown[index]] if index in shown else None,
-        )
-        for index, role in roles.items()
-    )
+    carried = {index: evidence.events[event] for index, event in shown.items()}
+    context = [choice for index, choice in pictures.items() if index not in visual]
     trace = {
         "quotas": {"ground": quota},
-        "ground": {
-            "stand_out": match.stand_out,
-            "share": share,
-            "events_outside": evidence.events_outside,
-            "events": event_rows(evidence, match, words, shown),
-        },
-        "cover": {
-            "visual": list(map(CandidateIndex, visual)),
-            "context": [context_row(choice) for index, choice in pictures.items() if index not in visual],
-        },
-        "reasons": reasons(match, words, pictures, duplicates, shown, quota=quota),
+        "ground": GroundTrace(
+            evidence.events_outside,
+            _event_rows(evidence, match, words, shown),
+            stand_out=match.stand_out,
+            share=share,
+        ),
+        "cover": CoverTrace(list(map(CandidateIndex, visual)), _context_rows(context)),
+        "reasons": _reasons(evidence, match, words, pictures, duplicates, shown, quota=quota),
     }
-    return Selection(slots, "", 0, trace)
+    return Selection(make_slots(evidence, roles, carried), "", 0, trace)
 
 
-def choose_events(
-    evidence: Evidence, match: EventMatch, *, size: int, weight: float, width_s: float
-) -> dict[int, Choice]:
+@dataclass(frozen=True)
+class EventMatch:
+    """How well each event's text matches the question.
+
+    score (E,): cosine and shared words, scaled to [0, 1]; order (E,) best first, of equal ones the
+    earlier start first; lo, hi (E,) the range of each event's frames. stand_out: how far the best one is from a text
+    unrelated to the question, which is 0 away, towards one of the same meaning, which is 1 away. stands_out (E,) bool:
+    whether an event is at least a given share as far.
+    """
+
+    score: Array
+    order: Array
+    lo: Array
+    hi: Array
+    stand_out: float
+    stands_out: Array
+
+
+def match_events(evidence: Evidence, config: SiftConfig) -> EventMatch:
+    """Score every event's text against the question: its cosine, and `lexical` times the words they share.
+
+    A cosine counts from that of an unrelated text, so that an encoder for which all texts are alike gives the same
+    scores as one for which they are not.
+    """
+    start_s, end_s = evidence.event_times_s.T
+    lo, hi = event_frame_ranges(evidence.times_s, start_s, end_s)
+    count = len(start_s)
+    raw, distance, stand_out = np.zeros(count), np.zeros(count), 0.0
+    if count:
+        unrelated = float(np.percentile(evidence.event_relevance, UNRELATED_PERCENTILE))
+        raw = (evidence.event_relevance - unrelated) / max(1.0 - unrelated, TIE_TOLERANCE)
+        raw = raw + config.lexical * evidence.event_lexical
+        distance = raw - np.percentile(raw, UNRELATED_PERCENTILE)
+        stand_out = float(distance.max())
+    score = min_max(raw)
+    order = np.lexsort((np.arange(count), start_s, -score))
+    stands_out = distance >= config.floor * stand_out - TIE_TOLERANCE
+    return EventMatch(score, order, lo, hi, stand_out, stands_out)
+
+
+def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, size: int) -> dict[int, Choice]:
     """Choose up to `size` events that stand out, each with its most relevant free frame: frame index → choice.
 
     An answer is given over several sentences: beside a chosen one, the next sentence is worth less than another
@@ -141,7 +160,8 @@ def choose_events(
     start_s, end_s = evidence.event_times_s.T
     priority = np.empty(len(start_s), dtype=np.int64)
     priority[np.lexsort((np.arange(len(start_s)), start_s))] = np.arange(len(start_s))
-    spread = Spread(match.score, (start_s + end_s) / 2, weight=weight, width_s=width_s, priority=priority)
+    middle_s = (start_s + end_s) / 2
+    spread = Spread(match.score, middle_s, weight=config.event_weight, width_s=config.width_s, priority=priority)
     spread.remove(np.flatnonzero(~match.stands_out))
     free = np.ones(count, dtype=bool)
     chosen: dict[int, Choice] = {}
@@ -158,26 +178,19 @@ def choose_events(
 
 
 def choose_frames(
-    score: Array,
-    times_s: Array,
-    taken: Sequence[int],
-    *,
-    size: int,
-    weight: float,
-    taken_weight: float,
-    width_s: float,
-    vectors: UnitRows | None,
-    threshold: float,
+    evidence: Evidence, score: Array, taken: Sequence[int], config: SiftConfig, *, size: int
 ) -> tuple[dict[int, Choice], set[int]]:
     """Choose frames until there are `size` with those taken: frame index → choice, and the near-duplicates.
 
-    A frame whose cosine with a chosen one is above the threshold waits until no other is left; without vectors, there
-    is no such rule.
+    A near-duplicate, whose cosine with a chosen frame is above the threshold, waits until no other frame is left.
     """
-    spread = Spread(score, times_s, weight=weight, width_s=width_s)
+    spread = Spread(score, evidence.times_s, weight=config.frame_weight, width_s=config.width_s)
     for index in taken:
-        spread.choose(index, taken_weight)
-    duplicates = None if vectors is None else DuplicateFilter(vectors, taken, threshold)
+        spread.choose(index, config.words_weight)
+    duplicates = None
+    if config.duplicate < 1:
+        mean = evidence.vectors.mean_cosine
+        duplicates = DuplicateFilter(evidence.vectors, taken, mean + config.duplicate * (1.0 - mean))
     chosen: dict[int, Choice] = {}
     held_back: set[int] = set()
     while len(taken) + len(chosen) < size:
@@ -210,12 +223,75 @@ def carried_events(match: EventMatch, used: Iterable[int], pictures: Sequence[in
     return carried
 
 
-DEFAULTS = asdict(SiftConfig())
-SELECTOR = Selector(
-    "sift",
-    sift,
-    "words and frames that match the question, spread over time",
-    DEFAULTS,
-    needs=("vectors", "events", "words"),
-    gives_text=True,
-)
+def _context_rows(choices: Sequence[Choice]) -> Any:
+    """The rows of context frames, as of GCR; their redundancy is nearness in time."""
+    return rows_of(
+        ContextRow,
+        [CandidateIndex(choice.item) for choice in choices],
+        [choice.value for choice in choices],
+        [choice.nearness for choice in choices],
+        [None if choice.nearest is None else CandidateIndex(choice.nearest) for choice in choices],
+    )
+
+
+def _event_rows(evidence: Evidence, match: EventMatch, words: Mapping[int, Choice], shown: Mapping[int, int]) -> Any:
+    """One row of the trace per event. shown: frame index → event whose text it carries."""
+    frame_of = {event: CandidateIndex(index) for index, event in shown.items()}
+    outcomes = []
+    ranges = zip(match.stands_out.tolist(), match.lo.tolist(), match.hi.tolist(), strict=True)
+    for k, (stands_out, lo, hi) in enumerate(ranges):
+        if k in frame_of:
+            outcomes.append(ANCHORED if frame_of[k] in words else CARRIED)
+        elif all(index in words for index in range(lo, hi)):
+            outcomes.append(NO_FREE_FRAME)
+        else:
+            outcomes.append(NOT_REACHED if stands_out else BELOW_FLOOR)
+    numbers = evidence.event_relevance.tolist(), match.score.tolist()
+    indices = map(frame_of.get, range(len(outcomes)))
+    return rows_of(SiftEventRow, *event_columns(evidence), *numbers, outcomes, indices, evidence.event_lexical.tolist())
+
+
+def _reasons(
+    evidence: Evidence,
+    match: EventMatch,
+    words: Mapping[int, Choice],
+    pictures: Mapping[int, Choice],
+    duplicates: set[int],
+    shown: Mapping[int, int],
+    *,
+    quota: int,
+) -> list[dict[str, Any]]:
+    """For each frame in the order chosen, the sentences that say why."""
+    size = len(words) + len(pictures)
+    rank = {int(event): k for k, event in enumerate(match.order, 1)}
+
+    def text_rank(index: int) -> str:
+        event = shown[index]
+        return (
+            f"{ordinal(rank[event])} of {counted(len(rank), 'text')} for the question (cosine "
+            f"{evidence.event_relevance[event]:.2f}, shared words {evidence.event_lexical[event]:.2f})"
+        )
+
+    rows = []
+    for index, choice in words.items():
+        why = [
+            f"Chosen for its words: {text_rank(index)}{_apart(choice, 'text')}.",
+            f"The best text stands out by {match.stand_out:.2f}, so up to {quota} of {size} frames are for words.",
+        ]
+        rows.append({"index": CandidateIndex(index), "sentences": why})
+    for index, choice in pictures.items():
+        kind = "A visual match" if choice.score >= VISUAL_LEVEL else "Context"
+        apart = _apart(choice, "frame")
+        why = [f"{kind}: its relevance is {choice.score:.2f} on this video's scale from 0 to 1{apart}."]
+        if index in duplicates:
+            why.append("It resembles a frame chosen before it; no other candidate was left.")
+        if index in shown:
+            why.append(f"It shows what is said there: {text_rank(index)}.")
+        rows.append({"index": CandidateIndex(index), "sentences": why})
+    return rows
+
+
+def _apart(choice: Choice, kind: str) -> str:
+    if choice.nearest is None:
+        return ""
+    return f", {duration_text(choice.distance_s)} from the nearest {kind} chosen before"

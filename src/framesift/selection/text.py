@@ -7,14 +7,17 @@ Question Answering": GCR reduced to what the subtitles decide.
 import numpy as np
 
 from framesift.selection.gcr.ground import event_frame_ranges
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import Selector
+from framesift.selection.selector import selector
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array
 
 
+@selector(
+    "frames of the events whose text matches the question",
+    paper="Wei et al., Ground, Cover, and Refine",
+    needs=("events",),
+)
 def text(evidence: Evidence, budget: int) -> Selection:
     """In order of text relevance, events take their best free frame, round after round.
 
@@ -27,10 +30,10 @@ def text(evidence: Evidence, budget: int) -> Selection:
     ranking = Ranking(evidence.relevance)
     size = min(budget, len(evidence))
     event_of = assign_frames(ranking, evidence.times_s, evidence.event_times_s, evidence.event_relevance, size=size)
-    indices = fill_by_relevance(ranking, list(event_of), size)
+    indices = ranking.fill(list(event_of), size)
     carried = {index: evidence.events[e] for index, e in event_of.items()}
     events = len(set(event_of.values()))
-    return build_selection(evidence, indices, carried=carried, events=events, events_outside=evidence.events_outside)
+    return Selection.of(evidence, indices, carried=carried, events=events, events_outside=evidence.events_outside)
 
 
 def assign_frames(
@@ -56,12 +59,3 @@ def assign_frames(
             next_round.append(e)
         pending = next_round
     return event_of
-
-
-SELECTOR = Selector.of(
-    "text",
-    text,
-    "frames of the events whose text matches the question",
-    paper="Wei et al., Ground, Cover, and Refine",
-    needs=("events",),
-)

@@ -7,10 +7,9 @@ Findings.
 
 import numpy as np
 
-from framesift.selection.result_builders import build_selection
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number
+from framesift.selection.selector import selector
+from framesift.selection.validation import Amount, Share
 from framesift.types import Event, Evidence, Selection
 from framesift.types.vectors import Array, merge_ties
 
@@ -21,7 +20,10 @@ BOOST_THRESHOLD = 0.5
 MOST = 1.0
 
 
-def vsi_lite(evidence: Evidence, budget: int, *, weight: float = 0.4, reach_s: float = 2.0) -> Selection:
+@selector(
+    "relevance and subtitles fused, VSI without its detector", paper="He et al., CVPR 2026 Findings", needs=("events",)
+)
+def vsi_lite(evidence: Evidence, budget: int, *, weight: Share = 0.4, reach_s: Amount = 2.0) -> Selection:
     """Select the largest of (1 − weight)·relevance + weight·subtitles, each min–max normalised.
 
     Input: relevance of frames and of events (the paper's is a sentence encoder's: `event_encoder="minilm"`).
@@ -30,11 +32,10 @@ def vsi_lite(evidence: Evidence, budget: int, *, weight: float = 0.4, reach_s: f
 
     Differs: relevance replaces the detector's scores, and without a detector there is no search loop.
     """
-    weight, reach_s = check_number("weight", weight, low=0, high=1), check_number("reach_s", reach_s, low=0)
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=reach_s)
     fused = (1 - weight) * min_max(evidence.relevance) + weight * min_max(subtitle_scores)
     indices = Ranking(merge_ties(fused)).order[:budget].tolist()
-    return build_selection(evidence, indices, carried=events_of_frames(evidence, event_of, indices))
+    return Selection.of(evidence, indices, carried=events_of_frames(evidence, event_of, indices))
 
 
 def score_by_subtitles(evidence: Evidence, *, reach_s: float) -> tuple[Array, Array]:
@@ -94,12 +95,3 @@ def event_strength(cosine: Array) -> Array:
 def events_of_frames(evidence: Evidence, event_of: Array, indices: list[int]) -> dict[int, Event]:
     """Frame index → event, for those of the indices that have one."""
     return {index: evidence.events[event_of[index]] for index in indices if event_of[index] >= 0}
-
-
-SELECTOR = Selector.of(
-    "vsi-lite",
-    vsi_lite,
-    "relevance and subtitles fused, VSI without its detector",
-    paper="He et al., CVPR 2026 Findings",
-    needs=("events",),
-)

@@ -10,13 +10,11 @@ import math
 import numpy as np
 
 from framesift._utils.optional import require
+from framesift.selection.baselines import evenly_spaced
 from framesift.selection.gcr.cover import fill_by_mmr
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import largest_remainder
-from framesift.selection.scores import min_max, softmax
-from framesift.selection.selector import Selector
-from framesift.selection.uniform import evenly_spaced
-from framesift.selection.validation import check_number, check_positive
+from framesift.selection.scores import largest_remainder, min_max, softmax
+from framesift.selection.selector import selector
+from framesift.selection.validation import Finite, Flag, Positive
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
@@ -30,14 +28,19 @@ MIN_IMPORTANCE, DROP_DEVIATIONS = 0.05, 1.2
 MMR_WEIGHT = 0.5
 
 
+@selector(
+    "segments between semantic boundaries, diverse frames in each",
+    paper="Chen et al., CVPR 2026",
+    needs=("vectors", "peers"),
+)
 def wfs_sb(
     evidence: Evidence,
     budget: int,
     *,
-    temperature: float = 1.0,
-    rescale: bool = False,
-    logit_scale: float | None = None,
-    logit_bias: float = 0.0,
+    temperature: Positive = 1.0,
+    rescale: Flag = False,
+    logit_scale: Positive | None = None,
+    logit_bias: Finite = 0.0,
 ) -> Selection:
     """Segments between relevance boundaries share the budget by importance; MMR selects the frames of each.
 
@@ -51,10 +54,8 @@ def wfs_sb(
     it at rounding noise; of equal scores the earlier frame is taken, because the original's order of equal scores
     depends on the machine.
     """
-    temperature = check_positive("temperature", temperature)
     scores = evidence.relevance
     if logit_scale is not None:
-        logit_scale, logit_bias = check_positive("logit_scale", logit_scale), check_number("logit_bias", logit_bias)
         scores = np.exp(-np.logaddexp(0.0, -(logit_scale * scores + logit_bias)))
     scores = min_max(scores) if rescale else scores
     size, count = min(budget, len(evidence)), len(evidence)
@@ -75,7 +76,7 @@ def wfs_sb(
             indices += [start + index for index in filled.selected]
         indices = fill_by_mmr(2 * scores - 1, evidence.vectors, indices, size=size, weight=MMR_WEIGHT).selected
     rows = [{"first": CandidateIndex(a), "last": CandidateIndex(b - 1), "frames": share} for a, b, share in segments]
-    return build_selection(evidence, indices, "context", peaks=list(map(CandidateIndex, peaks)), segments=rows)
+    return Selection.of(evidence, indices, "context", peaks=list(map(CandidateIndex, peaks)), segments=rows)
 
 
 def boundaries(scores: Array) -> list[int]:
@@ -123,12 +124,3 @@ def _importance(part: Array, scores: Array) -> float:
     relative_variance = part.var() / (scores.var() + 1e-8)
     value = LENGTH * (len(part) / len(scores)) + MEAN * part.mean() + MAXIMUM * part.max()
     return float(value + VARIANCE * relative_variance)
-
-
-SELECTOR = Selector.of(
-    "wfs-sb",
-    wfs_sb,
-    "segments between semantic boundaries, diverse frames in each",
-    paper="Chen et al., CVPR 2026",
-    needs=("vectors", "peers"),
-)

@@ -24,6 +24,7 @@ from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, get_selector, method_for_demand, selectors
+from framesift.selection.trace import Trace
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import AskRequest, ExportQuery, MethodRecord, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
@@ -254,8 +255,7 @@ def check_method(selector: Selector) -> None:
 
 def rank_frames(selection: Selection) -> dict[int, int]:
     """Ranks from 1 by candidate index: spoken and visual evidence in turn, best first, then refined and context."""
-    events = selection.trace.get("ground", {}).get("events", ())
-    scores = {row["index"]: row["score"] for row in events if row.get("index") is not None}
+    scores = {row.index: row.score for row in Trace.of(selection).events if row.index is not None}
     by_role: dict[str, list[int]] = {role: [] for role in ROLES}
 
     def key(slot: Slot) -> tuple[float, int]:

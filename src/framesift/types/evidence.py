@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from framesift.types.vectors import (
     validate_scores,
     validate_times,
 )
-from framesift.types.video import Event, check_events
+from framesift.types.video import Event, EventList
 
 NO_VECTORS = "pass frames and query, or use a selector that needs none, such as aks"
 
@@ -70,10 +69,6 @@ class Evidence:
             raise InputError(f"visual_demand is {self.visual_demand}; expected a number from 0 (text) to 1 (visual)")
         fields |= self._events_inside()
 
-    def take(self, indices: Array, vectors: UnitRows) -> "Evidence":
-        """The evidence with the candidates at these ascending indices only, whose vectors are given."""
-        return replace(self, times_s=self.times_s[indices], frames=vectors, scores=self.relevance[indices])
-
     @property
     def length_s(self) -> float:
         """Seconds of the video, or of the window that is considered."""
@@ -118,18 +113,14 @@ class Evidence:
         """(E,) the words each event shares with the question; zeros if not given."""
         return np.zeros(len(self.events)) if self.lexical_scores is None else self.lexical_scores
 
-    @cached_property
+    @property
     def event_times_s(self) -> Array:
         """(E, 2) start and end."""
-        count, times = len(self.events), np.empty((len(self.events), 2))
-        times[:, 0] = np.fromiter(map(attrgetter("start_s"), self.events), dtype=np.float64, count=count)
-        times[:, 1] = np.fromiter(map(attrgetter("end_s"), self.events), dtype=np.float64, count=count)
-        return times
+        return EventList.of(self.events).times_s
 
     def _events_inside(self) -> dict[str, Any]:
         """The fields of events, clipped to the video or window, without those outside."""
-        check_events(self.events)
-        events, given, scores = tuple(self.events), self.event_features, self.event_scores
+        events, given, scores = EventList.of(self.events), self.event_features, self.event_scores
         count = len(events)
         if given is not None and len(given) != count:
             raise InputError(f"event_features has {len(given)} rows for {count} events; expected one each")
@@ -144,23 +135,23 @@ class Evidence:
         lexical = self.lexical_scores
         if lexical is not None:
             lexical = validate_scores(lexical, count, "lexical_scores")
-        times = self.event_times_s
+        times = events.times_s
         kept = np.flatnonzero((times[:, 1] >= self.start_s) & (times[:, 0] <= self.duration_s))
-        positions = self.event_positions or range(count)
+        positions = tuple(self.event_positions or range(count))
         if len(kept) < count:
-            events, times = tuple(events[k] for k in kept), times[kept]
+            events, times = EventList(events[k] for k in kept), times[kept]
+            positions = tuple(positions[k] for k in kept)
             features, scores, lexical = (None if rows is None else rows[kept] for rows in (features, scores, lexical))
         clipped = times.clip(self.start_s, self.duration_s)
         if changed := np.flatnonzero((clipped != times).any(axis=1)).tolist():
             shorter = {k: replace(events[k], start_s=float(clipped[k, 0]), end_s=float(clipped[k, 1])) for k in changed}
-            events = tuple(shorter.get(k, event) for k, event in enumerate(events))
+            events = EventList(shorter.get(k, event) for k, event in enumerate(events))
         return {
             "events": events,
             "event_features": features,
             "event_scores": scores,
             "lexical_scores": lexical,
-            "event_times_s": clipped,
-            "event_positions": tuple(positions[k] for k in kept.tolist()),
+            "event_positions": positions,
             "events_outside": self.events_outside + count - len(kept),
         }
 

@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -51,6 +51,22 @@ class Slot:
         if self.event is None:
             return 0.0
         return max(self.event.start_s - self.time_s, self.time_s - self.event.end_s, 0.0)
+
+
+def make_slots(
+    evidence: Evidence,
+    roles: Mapping[int, Role],
+    carried: Mapping[int, Event],
+    scores: Mapping[int, float] | None = None,
+) -> tuple[Slot, ...]:
+    """The slots of these frames: index → role. carried: index → event; scores: for evidence without relevance."""
+    indices, known = list(map(int, roles)), scores or {}
+    if evidence.is_scored:
+        relevance = evidence.relevance[indices].tolist()
+    else:
+        relevance = [known.get(index, 0.0) for index in indices]
+    times_s = evidence.times_s[indices].tolist()
+    return tuple(map(Slot, indices, times_s, roles.values(), relevance, map(carried.get, indices)))
 
 
 @dataclass(frozen=True)
@@ -168,6 +184,30 @@ class Selection:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "slots", tuple(sorted(self.slots, key=lambda slot: slot.index)))
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        picked: Iterable[int],
+        role: Role = "visual",
+        *,
+        carried: Mapping[int, Event] | None = None,
+        scores: Mapping[int, float] | None = None,
+        **trace: Any,
+    ) -> "Selection":
+        """What a selector returns for these frames, listed in the order picked; its name and options are added later.
+
+        carried: frame index → the event it carries, as a ground slot. scores: of the frames that were scored, for
+        evidence without relevance. trace: further entries of the trace, JSON values only.
+        """
+        given, indices = carried or {}, [CandidateIndex(index) for index in picked]
+        roles: dict[int, Role] = {index: "ground" if index in given else role for index in indices}
+        return cls(make_slots(evidence, roles, given, scores), "", 0, {"picked": indices, **trace})
+
+    def with_trace(self, **detail: Any) -> "Selection":
+        """The selection with more entries (JSON values only) in its trace."""
+        return replace(self, trace={**self.trace, **detail})
 
     @property
     def indices(self) -> list[int]:

@@ -100,6 +100,22 @@ def check_events(events: object) -> None:
             raise InputError(f"events[{position}] is {shown(event)}; expected framesift.Event(start_s, end_s, text)")
 
 
+class EventList(tuple[Event, ...]):
+    """Checked events with their times. Pass the same EventList to several Evidence records to check them once."""
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> "EventList":
+        if isinstance(events, cls):
+            return events
+        check_events(events)
+        return cls(events)
+
+    @cached_property
+    def times_s(self) -> Array:
+        """(E, 2) start and end."""
+        return np.array([(event.start_s, event.end_s) for event in self], dtype=np.float64).reshape(-1, 2)
+
+
 @dataclass(frozen=True, eq=False)
 class VideoIndex:
     """The candidate frames of one video, encoded once for any number of questions.

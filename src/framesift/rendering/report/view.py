@@ -2,7 +2,7 @@
 
 import itertools
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,6 +12,7 @@ from framesift.rendering.exhibit import Exhibit, ShownVideo
 from framesift.rendering.reasons import trace_errors
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.explainer import short_clock
+from framesift.selection.trace import RefineTrace, Trace
 from framesift.types import Basis
 
 _PACKAGES = ("numpy", "av", "pillow", "onnxruntime", "torch", "transformers")
@@ -71,21 +72,21 @@ def _event_row(event: Any) -> dict[str, Any]:
 
 def _lane(exhibit: Exhibit, images: ReportImages) -> dict[str, Any]:
     selection = exhibit.selection
-    trace = selection.trace
-    notes = [trace[name] for name in ("note", "skipped") if name in trace]
-    scored, candidates = trace.get("looked_at"), trace.get("candidates")
-    if scored is not None and scored != candidates:
-        notes.append(f"{selection.method} scored {scored} of {candidates} candidates.")
-    if "refine" in trace:
-        notes.append(_refine_note(trace["refine"]))
+    trace = Trace.of(selection)
+    notes = [note for note in (trace.note, trace.skipped) if note]
+    if trace.looked_at != trace.candidates:
+        notes.append(f"{selection.method} scored {trace.looked_at} of {trace.candidates} candidates.")
+    refine = trace.refine or RefineTrace(False, "")
+    if trace.refine is not None:
+        notes.append(_refine_note(refine))
     return {
         "method": selection.method,
         "budget": selection.budget,
         "summary": repr(selection),
         "notes": notes,
         "frames": [_frame_row(exhibit, images, position) for position in range(len(exhibit))],
-        "omitted": _omitted(exhibit),
-        "swaps": _swaps(exhibit),
+        "omitted": _omitted(exhibit, refine),
+        "swaps": _swaps(exhibit, refine),
     }
 
 
@@ -123,18 +124,17 @@ def _frame_row(exhibit: Exhibit, images: ReportImages, position: int) -> dict[st
     }
 
 
-def _omitted(exhibit: Exhibit) -> list[dict[str, Any]]:
+def _omitted(exhibit: Exhibit, refine: RefineTrace) -> list[dict[str, Any]]:
     """The segments between selected frames, with their evidence values where Refine ran."""
     selection, basis = exhibit.selection, exhibit.selection.basis
-    regions: Sequence[Mapping[str, Any]] = selection.trace.get("refine", {}).get("regions", ())
-    if regions:
+    if refine.regions:
         return [
             {
-                "start_s": row["start_s"],
-                "end_s": row["end_s"],
-                "note": f"Evidence value {row['value']:.2f}: {row['outcome']}.",
+                "start_s": row.start_s,
+                "end_s": row.end_s,
+                "note": f"Evidence value {row.value:.2f}: {row.outcome}.",
             }
-            for row in regions
+            for row in refine.regions
         ]
     if basis is None:
         return []
@@ -148,24 +148,24 @@ def _omitted(exhibit: Exhibit) -> list[dict[str, Any]]:
     return rows
 
 
-def _swaps(exhibit: Exhibit) -> list[dict[str, Any]]:
+def _swaps(exhibit: Exhibit, refine: RefineTrace) -> list[dict[str, Any]]:
     basis = exhibit.selection.basis
     if basis is None:
         return []
     rows = []
-    for swap in exhibit.selection.trace.get("refine", {}).get("swaps", ()):
+    for swap in refine.swaps or ():
         out_s, in_s = float(basis.times_s[swap["out"]]), float(basis.times_s[swap["in"]])
         note = f"Evidence value {swap['margin']:.2f} higher than that of the replaced frame."
         rows.append({"out_s": out_s, "in_s": in_s, "margin": swap["margin"], "note": note})
     return rows
 
 
-def _refine_note(refine: Mapping[str, Any]) -> str:
-    if not refine.get("ran"):
-        return f"Refine did not run: {refine.get('reason', '')}."
-    count = len(refine.get("swaps", ()))
+def _refine_note(refine: RefineTrace) -> str:
+    if not refine.ran:
+        return f"Refine did not run: {refine.reason}."
+    count = len(refine.swaps or ())
     swaps = "no swap" if not count else "one swap" if count == 1 else f"{count} swaps"
-    return f"Refine ran and made {swaps}: {refine['reason']}."
+    return f"Refine ran and made {swaps}: {refine.reason}."
 
 
 def _settings(exhibits: Sequence[Exhibit]) -> list[list[str]]:
@@ -190,8 +190,7 @@ def _settings(exhibits: Sequence[Exhibit]) -> list[list[str]]:
         selection = exhibit.selection
         rows.append(["method", f"{selection.method}, budget {selection.budget}"])
         prefix = "" if len(exhibits) == 1 else f"{selection.method}: "
-        with trace_errors(selection):
-            options = dict(selection.trace.get("options", {}))
+        options = Trace.of(selection).options
         rows += [[prefix + name, str(value) or "none"] for name, value in options.items()]
     rows.append(["framesift", __version__])
     rows += [[name, installed] for name in _PACKAGES if (installed := _version(name))]

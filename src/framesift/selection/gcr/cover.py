@@ -4,11 +4,14 @@ Arrays only; `method.py` connects the stages.
 """
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from framesift.selection.scores import Ranking
 from framesift.selection.similarity_cache import SimilarityCache
+from framesift.selection.trace import ContextRow, rows_of
+from framesift.types import CandidateIndex
 from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, small_products
 
 # Candidates whose scores are kept up to date between two updates of all, candidates that get exact scores together, and
@@ -40,7 +43,7 @@ def top_frames(ranking: Ranking, times_s: Array, taken: Collection[int], *, size
 
 
 def fill_by_mmr(
-    relevance: Array, vectors: UnitRows, selected: Sequence[int], *, size: int, weight: float = 0.5
+    relevance: Array, vectors: UnitRows, selected: Sequence[int], *, size: int, weight: float
 ) -> SimilarityCache:
     """Grow `selected` to `size` frames, each relevant yet unlike the rest; new frames follow in the order picked.
 
@@ -84,6 +87,21 @@ def fill_by_mmr(
         if len(pool) == len(vectors):
             cache.mark_complete()
     return cache
+
+
+def context_rows(relevance: Array, cache: SimilarityCache, core: int, weight: float) -> Any:
+    """One row of the trace per context frame in the order picked, with the selected frame it was closest to then.
+
+    core: how many of the selected frames are anchors. weight: that of relevance in MMR.
+    """
+    selected = list(map(CandidateIndex, cache.selected))
+    context = selected[core:]
+    positions, redundancy = cache.closest_before(core)
+    if core == 0:  # nothing was selected before the first frame
+        redundancy[0] = 0.0
+    score = weight * relevance[context] - (1 - weight) * redundancy
+    closest = (None if index == selected[0] else selected[k] for index, k in zip(context, positions, strict=True))
+    return rows_of(ContextRow, context, score.tolist(), redundancy.tolist(), closest)
 
 
 def _fill_exactly(cache: SimilarityCache, gain: Array, redundancy_weight: float, size: int) -> None:

@@ -4,10 +4,13 @@ Arrays only; `method.py` connects the stages.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from framesift.selection.scores import Ranking, min_max
+from framesift.selection.trace import GCREventRow, event_columns, rows_of
+from framesift.types import CandidateIndex, Evidence
 from framesift.types.vectors import Array, merge_ties
 
 NOT_REACHED, ANCHORED, NO_FREE_FRAME = "not reached", "anchored", "no free frame"
@@ -20,35 +23,24 @@ class Grounding:
     anchors: frame index → event index, best event first.
     """
 
-    text: Array
     visual: Array
     score: Array
     anchors: dict[int, int]
     outcome: list[str]
 
 
-def ground(
-    ranking: Ranking,
-    times_s: Array,
-    event_times_s: Array,
-    event_relevance: Array,
-    *,
-    demand: float,
-    size: int,
-    top_mean: int = 2,
-) -> Grounding:
+def ground(evidence: Evidence, ranking: Ranking, *, demand: float, size: int, top_mean: int) -> Grounding:
     """Score every event against the question and anchor the best `size` of them to a frame each.
 
-    event_times_s (E, 2): start and end; event_relevance (E,). Ties go to the earlier start, then the earlier event.
+    Ties go to the earlier start, then the earlier event.
     """
-    count = len(event_times_s)
-    start_s, end_s = event_times_s.T
-    lo, hi = event_frame_ranges(times_s, start_s, end_s)
+    start_s, end_s = evidence.event_times_s.T
+    lo, hi = event_frame_ranges(evidence.times_s, start_s, end_s)
     visual = ranking.top_mean(lo, hi, top_mean)
     # R(e) = (1 − d_q)·text relevance + d_q·visual relevance, both min–max normalised.
-    text_score, visual_score = min_max(np.stack((event_relevance, visual), axis=1)).T
+    text_score, visual_score = min_max(np.stack((evidence.event_relevance, visual), axis=1)).T
     score = merge_ties((1.0 - demand) * text_score + demand * visual_score)
-    outcome = [NOT_REACHED] * count
+    outcome = [NOT_REACHED] * len(score)
     anchors: dict[int, int] = {}
     rank = ranking.rank.copy()
     for e in np.lexsort((start_s, -score)).tolist():
@@ -61,7 +53,17 @@ def ground(
             rank[frame] = len(rank)  # no longer free
             anchors[frame] = e
             outcome[e] = ANCHORED
-    return Grounding(event_relevance, visual, score, anchors, outcome)
+    return Grounding(visual, score, anchors, outcome)
+
+
+def event_rows(evidence: Evidence, grounding: Grounding) -> Any:
+    """One row of the trace per event."""
+    frames = {event: CandidateIndex(frame) for frame, event in grounding.anchors.items()}
+    indices = map(frames.get, range(len(evidence.events)))
+    numbers = evidence.event_relevance.tolist(), grounding.score.tolist()
+    return rows_of(
+        GCREventRow, *event_columns(evidence), *numbers, grounding.outcome, indices, grounding.visual.tolist()
+    )
 
 
 def event_frame_ranges(times_s: Array, start_s: Array, end_s: Array) -> tuple[Array, Array]:

@@ -1,18 +1,12 @@
 """Why GCR selected each frame: the three stages, each with the numbers that decided."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from framesift._utils.text import ordinal, quoted
 from framesift.selection.explainer import Alternative, Explainer, Reason, as_sentence
+from framesift.selection.gcr.ground import NOT_REACHED
+from framesift.selection.trace import CoverTrace, EventRow, GCREventRow, GroundTrace, RefineTrace
 from framesift.types import Basis, Selection, Slot
-
-
-def explain_gcr(selection: Selection, basis: Basis) -> Explainer:
-    """GCR's explanation, or that of any selector for a selection without the trace of the stages."""
-    return GCRExplainer(selection, basis) if "ground" in selection.trace else Explainer(selection, basis)
 
 
 class GCRExplainer(Explainer):
@@ -20,32 +14,30 @@ class GCRExplainer(Explainer):
 
     def __init__(self, selection: Selection, basis: Basis) -> None:
         super().__init__(selection, basis)
-        ground, cover, refine = (self.trace.get(name, {}) for name in ("ground", "cover", "refine"))
-        self.events: list[Mapping[str, Any]] = sorted(
-            ground.get("events", ()), key=lambda row: (-row["score"], row["start_s"], row["position"])
-        )
-        self.demand, self.cues = ground.get("visual_demand", 0.5), ground.get("demand_cues", ())
-        self.visual: list[int] = list(cover.get("visual", ()))
-        self.context = {row["index"]: (k, row) for k, row in enumerate(cover.get("context", ()), 1)}
-        self.refine: Mapping[str, Any] = refine
-        self.regions = {row["index"]: row for row in refine.get("regions", ()) if row["index"] is not None}
-        self.context_values = {row["index"]: row["value"] for row in refine.get("context", ())}
-        self.swaps = {swap["in"]: swap for swap in refine.get("swaps", ())}
+        self.ground = self.trace.ground or GroundTrace(0, [])
+        self.cover = self.trace.cover or CoverTrace([], [])
+        self.refine = self.trace.refine or RefineTrace(False, "there was nothing to do")
+        self.events = sorted(self.ground.events, key=lambda row: (-row.score, row.start_s, row.position))
+        self.context_values = {row.index: row.value for row in self.refine.context or ()}
 
     def explain_slot(self, slot: Slot) -> Reason:
-        if "note" in self.trace and slot.role == "context":
-            return Reason((f"{as_sentence(self.trace['note'])}", self.rank_sentence(slot)))
+        if self.trace.ground is None:
+            return super().explain_slot(slot)
+        if self.trace.note and slot.role == "context":
+            return Reason((as_sentence(self.trace.note), self.rank_sentence(slot)))
         by_role = {"ground": self._ground, "visual": self._visual, "context": self._context, "refined": self._refined}
         return by_role[slot.role](slot)
 
     def _ground(self, slot: Slot) -> Reason:
-        rank, row = next((k, row) for k, row in enumerate(self.events, 1) if row["index"] == slot.index)
-        cues = f", because the question contains {', '.join(quoted(cue) for cue in self.cues)}" if self.cues else ""
+        rank, row = next((k, row) for k, row in enumerate(self.events, 1) if row.index == slot.index)
+        visual = row.visual_relevance if isinstance(row, GCREventRow) else 0.0
+        demand, contained = self.ground.visual_demand or 0.0, ", ".join(map(quoted, self.ground.demand_cues or ()))
+        cues = f", because the question contains {contained}" if contained else ""
         why = [
             f"Its event ({self.span(row)}) ranks {ordinal(rank)} of {len(self.events)} for the question.",
-            f"The event {quoted(row['text'])} scores {row['score']:.2f}: relevance of its text "
-            f"{row['text_relevance']:.3f}, of its frames {row['visual_relevance']:.3f}, each normalised over all "
-            f"events and weighted {1 - self.demand:.1f} to {self.demand:.1f}{cues}.",
+            f"The event {quoted(row.text)} scores {row.score:.2f}: relevance of its text "
+            f"{row.text_relevance:.3f}, of its frames {visual:.3f}, each normalised over all "
+            f"events and weighted {1 - demand:.1f} to {demand:.1f}{cues}.",
         ]
         others = [k for k in self._during(row) if k != slot.index and k not in self.unavailable]
         if not others:
@@ -60,19 +52,17 @@ class GCRExplainer(Explainer):
     def _next_event(self, rank: int) -> tuple[Alternative, ...]:
         """After the last event that got a frame: the next one, which got none."""
         following = self.events[rank : rank + 1]
-        if not following or following[0]["outcome"] != "not reached":
+        if not following or following[0].outcome != NOT_REACHED:
             return ()
         row = following[0]
-        middle = (row["start_s"] + row["end_s"]) / 2
+        middle = (row.start_s + row.end_s) / 2
         first, times_s = self.basis.considered.start, np.asarray(self.basis.times_s)[self.basis.considered]
         nearest = first + int(np.abs(times_s - middle).argmin())
-        sentence = (
-            f"The next event by score ({row['score']:.2f}), {quoted(row['text'])}: the budget for events was used up."
-        )
+        sentence = f"The next event by score ({row.score:.2f}), {quoted(row.text)}: the budget for events was used up."
         return (Alternative(self.time_s(nearest), sentence),)
 
     def _visual(self, slot: Slot) -> Reason:
-        rank = self.visual.index(slot.index) + 1
+        rank = self.cover.visual.index(slot.index) + 1
         why = f"A visual match: {ordinal(rank)} by relevance among the frames not selected for an event."
         omitted = [k for k in range(len(self.rank)) if k not in self.unavailable]
         if not omitted:
@@ -82,37 +72,35 @@ class GCRExplainer(Explainer):
         return Reason((why, self.rank_sentence(slot)), (Alternative(self.time_s(best), sentence),))
 
     def _context(self, slot: Slot) -> Reason:
-        rank, row = self.context[slot.index]
+        rank, row = next((k, row) for k, row in enumerate(self.cover.context, 1) if row.index == slot.index)
         why = f"Context, picked {ordinal(rank)} by relevance ({slot.relevance:.3f})"
-        if row.get("closest") is not None:
-            most_similar = f"{row['redundancy']:.2f} to {self.clock_at(row['closest'])}"
+        if row.closest is not None:
+            most_similar = f"{row.redundancy:.2f} to {self.label(self.time_s(row.closest))}"
             why += f" minus similarity to the frames selected before it ({most_similar})"
         return Reason((f"{why}.", self._refine_sentence(slot)), self.best_omitted_nearby(slot))
 
     def _refine_sentence(self, slot: Slot) -> str:
         if slot.index not in self.context_values:
-            ran = "Refine ran" if self.refine.get("ran") else "Refine did not run"
-            return f"{ran}: {self.refine.get('reason', 'there was nothing to do')}."
+            return f"Refine {'ran' if self.refine.ran else 'did not run'}: {self.refine.reason}."
         kept = f"Refine kept it with an evidence value of {self.context_values[slot.index]:.2f}"
-        omitted = [row for row in self.refine["regions"] if row["index"] is None]
+        omitted = [row for row in self.refine.regions or () if row.index is None]
         if not omitted:
             return f"{kept}."
-        best = max(omitted, key=lambda row: row["value"])
-        return f"{kept}; the best omitted segment ({self.span(best)}) has {best['value']:.2f}: {best['outcome']}."
+        best = max(omitted, key=lambda row: row.value)
+        return f"{kept}; the best omitted segment ({self.span(best)}) has {best.value:.2f}: {best.outcome}."
 
     def _refined(self, slot: Slot) -> Reason:
-        region, swap = self.regions[slot.index], self.swaps.get(slot.index)
-        parts = ", ".join(f"{name} {region['normalised'][name]:.2f}" for name in region["normalised"])
-        why = f"It represents the omitted segment {self.span(region)}, evidence value {region['value']:.2f} ({parts})."
+        region = next(row for row in self.refine.regions or () if row.index == slot.index)
+        swap = next((swap for swap in self.refine.swaps or () if swap["in"] == slot.index), None)
+        parts = ", ".join(f"{name} {value:.2f}" for name, value in region.normalised.items())
+        why = f"It represents the omitted segment {self.span(region)}, evidence value {region.value:.2f} ({parts})."
         if swap is None:  # without Cover nothing is replaced
             return Reason((why, self.rank_sentence(slot)), self.best_omitted_nearby(slot))
-        more = f"That is {swap['margin']:.2f} more than the context frame it replaced, at {self.clock_at(swap['out'])}."
-        value = self.context_values[swap["out"]]
-        replaced = Alternative(
-            self.time_s(swap["out"]), f"The context frame that it replaced, evidence value {value:.2f}."
-        )
+        out_s, value = self.time_s(swap["out"]), self.context_values[swap["out"]]
+        more = f"That is {swap['margin']:.2f} more than the context frame it replaced, at {self.label(out_s)}."
+        replaced = Alternative(out_s, f"The context frame that it replaced, evidence value {value:.2f}.")
         return Reason((why, more, self.rank_sentence(slot)), (replaced,))
 
-    def _during(self, row: Mapping[str, Any]) -> list[int]:
+    def _during(self, row: EventRow) -> list[int]:
         times = np.asarray(self.basis.times_s)
-        return np.flatnonzero((times >= row["start_s"]) & (times <= row["end_s"])).tolist()
+        return np.flatnonzero((times >= row.start_s) & (times <= row.end_s)).tolist()

@@ -3,13 +3,17 @@
 Arrays only; `method.py` connects the stages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from framesift.selection.baselines import evenly_spaced
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.similarity_cache import SimilarityCache
+from framesift.selection.trace import RegionRow, rows_of
+from framesift.types import CandidateIndex, Evidence
 from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, merge_ties, small_products
 
 DIMENSIONS = ("relevance", "novelty", "change")
@@ -62,7 +66,7 @@ def region_gaps(regions: Regions, times_s: Array, start_s: float, end_s: float) 
 
 
 def evidence_values(
-    ranking: Ranking, cache: SimilarityCache, regions: Regions, context: Array, *, top_mean: int = 2
+    ranking: Ranking, cache: SimilarityCache, regions: Regions, context: Array, *, top_mean: int
 ) -> EvidenceValues:
     """Relevance, novelty and change of every region and context frame, normalised together.
 
@@ -76,7 +80,7 @@ def evidence_values(
         (
             np.concatenate((ranking.top_mean(start, stop, top_mean), ranking.scores[context])),
             novelty,
-            np.concatenate((mean_change_inside(steps, regions), _mean_change_around(steps, context))),
+            np.concatenate((_mean_change_inside(steps, regions), _mean_change_around(steps, context))),
         ),
         axis=1,
     )
@@ -130,7 +134,57 @@ def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> in
     return start + int(close[cosines >= cosines.max() - TIE_TOLERANCE][0])
 
 
-def mean_change_inside(steps: Array, regions: Regions) -> Array:
+def fill_by_regions(
+    ranking: Ranking, vectors: UnitRows, anchors: Sequence[int], *, size: int, top_mean: int
+) -> tuple[Regions, EvidenceValues, dict[int, int], list[int]]:
+    """Grow the anchors to `size` frames without Cover: one per region in descending value, then evenly spaced frames.
+
+    There is no context frame to replace, so Refine's gate, margin and quota do not apply; values are normalised over
+    the regions alone. Ties go to the earlier region.
+
+    Returns:
+        The regions, their values, region → its representative frame, and the evenly spaced frames, ascending.
+    """
+    count = len(vectors)
+    regions = omitted_regions(anchors, count)
+    if anchors:
+        cache = SimilarityCache(vectors, anchors)
+        values = evidence_values(ranking, cache, regions, np.zeros(0, dtype=int), top_mean=top_mean)
+    else:  # the whole video is one region, and its novelty is 1
+        relevance = float(ranking.top_mean(regions.start, regions.stop, top_mean)[0])
+        change = float(_mean_change_inside(vectors.step_distances, regions)[0])
+        values = EvidenceValues(np.array([[relevance, 1.0, change]]), np.zeros((1, 3)), np.zeros(1))
+    order = np.lexsort((regions.start, -values.value))[: size - len(anchors)].tolist()
+    swapped_in = {region: representative_frame(vectors, regions, region) for region in order}
+    taken = {*anchors, *swapped_in.values()}
+    free = [index for index in range(count) if index not in taken]
+    places = evenly_spaced(len(free), size - len(taken)).tolist()
+    return regions, values, swapped_in, [free[place] for place in places]
+
+
+def value_rows(values: EvidenceValues, part: slice, kind: type, index: Sequence[int | None], *columns: Any) -> Any:
+    """Rows of the trace: units with a part of the evidence values. index: their frames; columns: of further fields."""
+    normalised = [dict(zip(DIMENSIONS, row, strict=True)) for row in values.normalised[part].tolist()]
+    return rows_of(kind, index, *values.raw[part].T.tolist(), normalised, values.value[part].tolist(), *columns)
+
+
+def region_rows(
+    evidence: Evidence,
+    regions: Regions,
+    values: EvidenceValues,
+    swapped_in: Mapping[int, int],
+    outcome: Mapping[int, str],
+) -> Any:
+    """One row of the trace per region. swapped_in: region → frame; outcome: of the other regions."""
+    frames = [CandidateIndex(swapped_in[k]) if k in swapped_in else None for k in range(len(regions))]
+    first, last = regions.start, regions.stop - 1
+    ends = [list(map(CandidateIndex, index)) for index in (first, last)]
+    times = [evidence.times_s[index].tolist() for index in (first, last)]
+    outcomes = [outcome.get(region, "swapped in") for region in range(len(regions))]
+    return value_rows(values, slice(len(regions)), RegionRow, frames, *ends, *times, outcomes)
+
+
+def _mean_change_inside(steps: Array, regions: Regions) -> Array:
     """(G,) mean step distance between a region's consecutive frames; 0 for a single frame."""
     start, stop = regions.start, regions.stop
     change = np.zeros(len(regions))

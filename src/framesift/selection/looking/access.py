@@ -1,22 +1,21 @@
-"""A selector's access to frames and models: what it inspects and asks is counted, and replies are read.
+"""A selector's access to frames, detectors and models: what it inspects and asks is counted, and replies are read.
 
-Selectors that use every score read `Evidence.relevance`. Selectors designed to score or decode few frames go through
-FrameAccess; those that ask a model go through ModelCalls, at most `calls` times for one question.
+Selectors that use every score read `Evidence.relevance`. Those designed to score or decode few frames, to detect
+objects or to ask a model do so through one Access for each question.
 """
 
 import json
 import re
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from framesift._utils.text import clock, printable
 from framesift.errors import InputError, OptionError
-from framesift.selection.validation import check_whole
-from framesift.types import Evidence, Question
-from framesift.types.lookup import Lookup, Model, Part
+from framesift.types import Evidence, Selection
+from framesift.types.lookup import Box, Lookup, Model, Part
 from framesift.types.question import option_letter
 from framesift.types.vectors import Array, validate_scores
 
@@ -25,23 +24,34 @@ CAPTION_PROMPT = (
 )
 LONGEST_SIDE = 448  # of the frames that are described, in pixels
 MAX_CHARACTERS = 400  # of a description; a model that rambles must not fill the next prompt
-MAX_JSON_STARTS = 100  # brackets tried as the start of a reply's JSON, so that the work stays linear
+MAX_JSON_STARTS = 100  # brackets tried in vain as the start of a reply's JSON, so that the work stays linear
+
+# Width and height of one frame in a grid, and of one that is looked at alone, as in T*.
+CELL_SIZE = (200, 95)
+ALONE_SIZE = (600, 285)
+
+Detections = Mapping[int, Sequence[Box]]  # frame index → its boxes
 
 
-class FrameAccess:
-    """One selector's access to scores and images; `frames_inspected` counts the distinct frames it requested."""
+class Access:
+    """What one selector inspects and asks for one question: at most `limit` calls of models.
 
-    def __init__(self, evidence: Evidence, lookup: Lookup) -> None:
-        self._evidence, self._lookup = evidence, lookup
-        self.known: dict[int, float] = {}  # the scores requested so far
+    known: frame index → its score; captions: frame index → its description; calls: those made so far.
+    """
+
+    def __init__(self, evidence: Evidence, lookup: Lookup, limit: int = 0) -> None:
+        self._evidence, self._lookup, self._limit = evidence, lookup, limit
         self._inspected: set[int] = set()
+        self.known: dict[int, float] = {}
+        self.captions: dict[int, str] = {}
+        self.calls = 0
 
-    @property
-    def frames_inspected(self) -> int:
-        return len(self._inspected)
+    def select(self, indices: Sequence[int], **about: Any) -> Selection:
+        """The selection of these frames; its trace has the number of distinct frames that were inspected."""
+        return Selection.of(self._evidence, indices, looked_at=len(self._inspected), **about)
 
-    def scores(self, indices: Sequence[int]) -> Array:
-        """(K,) float64: the relevance of these frames, from the evidence or the source of frames."""
+    def scores(self, indices: Sequence[int]) -> dict[int, float]:
+        """The relevance of these frames, from the evidence or the source of frames."""
         new = [index for index in dict.fromkeys(indices) if index not in self.known]
         if new:
             if self._evidence.is_scored:
@@ -51,19 +61,20 @@ class FrameAccess:
                 values = validate_scores(given, len(new), "the source's scores")
             self.known |= dict(zip(new, values.tolist(), strict=True))
             self._inspected.update(new)
-        return np.array([self.known[index] for index in indices])
+        return {index: self.known[index] for index in indices}
 
-    def picture_size(self, longest_side: int) -> tuple[int, int]:
-        """Width and height of the frames with this longer side; 16 : 9 if the source has no `size`."""
-        width, height = getattr(self._lookup.frames, "size", (0, 0))
-        if width < 1 or height < 1:
-            width, height = 16, 9
-        scale = longest_side / max(width, height)
-        return max(1, round(width * scale)), max(1, round(height * scale))
+    def images(self, indices: Sequence[int], size: tuple[int, int] | None = None) -> list[Array]:
+        """These frames as uint8 RGB arrays (height, width, 3), scaled to `size` = (width, height).
 
-    def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
-        """These frames as uint8 RGB arrays (height, width, 3), scaled to `size` = (width, height)."""
-        images = [np.asarray(image) for image in self._lookup.require("frames").pictures(indices, size=size)]
+        Without a size they are as large as for a description, in proportion; 16 : 9 if the source has no size.
+        """
+        source = self._lookup.require("frames")
+        if size is None:
+            shape = getattr(source, "size", (0, 0))
+            width, height = shape if min(shape) > 0 else (16, 9)
+            scale = LONGEST_SIDE / max(width, height)
+            size = max(1, round(width * scale)), max(1, round(height * scale))
+        images = [np.asarray(image) for image in source.pictures(indices, size=size)]
         shapes = {image.shape for image in images}
         if len(images) != len(indices) or shapes - {(size[1], size[0], 3)}:
             got = f"{len(images)} images of shapes {sorted(shapes)}"
@@ -71,78 +82,110 @@ class FrameAccess:
         self._inspected.update(indices)
         return images
 
+    def detect(self, indices: Sequence[int], phrases: Sequence[str], *, side: int) -> dict[int, list[Box]]:
+        """Frame index → its boxes, in pixels of its own cell of a grid of side × side frames.
 
-class ModelCalls:
-    """One selector's calls of a model for one question; one more than `limit` is an error."""
+        A box belongs to the cell nearest to its centre.
+        """
+        width, height = CELL_SIZE
+        detections: dict[int, list[Box]] = {index: [] for index in indices}
+        for start in range(0, len(indices), side * side):
+            batch = list(indices[start : start + side * side])
+            grid = tile_images(self.images(batch, CELL_SIZE), side)
+            for box in self._lookup.require("detector").detect([grid], phrases)[0]:
+                column = min(max(int((box.left + box.right) / 2 // width), 0), side - 1)
+                row = min(max(int((box.top + box.bottom) / 2 // height), 0), side - 1)
+                cell = row * side + column
+                if cell < len(batch):
+                    left, top = column * width, row * height
+                    inside = (box.left - left, box.top - top, box.right - left, box.bottom - top)
+                    detections[batch[cell]].append(Box(box.phrase, float(box.score), *map(float, inside)))
+        return detections
 
-    def __init__(self, lookup: Lookup, limit: int) -> None:
-        self._lookup, self._limit = lookup, check_whole("calls", limit, low=1)
-        self.made = 0
-
-    def require(self, count: int) -> None:
-        """Raise an OptionError unless this many more calls are within the limit, before any of them is made."""
-        if self.made + count > self._limit:
-            raise OptionError(
-                f"{self._lookup.method} needs {self.made + count} model calls for this question, more than calls = "
-                f"{self._limit}; allow more (--set calls={self.made + count})"
-            )
+    def detect_alone(self, index: int, phrases: Sequence[str]) -> list[Box]:
+        """The boxes of one frame that is looked at alone."""
+        return list(self._lookup.require("detector").detect(self.images([index], ALONE_SIZE), phrases)[0])
 
     @property
     def left(self) -> int:
-        return self._limit - self.made
+        """How many more calls may be made."""
+        return self._limit - self.calls
+
+    def require_calls(self, count: int) -> None:
+        """Raise an OptionError unless this many more calls are within the limit, before any of them is made."""
+        if count > self.left:
+            needed = self.calls + count
+            raise OptionError(
+                f"{self._lookup.method} needs {needed} model calls for this question, more than calls = "
+                f"{self._limit}; allow more (--set calls={needed})"
+            )
 
     def ask(self, *parts: Part, model: Model | None = None) -> str:
         """The model's reply to one message. model: another one, whose calls count as well."""
-        self.require(1)
-        self.made += 1
+        self.require_calls(1)
+        self.calls += 1
         reply = (model or self._lookup.require("model"))(parts)
         if not isinstance(reply, str):
             raise InputError(f"the model returned {type(reply).__name__}; expected a text")
         return reply
 
-
-class FrameCaptions:
-    """The descriptions of the frames requested so far; each frame is described once, by one call."""
-
-    def __init__(self, evidence: Evidence, lookup: Lookup, access: FrameAccess, calls: ModelCalls) -> None:
-        self._times_s, self._access, self._calls, self._captioner = evidence.times_s, access, calls, lookup.captioner
-        self.texts: dict[int, str] = {}
-
-    def add(self, indices: Sequence[int]) -> None:
-        """Describe the frames that have no description yet."""
-        new = [index for index in dict.fromkeys(indices) if index not in self.texts]
-        images = self._access.images(new, size=self._access.picture_size(LONGEST_SIDE)) if new else []
-        for index, image in zip(new, images, strict=True):
-            text = self._calls.ask(CAPTION_PROMPT, image, model=self._captioner)
-            self.texts[index] = printable(text)[:MAX_CHARACTERS]
+    def describe(self, indices: Sequence[int]) -> None:
+        """Add the captions of those frames that have none yet, one call for each."""
+        new = [index for index in dict.fromkeys(indices) if index not in self.captions]
+        for index, image in zip(new, self.images(new) if new else [], strict=True):
+            text = self.ask(CAPTION_PROMPT, image, model=self._lookup.captioner)
+            self.captions[index] = printable(text)[:MAX_CHARACTERS]
 
     def listed(self, indices: Sequence[int]) -> str:
-        """The descriptions of these frames, one a line, each with its number and its time."""
-        return "\n".join(
-            f"{k}. [{clock(float(self._times_s[index]))}] {self.texts[index]}"
-            for k, index in enumerate(indices, start=1)
-        )
+        """The captions of these frames, one a line, each with its number and its time."""
+        lines = ((clock(float(self._evidence.times_s[index])), self.captions[index]) for index in indices)
+        return "\n".join(f"{k}. [{time}] {caption}" for k, (time, caption) in enumerate(lines, 1))
+
+    @cached_property
+    def question(self) -> str:
+        """The question and its options by letter, as prompts state them."""
+        question = self._lookup.require("question")
+        choices = (f"{option_letter(k)}. {text}" for k, text in question.choices.items())
+        return "\n".join([f"Question: {question.text.strip()}", *choices])
 
 
-def question_lines(question: Question) -> str:
-    """The question and its options by letter, as prompts state them."""
-    choices = (f"{option_letter(k)}. {text}" for k, text in question.choices.items())
-    return "\n".join([f"Question: {question.text.strip()}", *choices])
+def tile_images(images: Sequence[Array], side: int) -> Array:
+    """One image of side × side cells, filled row by row; remaining cells are black."""
+    height, width, _ = images[0].shape
+    grid = np.zeros((side * height, side * width, 3), dtype=np.uint8)
+    for cell, image in enumerate(images):
+        row, column = divmod(cell, side)
+        grid[row * height : (row + 1) * height, column * width : (column + 1) * width] = image
+    return grid
+
+
+def phrase_scores(detections: Detections, phrases: Collection[str]) -> Array:
+    """(N,) the largest confidence of any of these phrases in each frame, 0 without any."""
+    boxes = detections.values()
+    return np.array([max((box.score for box in found if box.phrase in phrases), default=0.0) for found in boxes])
+
+
+def json_values(reply: str, kind: type | tuple[type, ...]) -> Iterator[Any]:
+    """Yield the JSON values of a type in a reply, in order; of one that was cut off, those in it that are complete."""
+    decoder, position = json.JSONDecoder(), 0
+    for _ in range(MAX_JSON_STARTS):
+        while found := re.compile(r"[{\[]").search(reply, position):
+            position = found.end()
+            try:
+                value, end = decoder.raw_decode(reply, found.start())
+            except ValueError:
+                break
+            except RecursionError:  # so is the rest of the reply
+                return
+            if not isinstance(value, kind):
+                break
+            position = end
+            yield value
 
 
 def parse_json(reply: str, kind: type | tuple[type, ...] = (dict, list)) -> Any:
     """The first JSON object or array in a reply, of the given types; None if there is none that can be read."""
-    decoder = json.JSONDecoder()
-    for start in islice(re.finditer(r"[{\[]", reply), MAX_JSON_STARTS):
-        try:
-            value = decoder.raw_decode(reply, start.start())[0]
-        except ValueError:
-            continue
-        except RecursionError:  # so is the rest of the reply
-            break
-        if isinstance(value, kind):
-            return value
-    return None
+    return next(json_values(reply, kind), None)
 
 
 def candidate_rate(evidence: Evidence) -> float:

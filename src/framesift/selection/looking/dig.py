@@ -11,12 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from framesift._utils.optional import require
-from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.looking.access import Access, candidate_rate, parse_json
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_positive, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Positive, Whole
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
@@ -52,14 +50,20 @@ is asked.
 Describe what it shows that matters, then reply with JSON only: {{"description": "…", "reward": 0}}"""
 
 
+@selector(
+    "uniform, or frames of the segments a model finds useful",
+    paper="Li et al., CVPR 2026",
+    parts=("model",),
+    needs=("vectors", "pictures", "peers"),
+)
 def dig(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    calls: int = 256,
-    prominence: float = 0.1,
-    window: int = 2,
+    calls: Count = 256,
+    prominence: Positive = 0.1,
+    window: Whole = 2,
 ) -> Selection:
     """Cut the video where frames change, have a model rate each segment, and select uniformly from the useful ones.
 
@@ -74,41 +78,36 @@ def dig(
     compared. Where the useful segments have fewer frames than the budget, the most relevant of the others fill it;
     the original repeats frames.
     """
-    prominence, window = check_positive("prominence", prominence), check_whole("window", window)
-    question = lookup.require("question")
-    asked, lines, size = ModelCalls(lookup, calls), question_lines(question), min(budget, len(evidence))
+    question, access, size = lookup.require("question"), Access(evidence, lookup, calls), min(budget, len(evidence))
     if lookup.model is None:
         is_global = bool(GLOBAL_WORDS.search(question.text))
     else:
-        reply = parse_json(asked.ask(TYPE_PROMPT.format(question=lines)), dict) or {}
+        reply = parse_json(access.ask(TYPE_PROMPT.format(question=access.question)), dict) or {}
         is_global = str(reply.get("global")).lower() == "true"
     if is_global:
         indices = np.linspace(0, len(evidence) - 1, size).astype(int).tolist()
-        return build_selection(evidence, indices, question_type="global", calls=asked.made)
+        return Selection.of(evidence, indices, question_type="global", calls=access.calls)
     cuts = find_cuts(evidence, prominence=prominence)
     middles = [(a + b) // 2 for a, b in pairwise(cuts)]
     if lookup.model is None:
         rewards = (MOST_REWARD * min_max(evidence.relevance[middles])).tolist()
     else:
-        asked.require(len(middles))
-        access = FrameAccess(evidence, lookup)
-        rewards = [_reward(evidence, access, asked, index, lines) for index in middles]
+        access.require_calls(len(middles))
+        rewards = [_reward(evidence, access, index) for index in middles]
     intervals = useful_intervals(rewards, cuts, window=window)
-    indices = list(dict.fromkeys(spread_over(intervals, size)))
-    indices = fill_by_relevance(Ranking(evidence.relevance), indices, size)
-    rated = zip(pairwise(cuts), rewards, strict=True)
+    indices = Ranking(evidence.relevance).fill(list(dict.fromkeys(spread_over(intervals, size))), size)
     rows = [
         {"first": CandidateIndex(a), "last": CandidateIndex(b), "reward": round(float(reward), 2)}
-        for (a, b), reward in rated
+        for (a, b), reward in zip(pairwise(cuts), rewards, strict=True)
     ]
-    return build_selection(evidence, indices, question_type="local", calls=asked.made, segments=rows)
+    return Selection.of(evidence, indices, question_type="local", calls=access.calls, segments=rows)
 
 
-def _reward(evidence: Evidence, access: FrameAccess, asked: ModelCalls, index: int, question: str) -> float:
+def _reward(evidence: Evidence, access: Access, index: int) -> float:
     """The model's rating of a frame from 0 to 100; 0 if the reply has none."""
-    (image,) = access.images([index], size=IMAGE_SIZE)
-    prompt = REWARD_PROMPT.format(time=evidence.times_s[index], duration=evidence.duration_s, question=question)
-    reply = parse_json(asked.ask(image, prompt), dict) or {}
+    (image,) = access.images([index], IMAGE_SIZE)
+    prompt = REWARD_PROMPT.format(time=evidence.times_s[index], duration=evidence.duration_s, question=access.question)
+    reply = parse_json(access.ask(image, prompt), dict) or {}
     try:
         reward = float(reply.get("reward", 0.0))
     except (TypeError, ValueError):
@@ -168,13 +167,3 @@ def spread_over(intervals: Sequence[tuple[int, int]], size: int) -> list[int]:
     frames = np.concatenate([np.arange(first, last + 1) for first, last in intervals])
     chosen: list[int] = frames[np.linspace(0, len(frames) - 1, size).astype(int)].tolist()
     return chosen
-
-
-SELECTOR = Selector.of(
-    "dig",
-    dig,
-    "uniform, or frames of the segments a model finds useful",
-    paper="Li et al., CVPR 2026",
-    parts=("model",),
-    needs=("vectors", "pictures", "peers"),
-)

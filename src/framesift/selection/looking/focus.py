@@ -9,12 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.selection.looking.access import FrameAccess
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import seeded_generator
+from framesift.selection.looking.access import Access
 from framesift.selection.scores import softmax
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number, check_positive
+from framesift.selection.selector import selector
+from framesift.selection.validation import Positive, Seed, Share
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
@@ -83,15 +81,16 @@ class Arm:
         return (self.frames[0] + self.frames[-1]) // 2
 
 
+@selector("score few frames, then more in the best segments", paper="Zhu et al., ICLR 2026")
 def focus(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    arm_s: float = 16.0,
-    global_share: float = 0.2,
-    temperature: float = 0.06,
-    seed: int | np.random.Generator = 0,
+    arm_s: Positive = 16.0,
+    global_share: Share = 0.2,
+    temperature: Positive = 0.06,
+    seed: Seed = 0,
 ) -> Selection:
     """A bandit over segments of the video, by an upper confidence bound on the mean relevance of each.
 
@@ -106,26 +105,22 @@ def focus(
     Differs: frames and their rate are those of the candidates; the draws are seeded; missing frames are the next best
     of all scored, for which further arms are scored in order of their bound, because the budget must be filled.
     """
-    arm_s, temperature = check_positive("arm_s", arm_s), check_positive("temperature", temperature)
-    global_share = check_number("global_share", global_share, low=0, high=1)
-    rng = seeded_generator(seed)
-    size, access = min(budget, len(evidence)), FrameAccess(evidence, lookup)
+    rng = np.random.default_rng(seed)
+    size, access = min(budget, len(evidence)), Access(evidence, lookup)
     layout = Layout.of(evidence.times_s, arm_s)
     arms = sample_arms(layout, access, rng)
-    known = {index: score for arm in arms for index, score in arm.scores.items()}
     by_bound = sorted(arms, key=lambda arm: -arm.bound)
     most_opened = max(MIN_OPENED, math.ceil(OPENED_SHARE * len(arms)))
     opened, sharing = by_bound[:most_opened], by_bound[: min(most_opened, MAX_SHARING)]
-    known |= _score(access, fine_samples(opened, layout, known, rng))
-    selected = _best_first(known)[: round(global_share * min(size, len(known)))]
+    access.scores(fine_samples(opened, layout, access.known, rng))
+    selected = _best_first(access.known)[: round(global_share * min(size, len(access.known)))]
     selected += draw_from_arms(sharing, selected, size, gap=layout.gap(size), temperature=temperature, rng=rng)
-    selected += next_best(known, selected, size, by_bound, access, len(evidence))
+    selected += next_best(access, selected, size, by_bound, len(evidence))
     spans = sorted([CandidateIndex(arm.frames[0]), CandidateIndex(arm.frames[-1])] for arm in opened)
-    inspected, known_scores = access.frames_inspected, access.known
-    return build_selection(evidence, selected, scores=known_scores, looked_at=inspected, arms=len(arms), opened=spans)
+    return access.select(selected, scores=access.known, arms=len(arms), opened=spans)
 
 
-def sample_arms(layout: Layout, access: FrameAccess, rng: np.random.Generator) -> list[Arm]:
+def sample_arms(layout: Layout, access: Access, rng: np.random.Generator) -> list[Arm]:
     """The arms in order of time, with the scores of their centre and random frames, and their bounds.
 
     They are of equal length; the candidates left over at the end of the video are in none.
@@ -137,7 +132,7 @@ def sample_arms(layout: Layout, access: FrameAccess, rng: np.random.Generator) -
     for arm in arms:
         others = [index for index in arm.frames if index != arm.centre]
         samples.append([arm.centre, *_draw(rng, others, EXTRA_SAMPLES)])
-    values = _score(access, [index for chosen in samples for index in chosen])
+    values = access.scores([index for chosen in samples for index in chosen])
     for arm, chosen in zip(arms, samples, strict=True):
         arm.scores = {index: values[index] for index in chosen}
         arm.bound = confidence_bound(list(arm.scores.values()), len(values))
@@ -199,17 +194,15 @@ def nearest_scores(arm: Arm, indices: list[int]) -> Array:
     return (values - low) / (high - low) if high > low else np.ones(len(values))
 
 
-def next_best(
-    known: dict[int, float], selected: Collection[int], size: int, arms: list[Arm], access: FrameAccess, count: int
-) -> list[int]:
+def next_best(access: Access, selected: Collection[int], size: int, arms: list[Arm], count: int) -> list[int]:
     """The best frames to fill the selection up to `size`: scored ones, then also those of arm after arm."""
     missing, taken = size - len(selected), set(selected)
-    free = {index: score for index, score in known.items() if index not in taken}
+    free = {index: score for index, score in access.known.items() if index not in taken}
     last = max(arm.frames[-1] for arm in arms)
     for frames in (*(arm.frames for arm in arms), range(last + 1, count)):
         if len(free) >= missing:
             break
-        free |= _score(access, [index for index in frames if index not in free and index not in taken])
+        free |= access.scores([index for index in frames if index not in free and index not in taken])
     return _best_first(free)[:missing]
 
 
@@ -222,12 +215,3 @@ def _draw(rng: np.random.Generator, indices: list[int], size: int, chances: Arra
     """Up to `size` of the indices without replacement; no draw is made for none."""
     size = min(size, len(indices))
     return [indices[k] for k in rng.choice(len(indices), size, replace=False, p=chances)] if size else []
-
-
-def _score(access: FrameAccess, indices: list[int]) -> dict[int, float]:
-    return dict(zip(indices, access.scores(indices).tolist(), strict=True))
-
-
-SELECTOR = Selector.of(
-    "focus", focus, "score few frames, then more in the best segments", paper="Zhu et al., ICLR 2026"
-)

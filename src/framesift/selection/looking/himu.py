@@ -3,29 +3,20 @@
 Ben-Ami et al., "HiMu: Hierarchical Multimodal Frame Selection", 2026 (arXiv 2603.18558).
 """
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from framesift._utils.optional import require
 from framesift.errors import OptionError
-from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
-from framesift.selection.looking.grids import detect_in_grids, phrase_scores
-from framesift.selection.looking.truth_curves import (
-    Branch,
-    Leaf,
-    Tree,
-    evaluate,
-    leaves_of,
-    normalise,
-    peaks_and_neighbours,
-    read_tree,
-    show_tree,
-    smooth,
-)
-from framesift.selection.result_builders import build_selection
-from framesift.selection.selector import Selector
+from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count
 from framesift.types import Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
@@ -37,6 +28,14 @@ VISUAL_SIGMA_S, SPEECH_SIGMA_S = 0.5, 1.5
 GRID = 4
 FUZZY_THRESHOLD = 0.5  # below it, a word is another one
 MAX_CHARACTERS = 400  # of a text that is compared as a whole: the time grows with the square
+OPERATORS = ("AND", "OR", "SEQ", "RIGHT_AFTER")
+MAX_LEAVES, MAX_DEPTH = 64, 12
+LOW, HIGH = 0.5, 1.0  # range of each operand, so that depth does not suppress a branch
+DECAY_PER_S = 2.0  # of RIGHT_AFTER
+STEEPNESS, SMALL = 3.0, 1e-6  # of the sigmoid in `normalise`; added to the deviation
+SMALLEST_RANGE = 1e-8
+SMALL_BUDGET = 8  # below it, the largest values alone are selected
+PROMINENCE, LEAST_PROMINENCE, HALVINGS = 0.01, 1e-6, 5
 
 PROMPT = """Write the conditions that frames of a video must meet to help with this question, as a tree. Do not
 answer it.
@@ -58,12 +57,37 @@ TEXT_LINES = """- ASR: someone says it; one to three words
 """
 
 
+@dataclass(frozen=True)
+class Leaf:
+    """One condition: which stream is searched for what."""
+
+    expert: str
+    query: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Conditions joined by an operator."""
+
+    operator: str
+    children: "tuple[Leaf | Branch, ...]"
+
+
+Tree = Leaf | Branch
+
+
+@selector(
+    "a tree of conditions on frames, objects, speech and screen text",
+    paper="Ben-Ami et al., 2026",
+    parts=("model", "detector"),
+    needs=("vectors", "events", "peers"),
+)
 def himu(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    calls: int = 1,
+    calls: Count = 1,
     tree: Mapping[str, Any] | str | None = None,
 ) -> Selection:
     """Evaluate a tree of conditions on every frame, then select its peaks, frames around them and the best of the rest.
@@ -78,16 +102,16 @@ def himu(
     Differs: without a model and a tree, or if the reply is none, the tree is the question's stem AND any of its
     options, both by CLIP. Sounds (CLAP) are not available. Equal values rank by index.
     """
-    asked = ModelCalls(lookup, calls)
-    conditions = _tree(lookup, asked, tree, has_text=bool(evidence.events))
+    access = Access(evidence, lookup, calls)
+    conditions = _tree(lookup, access, tree, has_text=bool(evidence.events))
     rate = candidate_rate(evidence)
-    curves = _curves(evidence, lookup, tuple(dict.fromkeys(leaves_of(conditions))), rate)
+    curves = _curves(evidence, lookup, access, tuple(dict.fromkeys(leaves_of(conditions))), rate)
     curve = evaluate(conditions, curves, rate)
     picked = peaks_and_neighbours(curve, min(budget, len(evidence)), rate)
-    return build_selection(evidence, picked, tree=show_tree(conditions), calls=asked.made)
+    return Selection.of(evidence, picked, tree=show_tree(conditions), calls=access.calls)
 
 
-def _tree(lookup: Lookup, asked: ModelCalls, tree: Mapping[str, Any] | str | None, *, has_text: bool) -> Tree:
+def _tree(lookup: Lookup, access: Access, tree: Mapping[str, Any] | str | None, *, has_text: bool) -> Tree:
     question = lookup.require("question")
     if tree is not None:
         given = read_tree(parse_json(tree, dict) if isinstance(tree, str) else tree, EXPERTS)
@@ -98,10 +122,8 @@ def _tree(lookup: Lookup, asked: ModelCalls, tree: Mapping[str, Any] | str | Non
         return given
     if lookup.model is not None:
         experts = EXPERTS if has_text else EXPERTS[:2]
-        prompt = PROMPT.format(
-            question=question_lines(question), text=TEXT_LINES if has_text else "", experts="|".join(experts)
-        )
-        written = read_tree(parse_json(asked.ask(prompt), dict), experts)
+        prompt = PROMPT.format(question=access.question, text=TEXT_LINES if has_text else "", experts="|".join(experts))
+        written = read_tree(parse_json(access.ask(prompt), dict), experts)
         if written is not None:
             return written
     stem = Leaf(CLIP, question.text.strip())
@@ -111,26 +133,28 @@ def _tree(lookup: Lookup, asked: ModelCalls, tree: Mapping[str, Any] | str | Non
     return Branch("AND", (stem, options[0] if len(options) == 1 else Branch("OR", options)))
 
 
-def _curves(evidence: Evidence, lookup: Lookup, leaves: Sequence[Leaf], rate: float) -> dict[Leaf, Array]:
+def _curves(
+    evidence: Evidence, lookup: Lookup, access: Access, leaves: Sequence[Leaf], rate: float
+) -> dict[Leaf, Array]:
     """Leaf → (N,) its normalised and smoothed scores."""
     curves: dict[Leaf, Array] = {}
     # Short and long words are compared with speech in two ways, whose scores have two scales.
     streams = {leaf: (leaf.expert, leaf.expert == SPEECH and _is_long(leaf)) for leaf in leaves}
     for stream in dict.fromkeys(streams.values()):
         together = [leaf for leaf in leaves if streams[leaf] == stream]
-        scores = _scores(evidence, lookup, together, rate)
+        scores = _scores(evidence, lookup, access, together, rate)
         sigma = (SPEECH_SIGMA_S if stream[0] == SPEECH else VISUAL_SIGMA_S) * rate
         for leaf, curve in zip(together, normalise(scores), strict=True):
             curves[leaf] = smooth(curve, sigma)
     return curves
 
 
-def _scores(evidence: Evidence, lookup: Lookup, leaves: Sequence[Leaf], rate: float) -> list[Array]:
+def _scores(evidence: Evidence, lookup: Lookup, access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
     """(N,) per leaf of one stream, in [0, 1]."""
     queries = [leaf.query for leaf in leaves]
     expert = leaves[0].expert
     if expert == OBJECT and lookup.detector is not None:
-        return detected_scores(evidence, lookup, queries)
+        return detected_scores(access, range(len(evidence)), queries)
     if expert in (CLIP, OBJECT):
         return list(np.clip((lookup.score_frames(evidence, queries) + 1) / 2, 0, 1))
     if expert == SCREEN:
@@ -172,12 +196,11 @@ def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float) -
     return scores
 
 
-def detected_scores(evidence: Evidence, lookup: Lookup, queries: Sequence[str]) -> list[Array]:
+def detected_scores(access: Access, frames: Sequence[int], queries: Sequence[str]) -> list[Array]:
     """(N,) per query: the largest confidence of its phrase, its other number, or its last word."""
     spellings = {query: phrase_variations(query) for query in queries}
     phrases = tuple(dict.fromkeys(phrase for group in spellings.values() for phrase in group))
-    access, detector = FrameAccess(evidence, lookup), lookup.require("detector")
-    boxes = detect_in_grids(access, detector, range(len(evidence)), phrases, side=GRID)
+    boxes = access.detect(frames, phrases, side=GRID)
     return [np.clip(phrase_scores(boxes, spellings[query]), 0.0, 1.0) for query in queries]
 
 
@@ -225,11 +248,136 @@ def match_words(query: str, text: str) -> float:
     return best if best >= FUZZY_THRESHOLD else 0.0
 
 
-SELECTOR = Selector.of(
-    "himu",
-    himu,
-    "a tree of conditions on frames, objects, speech and screen text",
-    paper="Ben-Ami et al., 2026",
-    parts=("model", "detector"),
-    needs=("vectors", "events", "peers"),
-)
+def read_tree(value: object, experts: Sequence[str], depth: int = 0) -> Tree | None:
+    """The tree of a JSON value {"op", "children"} or {"op": "LEAF", "expert", "query"}; None if it is none.
+
+    Leaves of other experts are left out, with the branches that become empty; a branch of one child is that child.
+    RIGHT_AFTER with more than two children is nested from the right.
+    """
+    if not isinstance(value, Mapping) or depth > MAX_DEPTH:
+        return None
+    if value.get("op") == "LEAF":
+        expert, query = value.get("expert"), value.get("query")
+        if expert in experts and isinstance(query, str) and query.strip():
+            return Leaf(str(expert), query.strip())
+        return None
+    rows = value.get("children")
+    if value.get("op") not in OPERATORS or not isinstance(rows, list):
+        return None
+    children = [child for row in rows[:MAX_LEAVES] if (child := read_tree(row, experts, depth + 1)) is not None]
+    if not children:
+        return None
+    if value["op"] == "RIGHT_AFTER" and len(children) > 2:
+        pairs = reduce(
+            lambda later, earlier: Branch("RIGHT_AFTER", (earlier, later)), reversed(children[:-1]), children[-1]
+        )
+        return pairs
+    return children[0] if len(children) == 1 else Branch(value["op"], tuple(children))
+
+
+def leaves_of(tree: Tree) -> Iterator[Leaf]:
+    """Yield the leaves from left to right."""
+    if isinstance(tree, Leaf):
+        yield tree
+    else:
+        for child in tree.children:
+            yield from leaves_of(child)
+
+
+def show_tree(tree: Tree) -> str:
+    """The tree on one line, for a trace."""
+    if isinstance(tree, Leaf):
+        return f"{tree.expert}({tree.query})"
+    return f"{tree.operator}({', '.join(map(show_tree, tree.children))})"
+
+
+def evaluate(tree: Tree, curves: Mapping[Leaf, Array], rate: float) -> Array:
+    """(N,) the degree to which each frame satisfies the tree. rate: frames per second."""
+    if isinstance(tree, Leaf):
+        return curves[tree]
+    operands = [_rescale(evaluate(child, curves, rate)) for child in tree.children]
+    if tree.operator == "AND":
+        return reduce(np.multiply, operands)
+    if tree.operator == "OR":
+        return reduce(lambda a, b: a + b - a * b, operands)
+    return in_order(operands) if tree.operator == "SEQ" else right_after(operands[0], operands[1], rate)
+
+
+def _rescale(curve: Array) -> Array:
+    low, high = float(curve.min()), float(curve.max())
+    if high - low <= SMALLEST_RANGE:
+        return np.full(len(curve), (LOW + HIGH) / 2)
+    return LOW + (HIGH - LOW) * (curve - low) / (high - low)
+
+
+def in_order(curves: Sequence[Array]) -> Array:
+    """Each curve where all before it were high earlier and all after it will be later; the largest of these counts."""
+    earlier = [np.concatenate(([0.0], np.maximum.accumulate(c)[:-1])) for c in curves]
+    later = [np.concatenate((np.maximum.accumulate(c[::-1])[::-1][1:], [0.0])) for c in curves]
+    gated = [reduce(np.multiply, [*earlier[:k], *later[k + 1 :]], curve) for k, curve in enumerate(curves)]
+    largest: Array = np.max([*gated, np.zeros(len(curves[0]))], axis=0)
+    return largest
+
+
+def right_after(cause: Array, effect: Array, rate: float) -> Array:
+    """The effect where the cause was high shortly before, or the cause where the effect will be shortly after."""
+    step = math.exp(-DECAY_PER_S / rate)
+    before = _decayed_sum(cause, step)
+    after = _decayed_sum(effect[::-1], step)[::-1]
+    either: Array = np.maximum(effect * before, cause * after)
+    return either
+
+
+def _decayed_sum(curve: Array, step: float) -> Array:
+    """(N,) the sum over earlier positions of their value × step^distance."""
+    sums = np.zeros(len(curve))
+    for k in range(1, len(curve)):
+        sums[k] = step * (sums[k - 1] + curve[k - 1])
+    return sums
+
+
+def normalise(curves: Sequence[Array]) -> list[Array]:
+    """Each curve as sigmoid(3 × (value − median) / median deviation), with the median of all of them together."""
+    together = np.concatenate(curves)
+    median = np.median(together)
+    deviation = np.median(np.abs(together - median)) + SMALL
+    return [1 / (1 + np.exp(-np.clip(STEEPNESS * (curve - median) / deviation, -50, 50))) for curve in curves]
+
+
+def smooth(curve: Array, sigma: float) -> Array:
+    """A Gaussian of `sigma` frames, cut off at 4 sigma; the ends are continued."""
+    radius = int(4 * sigma + 0.5)
+    if radius < 1:
+        return curve
+    kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    smoothed: Array = np.convolve(np.pad(curve, radius, mode="edge"), kernel / kernel.sum(), mode="valid")
+    return smoothed
+
+
+def peaks_and_neighbours(curve: Array, size: int, rate: float) -> list[int]:
+    """√size peaks at least √size s apart, the best frames around each, then the largest of the rest."""
+    largest: list[int] = np.argsort(-curve, kind="stable").tolist()
+    if size < SMALL_BUDGET:
+        return largest[:size]
+    root = math.sqrt(size)
+    peaks = _find_peaks(curve, distance=max(1, int(root * rate)))
+    ranked = sorted(peaks, key=lambda i: -curve[i]) or largest
+    picked = ranked[: int(root)]
+    reach, extra = max(1, int(root / 2 * rate)), max(0, int(root / 2) - 1)
+    for peak in tuple(picked):
+        around = [i for i in range(max(0, peak - reach), min(len(curve), peak + reach + 1)) if i not in picked]
+        picked += sorted(around, key=lambda i: -curve[i])[: min(extra, size - len(picked))]
+    taken = set(picked)
+    return picked + [i for i in largest if i not in taken][: size - len(picked)]
+
+
+def _find_peaks(curve: Array, distance: int) -> list[int]:
+    """Peaks of a hundredth of the range, or of half that, …; none of a flat curve."""
+    find = require("scipy.signal", "peers").find_peaks
+    prominence = max(LEAST_PROMINENCE, PROMINENCE * float(curve.max() - curve.min()))
+    for _ in range(HALVINGS):
+        peaks: list[int] = find(curve, distance=distance, prominence=prominence)[0].tolist()
+        if peaks:
+            return peaks
+        prominence /= 2
+    return []

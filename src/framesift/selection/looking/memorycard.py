@@ -1,28 +1,33 @@
 """MemoryCard: a model reads the video once into sessions with key frames, the cards; a question draws from them.
 
-Yang et al., "MemoryCard: Topic-Aware Multi-Modal Clue Compression for Long-Video Question Answering", 2026. What a card
-says about its frame is the text mode `memorycard` (`framesift.rendering.cards`).
+Yang et al., "MemoryCard: Topic-Aware Multi-Modal Clue Compression for Long-Video Question Answering", 2026.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from framesift._utils.text import clock, printable
 from framesift.errors import OptionError
-from framesift.selection.looking.access import LONGEST_SIDE, FrameAccess, ModelCalls
-from framesift.selection.looking.sessions import MAX_PER_SESSION, Session, even_sessions, read_sessions, repair_sessions
-from framesift.selection.result_builders import add_to_trace, build_selection
-from framesift.selection.sampling import fill_by_relevance, gumbel_noise
+from framesift.selection.baselines import evenly_spaced
+from framesift.selection.looking.access import Access, json_values
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import Selector
-from framesift.selection.uniform import evenly_spaced
-from framesift.selection.validation import check_positive, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Positive, Whole
 from framesift.types import Evidence, Selection
 from framesift.types.lookup import Lookup, Part
 from framesift.types.vectors import Array
 
 MAX_TRANSCRIPT = 12_000  # characters
+SHORTEST_S = 0.5  # a shorter session of a reply is left out
+SHORTEST_REPAIRED_S = 0.1  # after those before it took their time
+MAX_PER_SESSION = 16  # key frames
+MIN_COVERAGE, MAX_GAP_RATIO = 0.5, 4.0  # of key frames that are spread well enough over their session
+DIGITS = 3  # of times, in seconds
 
 PROMPT = """These are {shown} frames of a video of {duration_s:.1f} seconds, each after its time. What is said in it:
 {transcript}
@@ -35,17 +40,43 @@ are in seconds, topic and summary have at most 12 words, and the summary is abou
 {{"sessions": [{{"start": 0.0, "end": 12.3, "topic": "…", "summary": "…", "keyframes": [1.5, 8.0]}}]}}"""
 
 
+@dataclass(frozen=True)
+class Session:
+    """A part of a video: start_s ≤ time < end_s, what it is about, and the times of its key frames, ascending."""
+
+    start_s: float
+    end_s: float
+    topic: str = ""
+    summary: str = ""
+    key_times_s: tuple[float, ...] = ()
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
+
+    def spread(self, count: int) -> "Session":
+        """The session with this many key frames at equal distances."""
+        step = self.length_s / (count + 1)
+        return replace(self, key_times_s=tuple(round(self.start_s + (k + 1) * step, DIGITS) for k in range(count)))
+
+
+@selector(
+    "key frames of the sessions that a model finds in the video",
+    paper="Yang et al., 2026",
+    parts=("model",),
+    needs=("pictures", "model"),
+)
 def memorycard(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    min_sessions: int = 16,
-    max_sessions: int = 32,
-    pool: int = 128,
-    frames: int = 64,
-    temperature: float = 0.8,
-    seed: int = 0,
+    min_sessions: Count = 16,
+    max_sessions: Count = 32,
+    pool: Count = 128,
+    frames: Count = 64,
+    temperature: Positive = 0.8,
+    seed: Whole = 0,
 ) -> Selection:
     """Let a model divide the video into sessions with key frames, and draw the question's frames from these.
 
@@ -60,32 +91,28 @@ def memorycard(
     have one resolution in place of three; a pool smaller than the budget is filled up by
     relevance; a budget for all frames asks nothing.
     """
-    fewest, most = check_whole("min_sessions", min_sessions, low=1), check_whole("max_sessions", max_sessions, low=1)
-    pool, shown = check_whole("pool", pool, low=1), check_whole("frames", frames, low=1)
-    temperature, seed = check_positive("temperature", temperature), check_whole("seed", seed)
-    if not fewest <= most <= pool <= fewest * MAX_PER_SESSION:
+    if not min_sessions <= max_sessions <= pool <= min_sessions * MAX_PER_SESSION:
         raise OptionError(
-            f"min_sessions, max_sessions and pool are {fewest}, {most} and {pool}; expected a pool from max_sessions "
-            f"to {MAX_PER_SESSION} × min_sessions"
+            f"min_sessions, max_sessions and pool are {min_sessions}, {max_sessions} and {pool}; expected a pool from "
+            f"max_sessions to {MAX_PER_SESSION} × min_sessions"
         )
-    lookup.require("model")
-    access, asked = FrameAccess(evidence, lookup), ModelCalls(lookup, 1)
+    access, _ = Access(evidence, lookup, 1), lookup.require("model")
     if budget >= len(evidence):
-        return build_selection(evidence, range(len(evidence)), looked_at=0)
-    counts = {"fewest": fewest, "most": most, "pool": pool, "per_session": MAX_PER_SESSION}
-    reply = asked.ask(*_video_parts(evidence, access, shown), PROMPT.format(**_described(evidence, shown), **counts))
+        return access.select(range(len(evidence)))
+    counts = {"fewest": min_sessions, "most": max_sessions, "pool": pool, "per_session": MAX_PER_SESSION}
+    reply = access.ask(*_video_parts(evidence, access, frames), PROMPT.format(**_described(evidence, frames), **counts))
     start_s, end_s = evidence.start_s, evidence.duration_s
     named = read_sessions(reply, end_s, start_s)
-    sessions = repair_sessions(named, end_s, fewest=fewest, most=most, frames=pool, start_s=start_s)
-    is_read = bool(sessions)
-    sessions = sessions or even_sessions(end_s, most, pool, start_s)
+    sessions = repair_sessions(named, end_s, fewest=min_sessions, most=max_sessions, frames=pool, start_s=start_s)
+    note = {} if sessions else {"note": "the model's reply names no session: the sessions are of equal length"}
+    sessions = sessions or even_sessions(end_s, max_sessions, pool, start_s)
     cards = nearest_candidates(evidence.times_s, [time_s for session in sessions for time_s in session.key_times_s])
     chosen = draw_cards(evidence.relevance, cards, budget, temperature, seed)
-    indices = fill_by_relevance(Ranking(evidence.relevance), chosen, budget)
-    note = {} if is_read else {"note": "the model's reply names no session: the sessions are of equal length"}
-    rows = [_row(session) for session in sessions]
-    selection = build_selection(evidence, indices, looked_at=access.frames_inspected, sessions=rows, cards=len(cards))
-    return add_to_trace(selection, **note)
+    rows = []
+    for session in sessions:
+        row = asdict(session)
+        rows.append(row | {"frames": len(row.pop("key_times_s"))})
+    return access.select(Ranking(evidence.relevance).fill(chosen, budget), sessions=rows, cards=len(cards), **note)
 
 
 def nearest_candidates(times_s: Array, wanted_s: Sequence[float]) -> list[int]:
@@ -99,15 +126,17 @@ def nearest_candidates(times_s: Array, wanted_s: Sequence[float]) -> list[int]:
 
 def draw_cards(relevance: Array, cards: Sequence[int], size: int, temperature: float, seed: int) -> list[int]:
     """At most `size` of the cards: the largest of log softmax(relevance / temperature) + Gumbel noise."""
-    noise = gumbel_noise(np.random.default_rng(seed), len(cards))
+    # 1 − u lies in (0, 1]; the smallest positive float keeps the outer logarithm finite.
+    uniform = 1.0 - np.random.default_rng(seed).random(len(cards))
+    noise = -np.log(np.maximum(-np.log(uniform), np.finfo(np.float64).tiny))
     # The softmax divides all by the same number, which does not change the order.
     return [cards[k] for k in Ranking(relevance[list(cards)] / temperature + noise).order[:size]]
 
 
-def _video_parts(evidence: Evidence, access: FrameAccess, count: int) -> list[Part]:
+def _video_parts(evidence: Evidence, access: Access, count: int) -> list[Part]:
     """Evenly spaced frames, each after its time."""
     indices = evenly_spaced(len(evidence), min(count, len(evidence))).tolist()
-    images = access.images(indices, size=access.picture_size(LONGEST_SIDE))
+    images = access.images(indices)
     pairs = zip(indices, images, strict=True)
     return [part for index, image in pairs for part in (f"[{clock(float(evidence.times_s[index]))}]", image)]
 
@@ -125,21 +154,134 @@ def _described(evidence: Evidence, count: int) -> dict[str, object]:
     return {"shown": min(count, len(evidence)), "transcript": transcript, **times}
 
 
-def _row(session: Session) -> dict[str, object]:
-    return {
-        "start_s": session.start_s,
-        "end_s": session.end_s,
-        "topic": session.topic,
-        "summary": session.summary,
-        "frames": len(session.key_times_s),
-    }
+def read_sessions(reply: str, duration_s: float, start_s: float = 0.0) -> list[Session]:
+    """The sessions of a reply in its order; of one that was cut off, those that are complete."""
+    entries: list[Any] = []
+    for value in json_values(reply, dict):
+        listed = value.get("sessions")
+        entries += listed if isinstance(listed, list) else [value]
+    sessions = [_session(entry, duration_s, start_s) for entry in entries if isinstance(entry, dict)]
+    return [session for session in sessions if session is not None]
 
 
-SELECTOR = Selector.of(
-    "memorycard",
-    memorycard,
-    "key frames of the sessions that a model finds in the video",
-    paper="Yang et al., 2026",
-    parts=("model",),
-    needs=("pictures", "model"),
-)
+def _session(entry: dict[str, Any], duration_s: float, first_s: float) -> Session | None:
+    start_s, end_s = _number(entry.get("start")), _number(entry.get("end"))
+    if start_s is None or end_s is None or not end_s > start_s:
+        return None
+    times = entry.get("keyframes")
+    key_times = [_number(value) for value in times] if isinstance(times, list) else []
+    topic, summary = (printable(text) if isinstance(text, str) else "" for text in map(entry.get, ("topic", "summary")))
+    start_s, end_s = max(first_s, start_s), min(duration_s, end_s)
+    return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if time is not None))
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else number
+
+
+def even_sessions(duration_s: float, count: int, frames: int, start_s: float = 0.0) -> list[Session]:
+    """`count` sessions of equal length that share `frames` key frames, the first ones the remainder."""
+    step, (each, more) = (duration_s - start_s) / count, divmod(frames, count)
+    edges = [*(start_s + k * step for k in range(count)), duration_s]
+    return [Session(a, b).spread(max(1, each + (k < more))) for k, (a, b) in enumerate(pairwise(edges))]
+
+
+def repair_sessions(
+    sessions: Sequence[Session], duration_s: float, *, fewest: int, most: int, frames: int, start_s: float = 0.0
+) -> list[Session]:
+    """Ordered sessions without overlap, from `fewest` to `most`, with `frames` key frames in all, 1 to 16 in each.
+
+    The longest is halved and the shortest neighbours are joined until the number is right. Key frames are removed where
+    they are densest and added in the widest gaps. Those of a session that cover less than half of it, or that have very
+    unequal gaps, are spread evenly. Empty if no session is long enough.
+    """
+    parts = _without_overlap(sessions, duration_s, start_s)
+    if not parts:
+        return []
+    while len(parts) < fewest:
+        k = max(range(len(parts)), key=lambda k: parts[k].length_s)
+        middle_s = (parts[k].start_s + parts[k].end_s) / 2
+        halves = [replace(parts[k], end_s=middle_s), replace(parts[k], start_s=middle_s, key_times_s=())]
+        parts[k : k + 1] = halves
+    while len(parts) > most:
+        k = min(range(len(parts) - 1), key=lambda k: parts[k].length_s + parts[k + 1].length_s)
+        parts[k : k + 2] = [_joined(parts[k], parts[k + 1])]
+    parts = [_with_own_times(part) for part in parts]
+    return [_spread_well(part) for part in _with_total(parts, frames)]
+
+
+def _without_overlap(sessions: Sequence[Session], duration_s: float, first_s: float) -> list[Session]:
+    clipped = [replace(s, start_s=max(first_s, s.start_s), end_s=min(duration_s, s.end_s)) for s in sessions]
+    kept = sorted((s for s in clipped if s.length_s >= SHORTEST_S), key=lambda s: s.start_s)
+    parts: list[Session] = []
+    for session in kept:
+        start_s = max(parts[-1].end_s if parts else first_s, session.start_s)
+        parts.append(replace(session, start_s=start_s, end_s=max(start_s + SHORTEST_REPAIRED_S, session.end_s)))
+    if parts and parts[-1].end_s < duration_s - SHORTEST_S:
+        parts[-1] = replace(parts[-1], end_s=duration_s)
+    return parts
+
+
+def _joined(a: Session, b: Session) -> Session:
+    summary = f"{a.summary} {b.summary}".strip()
+    return Session(a.start_s, b.end_s, a.topic or b.topic, summary, (*a.key_times_s, *b.key_times_s))
+
+
+def _with_own_times(session: Session) -> Session:
+    """The session with its key frames that lie inside it, each once, at most 16."""
+    inside = {round(t, DIGITS) for t in session.key_times_s if session.start_s < t < session.end_s}
+    times = sorted(inside)
+    if len(times) > MAX_PER_SESSION:
+        times = [times[round(k * (len(times) - 1) / (MAX_PER_SESSION - 1))] for k in range(MAX_PER_SESSION)]
+    return replace(session, key_times_s=tuple(times))
+
+
+def _with_total(parts: list[Session], total: int) -> list[Session]:
+    """The sessions with `total` key frames in all; fewer if they are too short for as many different times."""
+    requested = [len(part.key_times_s) for part in parts]
+    parts = [part if part.key_times_s else part.spread(1) for part in parts]
+    counts = [len(part.key_times_s) for part in parts]
+    while sum(counts) > total:
+        k = max(range(len(parts)), key=lambda k: counts[k])
+        parts[k] = _without_densest(parts[k])
+        counts[k] -= 1
+    full: set[int] = set()
+    while sum(counts) < total:
+        open_parts = [k for k in range(len(parts)) if counts[k] < MAX_PER_SESSION and k not in full]
+        if not open_parts:
+            break
+        k = max(open_parts, key=lambda k: (requested[k], parts[k].length_s))
+        parts[k] = _with_one_more(parts[k])
+        if len(parts[k].key_times_s) == counts[k]:
+            full.add(k)
+        counts[k] = len(parts[k].key_times_s)
+    return parts
+
+
+def _without_densest(session: Session) -> Session:
+    """The session without the key frame that is nearest to its neighbour, of equal ones the first."""
+    times = session.key_times_s
+    gaps = [math.inf, *(b - a for a, b in pairwise(times)), math.inf]
+    k = min(range(len(times)), key=lambda k: min(gaps[k], gaps[k + 1]))
+    return replace(session, key_times_s=times[:k] + times[k + 1 :])
+
+
+def _with_one_more(session: Session) -> Session:
+    """The session with a key frame in the middle of its widest gap, of equal ones the first."""
+    bounds = [session.start_s, *session.key_times_s, session.end_s]
+    a, b = max(pairwise(bounds), key=lambda gap: gap[1] - gap[0])
+    return replace(session, key_times_s=tuple(sorted({*session.key_times_s, round((a + b) / 2, DIGITS)})))
+
+
+def _spread_well(session: Session) -> Session:
+    times = session.key_times_s
+    if len(times) < 2:
+        return session
+    gaps = [b - a for a, b in pairwise(times)]
+    covers = (times[-1] - times[0]) / max(session.length_s, 1e-3)
+    is_uneven = max(gaps) / max(min(gaps), 1e-3) > MAX_GAP_RATIO
+    return session.spread(len(times)) if covers < MIN_COVERAGE or is_uneven else session

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.looking.access import FrameAccess
-from framesift.selection.looking.grids import detect_in_grids, detection_score, object_weights
-from framesift.selection.result_builders import build_selection
+from framesift.selection.looking.access import Access
+from framesift.selection.looking.object_search import detection_score, object_weights
 from framesift.selection.scores import Ranking, min_max, softmax
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number, check_positive, check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Positive, check_number
 from framesift.selection.vsi_lite import events_of_frames, score_by_subtitles
 from framesift.types import Evidence, Selection
 from framesift.types.lookup import Lookup
@@ -23,14 +22,20 @@ STREAMS = ("objects", "relevance", "subtitles")
 REACH_S = 2.0
 
 
+@selector(
+    "objects, relevance and subtitles, weighted by the question",
+    paper="Wang et al., 2026",
+    parts=("detector",),
+    needs=("pictures", "detector", "objects", "events", "demand"),
+)
 def q_gate(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
     weights: Sequence[float] | None = None,
-    temperature: float = 0.5,
-    grid: int = 4,
+    temperature: Positive = 0.5,
+    grid: Count = 4,
 ) -> Selection:
     """Select the largest weighted sum of three streams, each min–max normalised, then a softmax over the video.
 
@@ -42,27 +47,20 @@ def q_gate(
     Differs: the keywords are this library's rules for visual demand; the detector gets grids of frames and subtitles
     are spread as in VSI, because the paper leaves both open.
     """
-    temperature, grid = check_positive("temperature", temperature), check_whole("grid", grid, low=1)
     shares = stream_weights(weights, float(evidence.visual_demand))
-    detector, objects = lookup.require("detector"), lookup.require("objects")
-    access, frames = FrameAccess(evidence, lookup), range(len(evidence))
-    detections = detect_in_grids(access, detector, frames, objects.phrases, side=grid)
-    object_scores = np.array([detection_score(detections[index], object_weights(objects)) for index in frames])
+    lookup.require("detector")
+    objects, access, frames = lookup.require("objects"), Access(evidence, lookup), range(len(evidence))
+    phrase_weights = object_weights(objects)
+    detections = access.detect(frames, objects.phrases, side=grid).values()
+    object_scores = np.array([detection_score(boxes, phrase_weights) for boxes in detections])
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=REACH_S)
-    streams = (object_scores, access.scores(frames), subtitle_scores)
+    streams = (object_scores, np.array(list(access.scores(frames).values())), subtitle_scores)
     fused = sum((w * softmax(min_max(s), temperature) for w, s in zip(shares, streams, strict=True)), np.zeros(1))
     # Softmax over N frames gives values of about 1/N; ties are merged on the scale of one frame's share.
     indices = Ranking(merge_ties(fused * len(evidence))).order[:budget].tolist()
     carried = events_of_frames(evidence, event_of, indices) if shares[2] > 0 else {}
     gate = dict(zip(STREAMS, shares.tolist(), strict=True))
-    return build_selection(
-        evidence,
-        indices,
-        carried=carried,
-        looked_at=access.frames_inspected,
-        objects=list(objects.phrases),
-        gate=gate,
-    )
+    return access.select(indices, carried=carried, objects=list(objects.phrases), gate=gate)
 
 
 def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Array:
@@ -76,13 +74,3 @@ def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Arr
         raise OptionError("weights are all 0; expected at least one above 0")
     shares: Array = values / values.sum()
     return shares
-
-
-SELECTOR = Selector.of(
-    "q-gate",
-    q_gate,
-    "objects, relevance and subtitles, weighted by the question",
-    paper="Wang et al., 2026",
-    parts=("detector",),
-    needs=("pictures", "detector", "objects", "events", "demand"),
-)

@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.looking.access import FrameAccess, ModelCalls, candidate_rate, parse_json, question_lines
-from framesift.selection.looking.grids import detect_in_grids, phrase_scores
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_number
-from framesift.types import Event, Evidence, Question, Selection
+from framesift.selection.selector import selector
+from framesift.selection.validation import Amount, Count
+from framesift.types import Event, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
 
@@ -47,15 +44,21 @@ it word for word? A text that the question only mentions in passing does not cou
 Reply with one line for each, as "1. YES" or "1. NO"."""
 
 
+@selector(
+    "searches planned by a model, their ranks joined by AND and OR",
+    paper="Shlapentokh-Rothman et al., 2026",
+    parts=("model", "detector"),
+    needs=("vectors", "events"),
+)
 def toolmerge(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    calls: int = 16,
+    calls: Count = 16,
     plan: Mapping[str, Any] | str | None = None,
-    gap_s: float | None = None,
-    gap_cap_s: float = 10.0,
+    gap_s: Amount | None = None,
+    gap_cap_s: Amount = 10.0,
 ) -> Selection:
     """Rank frames by each search of a plan, join the ranks (AND = smallest, OR = largest), select with a gap in time.
 
@@ -69,44 +72,41 @@ def toolmerge(
     original's tool for objects, T-REN, is not part of this library. A budget that the gap does not allow is filled
     up by rank.
     """
-    gap_cap_s = check_number("gap_cap_s", gap_cap_s, low=0)
-    question, asked, texts = lookup.require("question"), ModelCalls(lookup, calls), screen_texts(evidence)
+    access, texts = Access(evidence, lookup, calls), screen_texts(evidence)
+    lookup.require("question")
     if lookup.model is not None:
-        asked.require((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
-    queries, expression = _plan(evidence, lookup, asked, plan)
-    ranks = {q["id"]: rank for q, rank in zip(queries, _ranks(evidence, lookup, queries), strict=True)}
+        access.require_calls((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
+    queries, expression = _plan(evidence, lookup, access, plan)
+    ranks = {q["id"]: rank for q, rank in zip(queries, _ranks(evidence, lookup, access, queries), strict=True)}
     joined, order = join_ranks(ranks, expression)
     rate = candidate_rate(evidence)
+    widest_s = min(len(evidence) / rate / (2 * budget), gap_cap_s)
     shown: dict[int, Event] = {}
     if lookup.model is not None and texts:
-        shown = _confirmed(evidence, question, asked, texts)
-        pool = int(min(len(evidence) / rate / (2 * budget), gap_cap_s) * rate)
-        for index in cluster_middles(sorted(shown), pool):
+        shown = _confirmed(evidence, access, texts)
+        for index in cluster_middles(sorted(shown), int(widest_s * rate)):
             joined[index] = 1.0
-    gap = min(len(evidence) / rate / (2 * budget), gap_cap_s) if gap_s is None else check_number("gap_s", gap_s, low=0)
-    picked = select_with_gap(joined, order, budget, int(gap * rate))
-    picked = fill_by_relevance(Ranking(joined), picked, min(budget, len(evidence)))
+    picked = select_with_gap(joined, order, budget, int((widest_s if gap_s is None else gap_s) * rate))
     searches = [f"{q['id']}: {q['tool']}: {q['query']}" for q in queries]
-    return build_selection(evidence, picked, carried=shown, searches=searches, combine=expression, calls=asked.made)
+    trace: dict[str, Any] = {"searches": searches, "combine": expression, "calls": access.calls}
+    return Selection.of(evidence, Ranking(joined).fill(picked, budget), carried=shown, **trace)
 
 
 def _plan(
-    evidence: Evidence, lookup: Lookup, asked: ModelCalls, plan: Mapping[str, Any] | str | None
+    evidence: Evidence, lookup: Lookup, access: Access, plan: Mapping[str, Any] | str | None
 ) -> tuple[list[dict[str, str]], str]:
     """The searches and the expression that joins them."""
     if plan is not None:
-        given = parse_json(plan, dict) if isinstance(plan, str) else plan
-        queries, expression = read_plan(given)
+        queries, expression = read_plan(parse_json(plan, dict) if isinstance(plan, str) else plan)
         if not queries:
             raise OptionError(f"plan has no searches; expected {json.dumps(_alone('…'))}")
         return queries, expression
-    question = lookup.require("question")
     if lookup.model is not None:
-        prompt = PLAN_PROMPT.format(question=question_lines(question), duration=evidence.duration_s)
-        queries, expression = read_plan(parse_json(asked.ask(prompt), dict))
+        prompt = PLAN_PROMPT.format(question=access.question, duration=evidence.duration_s)
+        queries, expression = read_plan(parse_json(access.ask(prompt), dict))
         if queries:
             return queries, expression
-    return read_plan(_alone(question.query_text))
+    return read_plan(_alone(lookup.require("question").query_text))
 
 
 def _alone(query: str) -> dict[str, Any]:
@@ -126,15 +126,13 @@ def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
     return found[:MAX_QUERIES], expression if isinstance(expression, str) else ""
 
 
-def _ranks(evidence: Evidence, lookup: Lookup, queries: Sequence[Mapping[str, str]]) -> list[Array]:
+def _ranks(evidence: Evidence, lookup: Lookup, access: Access, queries: Sequence[Mapping[str, str]]) -> list[Array]:
     """(N,) per search: the rank of each frame, from 0 for the worst to 1."""
-    detector = lookup.detector
-    detected = [q["query"] for q in queries if q["tool"] == OBJECT] if detector is not None else []
+    detected = [q["query"] for q in queries if q["tool"] == OBJECT and lookup.detector is not None]
     compared = [q["query"] for q in queries if q["query"] not in detected]
     rows = dict(zip(compared, lookup.score_frames(evidence, compared), strict=True)) if compared else {}
-    if detector is not None and detected:
-        access = FrameAccess(evidence, lookup)
-        boxes = detect_in_grids(access, detector, range(len(evidence)), detected, side=GRID)
+    if detected:
+        boxes = access.detect(range(len(evidence)), detected, side=GRID)
         rows |= {phrase: phrase_scores(boxes, [phrase]) for phrase in detected}
     return [percentiles(rows[q["query"]]) for q in queries]
 
@@ -225,13 +223,13 @@ def screen_texts(evidence: Evidence) -> list[str]:
     return list({text.lower(): text for text in shown if text}.values())
 
 
-def _confirmed(evidence: Evidence, question: Question, asked: ModelCalls, texts: Sequence[str]) -> dict[int, Event]:
+def _confirmed(evidence: Evidence, access: Access, texts: Sequence[str]) -> dict[int, Event]:
     """Frame index → the text on its screen that helps to answer."""
     helpful: set[str] = set()
     for start in range(0, len(texts), TEXTS_PER_CALL):
         part = texts[start : start + TEXTS_PER_CALL]
         listed = "\n".join(f'{k}. "{text}"' for k, text in enumerate(part, 1))
-        reply = asked.ask(TEXT_PROMPT.format(question=question_lines(question), texts=listed))
+        reply = access.ask(TEXT_PROMPT.format(question=access.question, texts=listed))
         refused = {int(k) for k in re.findall(r"(?m)^\s*(\d{1,4})\s*[.):-]\s*NO\b", reply, re.I)}
         helpful |= {text.lower() for k, text in enumerate(part, 1) if k not in refused}
     found: dict[int, Event] = {}
@@ -253,13 +251,3 @@ def cluster_middles(indices: Sequence[int], gap: int) -> list[int]:
         else:
             runs.append([index])
     return [run[len(run) // 2] for run in runs]
-
-
-SELECTOR = Selector.of(
-    "toolmerge",
-    toolmerge,
-    "searches planned by a model, their ranks joined by AND and OR",
-    paper="Shlapentokh-Rothman et al., 2026",
-    parts=("model", "detector"),
-    needs=("vectors", "events"),
-)

@@ -4,14 +4,16 @@ Tang et al., "TSPO: Temporal Sampling Policy Optimization for Long-form Video La
 `framesift.encoders.temporal` loads the network; this file has the two selection rules.
 """
 
+from functools import partial
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from framesift.errors import InputError, OptionError
-from framesift.selection.bin_max import best_of_bins
-from framesift.selection.result_builders import build_selection
+from framesift.selection.baselines import best_of_bins
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import Selector
+from framesift.selection.selector import selector
 from framesift.selection.validation import check_choice
 from framesift.types import Evidence, Selection
 from framesift.types.lookup import Lookup
@@ -21,12 +23,18 @@ TEMPERATURE = 0.025
 RULES = ("top", "bins")
 
 
+@selector(
+    "relevance from a trained network with temporal context",
+    paper="Tang et al., AAAI 2026",
+    parts=("network",),
+    needs=("vectors", "network"),
+)
 def tspo(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    choose: str = "top",
+    choose: Annotated[str, partial(check_choice, choices=RULES)] = "top",
     lengths: ArrayLike | None = None,
 ) -> Selection:
     """Select the largest (cosine of the network's vector with the question + the frame's own cosine) / 0.025.
@@ -38,7 +46,6 @@ def tspo(
 
     Differs: only in ties, which go to the earlier frame; the frames' own cosine is `evidence.relevance`.
     """
-    choose = check_choice("choose", choose, RULES)
     network = lookup.require("network")
     row_lengths = _check_lengths(lengths, len(evidence))
     frames = evidence.vectors.rows * row_lengths[:, None]
@@ -49,7 +56,7 @@ def tspo(
     ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
     size = min(budget, len(evidence))
     indices = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)
-    return build_selection(evidence, indices)
+    return Selection.of(evidence, indices)
 
 
 def _check_lengths(lengths: ArrayLike | None, count: int) -> Array:
@@ -65,13 +72,3 @@ def _check_lengths(lengths: ArrayLike | None, count: int) -> Array:
     if not (np.isfinite(values) & (values > 0)).all():
         raise OptionError(f"lengths is {lengths!r}; expected a number above 0, or {count} of them")
     return values
-
-
-SELECTOR = Selector.of(
-    "tspo",
-    tspo,
-    "relevance from a trained network with temporal context",
-    paper="Tang et al., AAAI 2026",
-    parts=("network",),
-    needs=("vectors", "network"),
-)

@@ -4,18 +4,17 @@ Wang et al., "VideoAgent: Long-form Video Understanding with Large Language Mode
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from framesift._utils.text import clock, printable
-from framesift.selection.looking.access import FrameAccess, FrameCaptions, ModelCalls, parse_json, question_lines
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
+from framesift.selection.looking.access import Access, parse_json
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Whole, check_whole
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import merge_ties
@@ -48,14 +47,20 @@ frame should show. Reply with JSON only: {{"frames": [{{"segment": 1, "descripti
 )
 
 
+@selector(
+    "few frames in words, then those that a model finds missing",
+    paper="Wang et al., ECCV 2024",
+    parts=("model", "captioner"),
+    needs=("vectors", "pictures", "model"),
+)
 def videoagent(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    first: int = 5,
-    rounds: int = 2,
-    calls: int = 64,
+    first: Annotated[int, partial(check_whole, low=2)] = 5,
+    rounds: Whole = 2,
+    calls: Count = 64,
 ) -> Selection:
     """Describe a few frames, answer, and while the answer is uncertain retrieve the frames that the model asks for.
 
@@ -70,40 +75,38 @@ def videoagent(
     and a budget that is not used up is filled by relevance; a budget for all frames asks nothing; without calls left
     for another round, the search ends.
     """
-    first, rounds = check_whole("first", first, low=2), check_whole("rounds", rounds)
-    question, _ = question_lines(lookup.require("question")), lookup.require("model")
-    access, asked = FrameAccess(evidence, lookup), ModelCalls(lookup, calls)
+    access, _ = Access(evidence, lookup, calls), (lookup.require("question"), lookup.require("model"))
     if budget >= len(evidence):
-        return build_selection(evidence, range(len(evidence)), looked_at=0)
-    captions = FrameCaptions(evidence, lookup, access, asked)
+        return access.select(range(len(evidence)))
     picked = np.linspace(0, len(evidence) - 1, num=min(first, budget)).astype(int).tolist()
-    asked.require(len(picked) + 1)
+    access.require_calls(len(picked) + 1)
     steps: list[dict[str, Any]] = []
     while True:
-        captions.add(picked)
-        shown = _frames_prompt(evidence, question, captions, sorted(picked))
-        prompt = ANSWER.format(**shown)
-        answer = asked.ask(prompt)
+        access.describe(picked)
+        frames = sorted(picked)
+        shown = {"count": len(frames), "duration": clock(evidence.duration_s), "captions": access.listed(frames)}
+        prompt = ANSWER.format(question=access.question, **shown)
+        answer = access.ask(prompt)
         steps.append({"frames": len(picked), "answer": _short_answer(answer)})
-        if len(steps) > rounds or len(picked) == budget or not asked.left:
+        if len(steps) > rounds or len(picked) == budget or not access.left:
             break
-        steps[-1]["confidence"] = parse_confidence(asked.ask(CONFIDENCE.format(prompt=prompt, answer=answer)))
-        if steps[-1]["confidence"] == SURE or not asked.left:
+        steps[-1]["confidence"] = parse_confidence(access.ask(CONFIDENCE.format(prompt=prompt, answer=answer)))
+        if steps[-1]["confidence"] == SURE or not access.left:
             break
-        segments = segments_between(sorted(picked))
-        times = [f"{k}. {_span(evidence, *segment)}" for k, segment in enumerate(segments, start=1)]
-        wanted = parse_missing(asked.ask(MISSING.format(**shown, segments="\n".join(times))), len(segments))
+        segments = segments_between(frames)
+        times = "\n".join(f"{k}. {_span(evidence, *segment)}" for k, segment in enumerate(segments, start=1))
+        reply = access.ask(MISSING.format(question=access.question, segments=times, **shown))
         # One call is for the answer from the new frames.
-        found = retrieve(evidence, lookup, segments, wanted[: max(0, asked.left - 1)])
+        wanted = parse_missing(reply, len(segments))[: max(0, access.left - 1)]
+        found = retrieve(evidence, lookup, segments, wanted)
         steps[-1]["missing"] = [
             {"description": text, "index": CandidateIndex(index)}
-            for (_, text), index in zip(wanted, found, strict=False)
+            for (_, text), index in zip(wanted, found, strict=True)
         ]
         picked += [index for index in dict.fromkeys(found) if index not in picked][: budget - len(picked)]
-    indices = fill_by_relevance(Ranking(evidence.relevance), picked, budget)
-    captioned = [{"index": CandidateIndex(index), "caption": text} for index, text in sorted(captions.texts.items())]
-    inspected = access.frames_inspected
-    return build_selection(evidence, indices, looked_at=inspected, rounds=steps, captions=captioned, calls=asked.made)
+    indices = Ranking(evidence.relevance).fill(picked, budget)
+    captions = [{"index": CandidateIndex(index), "caption": text} for index, text in sorted(access.captions.items())]
+    return access.select(indices, rounds=steps, captions=captions, calls=access.calls)
 
 
 def segments_between(frames: Sequence[int]) -> list[tuple[int, int]]:
@@ -149,17 +152,6 @@ def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
     return wanted[:MAX_DESCRIPTIONS]
 
 
-def _frames_prompt(
-    evidence: Evidence, question: str, captions: FrameCaptions, frames: Sequence[int]
-) -> dict[str, object]:
-    return {
-        "count": len(frames),
-        "duration": clock(evidence.duration_s),
-        "captions": captions.listed(frames),
-        "question": question,
-    }
-
-
 def _span(evidence: Evidence, start: int, stop: int) -> str:
     """The times of a segment, from the frame before it to its last."""
     return f"{clock(float(evidence.times_s[start - 1]))} to {clock(float(evidence.times_s[stop - 1]))}"
@@ -169,13 +161,3 @@ def _short_answer(reply: str) -> str:
     value = parse_json(reply)
     given = value.get("answer") if isinstance(value, dict) else None
     return printable(str(given) if isinstance(given, str | int) else reply)[:ANSWER_CHARACTERS]
-
-
-SELECTOR = Selector.of(
-    "videoagent",
-    videoagent,
-    "few frames in words, then those that a model finds missing",
-    paper="Wang et al., ECCV 2024",
-    parts=("model", "captioner"),
-    needs=("vectors", "pictures", "model"),
-)

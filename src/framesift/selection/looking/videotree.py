@@ -3,27 +3,22 @@
 Wang et al., "VideoTree: Adaptive Tree-based Video Representation for LLM Reasoning on Long Videos", CVPR 2025.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from framesift.selection.looking.access import (
-    FrameAccess,
-    FrameCaptions,
-    ModelCalls,
-    parse_json,
-    question_lines,
-)
-from framesift.selection.looking.clustering import cosine_kmeans, middle_row, nearest_to_centres, ward_clusters
-from framesift.selection.result_builders import build_selection
-from framesift.selection.sampling import fill_by_relevance
+from framesift._utils.optional import require
+from framesift.selection.looking.access import Access, parse_json
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import Selector
-from framesift.selection.validation import check_whole
+from framesift.selection.selector import selector
+from framesift.selection.validation import Count, Whole
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.lookup import Lookup
-from framesift.types.vectors import Array
+from framesift.types.vectors import Array, merge_ties
 
+KMEANS_STEPS = 15
+KMEANS_TOLERANCE = 1e-4  # of the squared sum of the distances by which the centres moved
 WIDENING = 2  # the number of clusters grows by this factor
 LOW, MEDIUM, HIGH = 1, 2, 3  # relevance of a cluster
 
@@ -49,17 +44,23 @@ class Cluster(NamedTuple):
         return HIGH if self.rating is None else self.rating
 
 
+@selector(
+    "a tree of clusters, deeper where a model finds them relevant",
+    paper="Wang et al., CVPR 2025",
+    parts=("model", "captioner"),
+    needs=("vectors", "pictures", "model", "peers"),
+)
 def videotree(
     evidence: Evidence,
     budget: int,
     *,
     lookup: Lookup,
-    clusters: int = 8,
-    max_clusters: int = 32,
-    enough: int = 4,
-    branches: int = 4,
-    calls: int = 128,
-    seed: int = 0,
+    clusters: Count = 8,
+    max_clusters: Count = 32,
+    enough: Count = 4,
+    branches: Count = 4,
+    calls: Count = 128,
+    seed: Whole = 0,
 ) -> Selection:
     """Cluster the frames, describe and rate one frame of each cluster, and split relevant clusters further.
 
@@ -74,50 +75,42 @@ def videotree(
     more frames than the budget is cut, one with fewer is filled up by relevance; a budget for all frames asks nothing;
     without calls left for more clusters, it stays at those it has.
     """
-    sizes = {"clusters": clusters, "max_clusters": max_clusters, "enough": enough, "branches": branches}
-    for name, value in sizes.items():
-        check_whole(name, value, low=1)
-    rng = np.random.default_rng(check_whole("seed", seed))
-    question, _ = question_lines(lookup.require("question")), lookup.require("model")
-    access, asked = FrameAccess(evidence, lookup), ModelCalls(lookup, calls)
+    access, _ = Access(evidence, lookup, calls), (lookup.require("question"), lookup.require("model"))
     if budget >= len(evidence):
-        return build_selection(evidence, range(len(evidence)), looked_at=0)
-    captions = FrameCaptions(evidence, lookup, access, asked)
+        return access.select(range(len(evidence)))
+    rng = np.random.default_rng(seed)
     count, widths = min(clusters, len(evidence)), []
-    asked.require(count + 1)
+    access.require_calls(count + 1)
     while True:
         widths.append(count)
-        found = _rated_clusters(evidence.vectors.rows, count, rng, question, asked, captions)
+        found = _rated_clusters(evidence.vectors.rows, count, rng, access)
         high = sum(cluster.rating == HIGH for cluster in found)
         wider = min(count * WIDENING, max_clusters, len(evidence))
-        if high >= enough or wider <= count or asked.left <= wider:
+        if high >= enough or wider <= count or access.left <= wider:
             break
         count = wider
-    indices = _order_nodes(evidence, found, branches)[:budget]
-    indices = fill_by_relevance(Ranking(evidence.relevance), indices, budget)
+    ranking = Ranking(evidence.relevance)
+    indices = ranking.fill(_order_nodes(evidence.vectors.rows, ranking.rank, found, branches)[:budget], budget)
     rows = [
         {
-            "index": CandidateIndex(c.described),
-            "caption": captions.texts[c.described],
-            "rating": c.rating,
-            "frames": len(c.members),
+            "index": CandidateIndex(cluster.described),
+            "caption": access.captions[cluster.described],
+            "rating": cluster.rating,
+            "frames": len(cluster.members),
         }
-        for c in found
+        for cluster in found
     ]
-    inspected = access.frames_inspected
-    return build_selection(evidence, indices, looked_at=inspected, widths=widths, clusters=rows, calls=asked.made)
+    return access.select(indices, widths=widths, clusters=rows, calls=access.calls)
 
 
-def _rated_clusters(
-    rows: Array, count: int, rng: np.random.Generator, question: str, asked: ModelCalls, captions: FrameCaptions
-) -> list[Cluster]:
+def _rated_clusters(rows: Array, count: int, rng: np.random.Generator, access: Access) -> list[Cluster]:
     """`count` clusters in the order of the frames that describe them, rated by the model."""
     labels, centres = cosine_kmeans(rows, rng.permutation(len(rows))[:count].tolist(), rng)
     described = sorted((index, k) for k, index in nearest_to_centres(rows, labels, centres).items())
     indices = [index for index, _ in described]
-    captions.add(indices)
-    reply = asked.ask(PROMPT.format(count=len(indices), captions=captions.listed(indices), question=question))
-    ratings = parse_ratings(reply, len(indices))
+    access.describe(indices)
+    prompt = PROMPT.format(count=len(indices), captions=access.listed(indices), question=access.question)
+    ratings = parse_ratings(access.ask(prompt), len(indices))
     members = [np.flatnonzero(labels == k).tolist() for _, k in described]
     return [Cluster(*fields) for fields in zip(members, indices, ratings, strict=True)]
 
@@ -143,23 +136,64 @@ def expand(rows: Array, members: list[int], relevance: int, branches: int) -> tu
     return root, [middle_row(rows, part) for part in parts]
 
 
-def _order_nodes(evidence: Evidence, found: list[Cluster], branches: int) -> list[int]:
+def _order_nodes(rows: Array, rank: Array, found: list[Cluster], branches: int) -> list[int]:
     """The tree's frames, each once: the clusters' own, then those of the branches, the relevant ones first."""
     roots, leaves = [], []
     for cluster in found:
-        root, below = expand(evidence.vectors.rows, cluster.members, cluster.relevance, branches)
+        root, below = expand(rows, cluster.members, cluster.relevance, branches)
         roots.append((-cluster.relevance, root))
         leaves += [(-cluster.relevance, leaf) for leaf in below]
-    rank = Ranking(evidence.relevance).rank
     ordered = [sorted(level, key=lambda node: (node[0], rank[node[1]])) for level in (roots, leaves)]
     return list(dict.fromkeys(index for level in ordered for _, index in level))
 
 
-SELECTOR = Selector.of(
-    "videotree",
-    videotree,
-    "a tree of clusters, deeper where a model finds them relevant",
-    paper="Wang et al., CVPR 2025",
-    parts=("model", "captioner"),
-    needs=("vectors", "pictures", "model", "peers"),
-)
+def cosine_kmeans(rows: Array, starts: Sequence[int], rng: np.random.Generator) -> tuple[Array, Array]:
+    """(N,) the cluster of each row and (K, D) the clusters' centres, from the rows at `starts` as first centres.
+
+    A row belongs to the centre with the largest cosine, of equal ones the first; a centre is the mean of its rows. A
+    centre without rows moves to one drawn by `rng`. The clusters are those of the last centres but one.
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    unit, centres = _unit(rows), rows[list(starts)]
+    for _ in range(KMEANS_STEPS):
+        clusters: Array = np.argmax(np.round(unit @ _unit(centres).T, 12), axis=1)
+        before, centres = centres, np.empty_like(centres)
+        for k in range(len(centres)):
+            members = np.flatnonzero(clusters == k)
+            centres[k] = rows[members].mean(axis=0) if len(members) else rows[rng.integers(len(rows))]
+        if np.linalg.norm(centres - before, axis=1).sum() ** 2 < KMEANS_TOLERANCE:
+            break
+    return clusters, centres
+
+
+def nearest_to_centres(rows: Array, clusters: Array, centres: Array) -> dict[int, int]:
+    """Cluster → the index of its row that is nearest to its centre; a cluster without rows is left out."""
+    nearest = {}
+    for k, centre in enumerate(centres):
+        members = np.flatnonzero(clusters == k)
+        if len(members):
+            distances = np.linalg.norm(rows[members].astype(np.float64) - centre, axis=1)
+            nearest[k] = int(members[np.argmin(merge_ties(distances))])
+    return nearest
+
+
+def ward_clusters(rows: Array, indices: Sequence[int], count: int) -> list[list[int]]:
+    """Split the rows at `indices` into at most `count` clusters by Ward's method; one row is one cluster."""
+    if len(indices) < 2:
+        return [list(indices)]
+    hierarchy = require("scipy.cluster.hierarchy", "peers")
+    joined = hierarchy.linkage(rows[list(indices)].astype(np.float64), method="ward")
+    labels = hierarchy.fcluster(joined, count, criterion="maxclust")
+    return [[indices[j] for j in np.flatnonzero(labels == k).tolist()] for k in range(1, labels.max() + 1)]
+
+
+def middle_row(rows: Array, indices: Sequence[int]) -> int:
+    """The one of these rows with the largest cosine to their mean, of equal ones the first listed."""
+    members = rows[list(indices)].astype(np.float64)
+    cosines = _unit(members) @ _unit(members.mean(axis=0, keepdims=True))[0]
+    return indices[int(np.argmax(merge_ties(cosines)))]
+
+
+def _unit(rows: Array) -> Array:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)
