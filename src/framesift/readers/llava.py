@@ -17,7 +17,8 @@ KIND = "llava_onevision"
 ARCHITECTURE = "LlavaQwenForCausalLM"  # of the LLaVA-NeXT code
 # The chat format that the models were tuned on.
 BEFORE = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"
-AFTER = "<|im_end|>\n<|im_start|>assistant\n"
+END = "<|im_end|>"
+AFTER = f"{END}\n<|im_start|>assistant\n"
 SPECIALS = ["<image>", "<video>"]
 LANGUAGE_SETTINGS = (
     "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "vocab_size",
@@ -68,6 +69,7 @@ def load(
     """Load a model and what builds its inputs. breaks_rows: of LLaVA-Video; options: those of `from_pretrained`."""
     # AutoTokenizer fails on the files that LLaVA-Video is published with.
     tokenizer = transformers.Qwen2Tokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer.eos_token = END
     tokenizer.add_tokens([token for token in SPECIALS if token not in tokenizer.get_vocab()], special_tokens=True)
     if is_original(config):
         model = _load_original(transformers, folder, config, tokenizer, options)
@@ -139,14 +141,10 @@ def _load_original(
         output_loading_info=True,
         **options,
     )
-    unused = {
-        name
-        for name in found["unexpected_keys"]
-        if ".vision_tower.head." not in name and ".vision_model.head." not in name
-    }
     problems = {
         "missing": found["missing_keys"],
-        "unexpected": unused,
+        # A file may have the head, which is not used.
+        "unexpected": [name for name in found["unexpected_keys"] if ".head." not in name],
         "of another shape": [name for name, *_ in found["mismatched_keys"]],
     }
     for problem, names in problems.items():

@@ -55,13 +55,6 @@ _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
-@dataclass(frozen=True)
-class _Generation:
-    reply: str
-    tokens: int
-    ended: bool  # by the model, not by the token limit
-
-
 @dataclass(eq=False)
 class LocalReader:
     """Runs a model on this machine: a name of CHECKPOINTS, a directory, or a downloaded hub name.
@@ -118,15 +111,15 @@ class LocalReader:
             prompt_tokens = inputs["input_ids"].shape[1]
             self._check_length(prompt_tokens + limit, len(prompt.images))
             if self.score == "logits" and question.choices:
-                generation = self._most_likely_letter(inputs, question)
+                reply, tokens, is_truncated = self._most_likely_letter(inputs, question), 1, False
             else:
-                generation = self._generate(inputs, limit)
+                reply, tokens, is_truncated = self._generate(inputs, limit)
         return answer_about(
             exhibit,
             question,
-            generation.reply,
-            truncated_after=None if generation.ended else limit,
-            tokens=prompt_tokens + generation.tokens,
+            reply,
+            truncated_after=limit if is_truncated else None,
+            tokens=prompt_tokens + tokens,
             seconds=time.perf_counter() - started,
             reader=self.name,
             text_mode=text_mode,
@@ -142,20 +135,21 @@ class LocalReader:
             for name, tensor in self._inputs.build(prompt).items()
         }
 
-    def _generate(self, inputs: dict[str, Any], limit: int) -> "_Generation":
+    def _generate(self, inputs: dict[str, Any], limit: int) -> tuple[str, int, bool]:
+        """The reply, its tokens, and whether it was ended by their limit."""
         settings = self._greedy(limit)
         generated = self._model.generate(**inputs, **settings)[0][inputs["input_ids"].shape[1] :]
-        ended = len(generated) < limit or int(generated[-1]) in settings["eos_token_id"]
-        return _Generation(self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), ended)
+        is_truncated = len(generated) >= limit and int(generated[-1]) not in settings["eos_token_id"]
+        return self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), is_truncated
 
-    def _most_likely_letter(self, inputs: dict[str, Any], question: Question) -> "_Generation":
+    def _most_likely_letter(self, inputs: dict[str, Any], question: Question) -> str:
         out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
         letters = [option_letter(k) for k in question.choices]
         numbers = [self._inputs.tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
         if any(len(number) != 1 for number in numbers):
             raise FramesiftError(f"{self.name} encodes a letter as several tokens: use score='generate'")
         scores = out.logits[0][0][[number[0] for number in numbers]]
-        return _Generation(letters[int(scores.argmax())], 1, ended=True)
+        return letters[int(scores.argmax())]
 
     def _greedy(self, limit: int) -> dict[str, Any]:
         own = self._model.generation_config.eos_token_id
