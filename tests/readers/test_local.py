@@ -1,6 +1,7 @@
 """Local readers on tiny models of every family: real weights files, real tokenizers, real generate."""
 
 import json
+import logging
 import shutil
 import sys
 from functools import partial
@@ -137,6 +138,22 @@ def test_llava_video_weights_are_mapped_by_name(reader_of):
     weights = model._model.state_dict()
     assert weights.keys() == expected.keys()
     assert all(weights[name].equal(expected[name]) for name in weights)
+
+
+def test_unused_head_of_the_vision_tower_is_ignored_silently(folders, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folders["llava-video"], tmp_path / "LLaVA-Video")
+    file, records = tmp_path / "LLaVA-Video" / "model.safetensors", []
+    newline = load_file(file)["model.image_newline"]
+    head = {"model.vision_tower.vision_tower.vision_model.head.probe": newline.clone()}
+    save_file(load_file(file) | head, file)
+    handler = logging.Handler()
+    handler.emit = records.append
+    logging.getLogger("transformers").addHandler(handler)
+    LocalReader(str(tmp_path / "LLaVA-Video"), device="cpu")
+    logging.getLogger("transformers").removeHandler(handler)
+    assert [record.getMessage() for record in records if "REPORT" in record.getMessage()] == []
 
 
 @pytest.mark.parametrize(

@@ -126,21 +126,27 @@ def _load_original(
         video_token_index=video,
         tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
     )
-    model, found = transformers.LlavaOnevisionForConditionalGeneration.from_pretrained(
-        folder,
-        config=settings,
-        key_mapping={
-            r"^model\.vision_tower\.vision_tower\.vision_model\.": "model.vision_tower.",
-            r"^model\.mm_projector\.0\.": "model.multi_modal_projector.linear_1.",
-            r"^model\.mm_projector\.2\.": "model.multi_modal_projector.linear_2.",
-            r"^model\.(embed_tokens|layers|norm)\.": r"model.language_model.\1.",
-        },
-        use_safetensors=True,
-        local_files_only=True,
-        ignore_mismatched_sizes=True,
-        output_loading_info=True,
-        **options,
-    )
+    logs = transformers.logging
+    verbosity = logs.get_verbosity()
+    logs.set_verbosity_error()  # no report of tensors, whose problems are an error below
+    try:
+        model, found = transformers.LlavaOnevisionForConditionalGeneration.from_pretrained(
+            folder,
+            config=settings,
+            key_mapping={
+                r"^model\.vision_tower\.vision_tower\.vision_model\.": "model.vision_tower.",
+                r"^model\.mm_projector\.0\.": "model.multi_modal_projector.linear_1.",
+                r"^model\.mm_projector\.2\.": "model.multi_modal_projector.linear_2.",
+                r"^model\.(embed_tokens|layers|norm)\.": r"model.language_model.\1.",
+            },
+            use_safetensors=True,
+            local_files_only=True,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+            **options,
+        )
+    finally:
+        logs.set_verbosity(verbosity)
     problems = {
         "missing": found["missing_keys"],
         # A file may have the head, which is not used.
