@@ -82,12 +82,12 @@ def test_reader_may_have_options():
         ({"events": "ears"}, "events is 'ears'"),
         ({"times": "no"}, "times is 'no'; expected true or false"),
         ({"unchanged_frames": "skip"}, "unchanged_frames is 'skip'; expected one of reuse, encode"),
-        ({"uniform_frames": "film"}, "uniform_frames is 'film'; expected candidates or video"),
+        ({"uniform_frames": "film"}, "uniform_frames is 'film'; expected one of candidates, video"),
         ({"readers": {"x": {"score": "logits"}}}, "has no address"),
     ],
 )
 def test_contradictory_settings_are_an_error(settings, words):
-    with pytest.raises(OptionError, match=words):
+    with pytest.raises(InputError, match=words):
         make_plan(settings)
 
 

@@ -7,12 +7,11 @@ they say nothing about the question, so that only the text, or the curve, can fi
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,17 +19,16 @@ from framesift._utils.text import counted
 from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_results
 from framesift.batch.runner import package_versions
 from framesift.batch.settings import SelectionChoice, row_identity
-from framesift.bench.evidence_sets import EvidenceSet, SetQuestion, SetVideo
+from framesift.bench.evidence_sets import EvidenceSet, SetVideo
 from framesift.bench.items import Spans
 from framesift.bench.provenance import describe
 from framesift.bench.statistics import share_interval
-from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
-from framesift.encoders.registry import identify
+from framesift.bench.tables import ResultTable, TableCell, bold_best, word
 from framesift.errors import FramesiftError, InputError
 from framesift.pipeline.config import PipelineConfig, SelectionSettings
 from framesift.pipeline.pipeline import Pipeline, select_many
 from framesift.progress import Progress, ignore_progress
-from framesift.selection.registry import NEEDS, Selector, select_frames, selectors
+from framesift.selection.registry import NEEDS, get_selector, select_frames
 from framesift.types import Event, Evidence, Selection, VideoIndex, VideoInfo
 from framesift.types.vectors import Array
 
@@ -51,14 +49,15 @@ NOTES = {
 INTERVALS = "In brackets: 95 % intervals clustered by video. Bold is the largest number of a column."
 
 
-def runnable_selectors() -> tuple[list[str], dict[str, str]]:
-    """The names of the selectors that can run on an evidence set, and why each of the others can't."""
-    reasons = {name: why_not_runnable(selector) for name, selector in selectors().items()}
-    return [name for name in reasons if not reasons[name]], {name: why for name, why in reasons.items() if why}
+def not_runnable(methods: Iterable[str]) -> dict[str, str]:
+    """Those of the selectors that can't run on an evidence set, and why."""
+    reasons = {method: why_not_runnable(method) for method in methods}
+    return {method: why for method, why in reasons.items() if why}
 
 
-def why_not_runnable(selector: Selector) -> str:
+def why_not_runnable(method: str | Callable[..., Selection]) -> str:
     """Why a selector can't run on an evidence set; "" if it can."""
+    selector = get_selector(method)
     if selector.problem:
         return selector.problem
     missing = [NEEDS.get(need, need) for need in selector.needs if need not in _AVAILABLE]
@@ -87,16 +86,19 @@ def run_evidence_set(
 ) -> Results:
     """Select frames for every question by every choice, a row for each; text modes make no difference.
 
-    substitute: the video whose frames stand for those of videos without any. folder: of the rows; those it holds are
-    not computed again. None keeps no rows.
+    substitute: the video whose frames stand for those of videos without any. folder: of the rows; the videos and
+    choices it holds are not computed again. None keeps no rows.
     """
     pipeline = Pipeline(config)
     borrowed = None if substitute is None else pipeline.index(substitute, progress=progress)
     if borrowed is None and any(video.file is None and video.vectors is None for video in data.videos):
         raise InputError(f"{data.name} has videos without frames; give a video whose frames stand for them: --video")
-    identity = row_identity(config) | {"encoder": borrowed.encoder if borrowed else _encoder_name(config)}
+    identity = row_identity(config) | {"encoder": pipeline.index_key.encoder}
     if data.kind == "moments":
         identity |= {"events": "none", "visual_demand": _MOMENT_DEMAND}
+    notes = list(data.notes)
+    if borrowed is not None:
+        notes.append(f"frames borrowed from {Path(borrowed.info.path).name}, {counted(len(borrowed), 'candidate')}")
     run = new_run(
         command=command,
         dataset=data.name,
@@ -105,32 +107,43 @@ def run_evidence_set(
         encoder=identity["encoder"],
         versions=package_versions(),
         items=len(data.questions),
-        notes=(*data.notes, *_borrowed_note(borrowed, substitute)),
+        notes=tuple(notes),
     )
     stored = read_results(folder) if folder is not None and Path(folder).is_dir() else Results([], {})
-    finished = {row.key: row for row in stored.rows if row.annotation == run.annotation and not row.error}
+    finished = {row.key: row for row in stored.rows if row.annotation == run.annotation}
     rows: list[Result] = []
-    with ExitStack() as stack:
-        writer = None if folder is None else stack.enter_context(ResultWriter(folder, run))
+    with nullcontext() if folder is None else ResultWriter(folder, run) as writer:
         for video in data.videos:
             prepared = _PreparedSetVideo(data.kind, video, pipeline, borrowed)
             for choice in choices:
                 wanted = [
-                    (question, _row(data.name, identity, choice, video, question)) for question in video.questions
+                    Result(
+                        dataset=data.name,
+                        item_id=question.id,
+                        video_id=video.id,
+                        method=choice.method,
+                        options=own_options(choice.method, choice.options, identity["seed"]),
+                        budget=choice.budget,
+                        text_mode="none",
+                        reader="",
+                        prompt="",
+                        config=identity,
+                        duration_s=video.duration_s,
+                        annotation=run.annotation,
+                        run=run.id,
+                    )
+                    for question in video.questions
                 ]
-                rows += [finished[row.key] for _, row in wanted if row.key in finished]
-                pending = [(question, row) for question, row in wanted if row.key not in finished]
-                started = time.perf_counter()
-                selections = prepared.select(choice, [question for question, _ in pending]) if pending else []
-                seconds = (time.perf_counter() - started) / max(len(pending), 1)
-                for (_, row), selection in zip(pending, selections, strict=True):
-                    complete = replace(_with_frames(row, selection, seconds), run=run.id, annotation=run.annotation)
-                    rows.append(complete if writer is None else writer.add(complete))
+                if all(row.key in finished for row in wanted):
+                    rows += [finished[row.key] for row in wanted]
+                else:
+                    made = _with_frames(wanted, prepared, choice)
+                    rows += made if writer is None else map(writer.add, made)
                 progress("", len(rows), len(data.questions) * len(choices))
     return Results(rows, stored.runs | {run.id: run})
 
 
-def score_table(data: EvidenceSet, results: Results, notes: Sequence[str] = ()) -> ResultTable:
+def score_table(data: EvidenceSet, results: Results) -> ResultTable:
     """A line for each method with its options, the scores of each budget with intervals, and n."""
     spans = {question.id: question.spans for question in data.questions}
     scorers = {"Words": _shows_words, "Frames": _has_frame} if data.kind == "transcripts" else {"Windows": _windows_hit}
@@ -146,16 +159,16 @@ def score_table(data: EvidenceSet, results: Results, notes: Sequence[str] = ()) 
             videos = [row.video_id for row in rows]
             for scorer in scorers.values():
                 shares = [scorer(row, spans[row.item_id]) for row in rows]
-                cells.append(TableCell.percent(share_interval(shares, videos)) if rows else EMPTY)
+                cells.append(TableCell.percent(share_interval(shares, videos) if rows else None))
         first = next(iter(by_budget.values()))
         lines.append([*cells, TableCell.count(len(first)), TableCell.count(len({row.video_id for row in first}))])
     return ResultTable(
         name=f"evidence-{data.kind}",
         title=f"Evidence found: {data.name}",
-        columns=("Method", *(name for _ in budgets for name in scorers), "n", "Videos"),
+        columns=("Method", *tuple(scorers) * len(budgets), "n", "Videos"),
         rows=bold_best(lines, range(1, 1 + len(budgets) * len(scorers))),
         head=(("", 1), *((counted(budget, "frame"), len(scorers)) for budget in budgets), ("", 1), ("", 1)),
-        notes=(NOTES[data.kind], INTERVALS, *notes, *describe(results.rows, results.runs)),
+        notes=(NOTES[data.kind], INTERVALS, *describe(results.rows, results.runs)),
     )
 
 
@@ -164,23 +177,21 @@ class _PreparedSetVideo:
 
     def __init__(self, kind: str, video: SetVideo, pipeline: Pipeline, borrowed: VideoIndex | None) -> None:
         self.kind, self.video, self.pipeline, self.borrowed = kind, video, pipeline, borrowed
-        self._queries: dict[str, Array] = {}
+        self.questions = [question.question for question in video.questions]
 
-    def select(self, choice: SelectionChoice, questions: Sequence[SetQuestion]) -> list[Selection]:
-        method = choice.method
-        options = SelectionSettings(
-            method=method, options=choice.options, seed=self.pipeline.config.selection.seed
-        ).method_options
+    def select(self, choice: SelectionChoice) -> list[Selection]:
+        seed = self.pipeline.config.selection.seed
+        options = SelectionSettings(method=choice.method, options=choice.options, seed=seed).method_options
         if self.kind == "moments":
-            return [select_frames(self.moment, budget=choice.budget, method=method, **options)]
+            return [select_frames(self.moment, budget=choice.budget, method=choice.method, **options)]
         return select_many(
             self.index,
-            [question.question for question in questions],
-            queries=self._encoded(questions),
+            self.questions,
+            queries=self.queries,
             events=self.video.events,
             event_features=self.event_vectors,
             budget=choice.budget,
-            method=method,
+            method=choice.method,
             **options,
         )
 
@@ -190,20 +201,16 @@ class _PreparedSetVideo:
         video = self.video
         if video.file is not None:
             return self.pipeline.index(video.file)
-        if video.vectors is not None:
-            rows = _read_vectors(video.vectors)
-            times = np.arange(len(rows), dtype=float) if video.times_s is None else np.asarray(video.times_s)
-            duration_s = float(len(rows)) if video.duration_s is None else video.duration_s
-            encoder = _encoder_name(self.pipeline.config)
-        elif self.borrowed is not None and video.duration_s is not None:
-            duration_s = video.duration_s
-            seconds = max(int(np.ceil(duration_s)), 1)
-            times = np.arange(seconds, dtype=float) if video.times_s is None else np.asarray(video.times_s)
-            start = _OFFSET_S[self.kind] * video.number
-            rows, encoder = _borrow(self.borrowed, start, times, duration_s), self.borrowed.encoder
-        else:
-            raise InputError(f"{video.id} has no frames; give a video whose frames stand for them: --video")
-        return VideoIndex(VideoInfo(video.id, duration_s), times, rows, encoder)
+        own = None if video.vectors is None else _read_vectors(video.vectors)
+        duration_s = float(len(own)) if own is not None and video.duration_s is None else video.duration_s or 0.0
+        count = max(int(np.ceil(duration_s)), 1) if own is None else len(own)
+        times = np.arange(count, dtype=float) if video.times_s is None else np.asarray(video.times_s)
+        rows = self._borrow(times, duration_s) if own is None else own
+        return VideoIndex(VideoInfo(video.id, duration_s), times, rows, self.pipeline.index_key.encoder)
+
+    @cached_property
+    def queries(self) -> Array:
+        return self.pipeline.encode_questions(self.index, self.questions)
 
     @cached_property
     def event_vectors(self) -> Array | None:
@@ -213,64 +220,45 @@ class _PreparedSetVideo:
     def moment(self) -> Evidence:
         """The evidence of a moment: its own vectors and query, or vectors whose cosines follow its curve."""
         video, index = self.video, self.index
+        times, vectors = index.times_s, index.frames
         if video.curve is None:
-            query = self._encoded(video.questions)[0]
-            return Evidence(index.times_s, index.info.duration_s, index.frames, query, visual_demand=_MOMENT_DEMAND)
-        times = np.asarray(video.times_s)
-        frames = index.vectors.exact()
-        if video.file is not None:
-            frames = frames[np.searchsorted(index.times_s, times, side="right").clip(1, len(frames)) - 1]
-        if len(frames) != len(times):
-            raise InputError(f"{video.id} has {len(frames)} vectors for {len(times)} values; expected one each")
-        curve = np.asarray(video.curve, dtype=float)
-        cosines = _HIGHEST_COSINE * (curve - curve.min()) / np.ptp(curve)
-        vectors = np.concatenate((cosines[:, None], np.sqrt(1 - cosines**2)[:, None] * frames), axis=1)
-        query = np.eye(vectors.shape[1])[0]
-        duration_s = index.info.duration_s
-        return Evidence(times, duration_s, vectors, query, visual_demand=_MOMENT_DEMAND)
+            query = self.queries[0]
+        else:
+            times = np.asarray(video.times_s)
+            frames = index.vectors.exact()
+            if video.file is not None:
+                frames = frames[np.searchsorted(index.times_s, times, side="right").clip(1, len(frames)) - 1]
+            if len(frames) != len(times):
+                raise InputError(f"{video.id} has {len(frames)} vectors for {len(times)} values; expected one each")
+            curve = np.asarray(video.curve, dtype=float)
+            cosines = _HIGHEST_COSINE * (curve - curve.min()) / np.ptp(curve)
+            vectors = np.concatenate((cosines[:, None], np.sqrt(1 - cosines**2)[:, None] * frames), axis=1)
+            query = np.eye(vectors.shape[1])[0]
+        return Evidence(times, index.info.duration_s, vectors, query, visual_demand=_MOMENT_DEMAND)
 
-    def _encoded(self, questions: Sequence[SetQuestion]) -> Array:
-        new = [question for question in questions if question.id not in self._queries]
-        if new:
-            vectors = self.pipeline.encode_questions(self.index, [question.question for question in new])
-            self._queries |= {question.id: vector for question, vector in zip(new, vectors, strict=True)}
-        return np.stack([self._queries[question.id] for question in questions])
-
-
-def _borrow(index: VideoIndex, start: int, times: Array, duration_s: float) -> Array:
-    """(n, D) frames of a substitute video from a start on, one per second; after its end they begin again."""
-    frames = np.asarray(index.frames)
-    first = start % max(len(frames) - int(duration_s), 1)
-    rows: Array = frames[(first + (times - times[0]).astype(int)) % len(frames)]
-    return rows
+    def _borrow(self, times: Array, duration_s: float) -> Array:
+        """(n, D) frames of the substitute video, one per second; after its end they begin again."""
+        frames = np.asarray(self.borrowed.frames if self.borrowed is not None else ())
+        first = _OFFSET_S[self.kind] * self.video.number % max(len(frames) - int(duration_s), 1)
+        rows: Array = frames[(first + (times - times[0]).astype(int)) % len(frames)]
+        return rows
 
 
-def _row(
-    dataset: str, identity: Mapping[str, Any], choice: SelectionChoice, video: SetVideo, question: SetQuestion
-) -> Result:
-    return Result(
-        dataset=dataset,
-        item_id=question.id,
-        method=choice.method,
-        options=own_options(choice.method, choice.options, identity["seed"]),
-        budget=choice.budget,
-        text_mode="none",
-        reader="",
-        prompt="",
-        config=identity,
-        video_id=video.id,
-        duration_s=video.duration_s,
-    )
-
-
-def _with_frames(row: Result, selection: Selection, seconds: float) -> Result:
-    return replace(
-        row,
-        times_s=tuple(float(slot.time_s) for slot in selection.slots),
-        event_starts_s=tuple(slot.event.start_s for slot in selection.slots if slot.event is not None),
-        looked_at=int(selection.trace.get("looked_at", 0) or 0),
-        seconds={"select": seconds},
-    )
+def _with_frames(rows: Sequence[Result], prepared: _PreparedSetVideo, choice: SelectionChoice) -> list[Result]:
+    """The rows of a video with the frames that a choice selects for them."""
+    started = time.perf_counter()
+    selections = prepared.select(choice)
+    seconds = (time.perf_counter() - started) / len(rows)
+    return [
+        replace(
+            row,
+            times_s=tuple(float(slot.time_s) for slot in selection.slots),
+            event_starts_s=tuple(slot.event.start_s for slot in selection.slots if slot.event is not None),
+            looked_at=int(selection.trace.get("looked_at", 0) or 0),
+            seconds={"select": seconds},
+        )
+        for row, selection in zip(rows, selections, strict=True)
+    ]
 
 
 def _shows_words(row: Result, spans: Spans) -> float:
@@ -295,10 +283,6 @@ def _read_vectors(path: Path) -> Array:
     return vectors
 
 
-def _encoder_name(config: PipelineConfig) -> str:
-    return identify(config.index.encoder)[0] if isinstance(config.index.encoder, str) else config.index.encoder.name
-
-
 def _input_hash(data: EvidenceSet, borrowed: VideoIndex | None) -> str:
     """A hash of the set, of its questions in use and of the borrowed frames: rows with the same can be used again."""
     digest = hashlib.sha256(data.annotation.encode())
@@ -306,9 +290,3 @@ def _input_hash(data: EvidenceSet, borrowed: VideoIndex | None) -> str:
     if borrowed is not None:
         digest.update(np.ascontiguousarray(borrowed.frames).tobytes())
     return digest.hexdigest()[:16]
-
-
-def _borrowed_note(borrowed: VideoIndex | None, path: str | os.PathLike[str] | None) -> list[str]:
-    if borrowed is None or path is None:
-        return []
-    return [f"frames borrowed from {Path(path).name}, {counted(len(borrowed), 'candidate')}"]

@@ -93,6 +93,10 @@ class Dataset:
         """Questions per group, in order of first occurrence."""
         return dict(Counter(item.group for item in self.items))
 
+    @property
+    def has_moments(self) -> bool:
+        return any(item.moments_s or item.scenes for item in self.items)
+
     def choose(
         self,
         *,

@@ -14,43 +14,45 @@ uniform_frames: video            uniform takes its frames from the whole video, 
 blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings instead of those above
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from framesift._utils.json import parse_scalar
-from framesift._utils.records import shown
+from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import suggestion
-from framesift.batch.results import CANDIDATES, UNIFORM, UNIFORM_FRAMES, WHOLE_VIDEO
+from framesift.batch.results import UNIFORM
 from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.errors import InputError, OptionError
+from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import PipelineConfig, read_settings
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector, method_for_demand
 from framesift.text.finding import AUTO, NONE
 
-EVENTS = ("subtitles", "speech", "none")
 WITHOUT = "without"
-DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
-_BLOCK = ("methods", "budgets", "text_modes", "ablate", "sweep", "set")
-_CONFIG = (
-    *("encoder", "fps", "mode", "device", "store", "seed", "event_encoder", "visual_demand", "namer"),
-    *("blank_frames", "unchanged_frames"),
-)
-_WHOLE = (*_CONFIG, "events", "times", "uniform_frames")
 PAPER = {"fps": 1.0, "blank_frames": "keep", "unchanged_frames": "encode"}  # of PipelineConfig, as in the paper's runs
+DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
+_FIELDS = {"methods": "method", "budgets": "budget", "text_modes": "text_mode"}  # of a SelectionChoice
+_BLOCK = (*_FIELDS, "ablate", "sweep", "set")
+_CONFIG = (*(f.name for f in fields(IndexSettings)), "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
 _DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
-SETTINGS = (*_BLOCK, "readers", *_WHOLE, *_DATA, "blocks")
 
 
-_OF_CHOICE: dict[str, Callable[[SelectionChoice], Any]] = {
-    "methods": lambda choice: choice.method,
-    "budgets": lambda choice: choice.budget,
-    "text_modes": lambda choice: choice.text_mode,
-}
+@dataclass(frozen=True)
+class _PlanSettings:
+    """What a plan sets for all its choices, besides settings of the pipeline."""
+
+    events: Literal["subtitles", "speech", "none"] = "subtitles"
+    times: bool = True
+    uniform_frames: Literal["candidates", "video"] = "candidates"
+
+
+_OWN = tuple(f.name for f in fields(_PlanSettings))
+SETTINGS = (*_BLOCK, "readers", *_CONFIG, *_OWN, *_DATA, "blocks")
 
 
 @dataclass(frozen=True)
@@ -61,23 +63,22 @@ class BenchmarkPlan:
     """
 
     choices: tuple[SelectionChoice, ...]
-    readers: tuple[ReaderSpec, ...] = ()
-    config: PipelineConfig = field(default_factory=PipelineConfig)
-    times: bool = True
+    readers: tuple[ReaderSpec, ...]
+    config: PipelineConfig
+    times: bool
 
     def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
         """Keep only these methods, budgets or text_modes; one that is not in the plan is an error."""
         choices = list(self.choices)
         for name, values in wanted.items():
-            of = _OF_CHOICE[name]
-            available = list(dict.fromkeys(of(choice) for choice in self.choices))
+            available = list(dict.fromkeys(getattr(choice, _FIELDS[name]) for choice in self.choices))
             unknown = [value for value in values if value not in available]
             if unknown:
                 listing = ", ".join(map(str, available))
                 raise OptionError(
                     f"{name} has {shown(unknown[0])}, which is not in this plan; expected one of {listing}"
                 )
-            choices = [choice for choice in choices if of(choice) in values]
+            choices = [choice for choice in choices if getattr(choice, _FIELDS[name]) in values]
         if not choices:
             raise OptionError("no condition of this plan has all of these; give fewer")
         return replace(self, choices=tuple(choices))
@@ -95,34 +96,29 @@ def read_plan(path: str | Path) -> dict[str, Any]:
 def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:
     """A plan from settings as YAML or flags give them: lists, or texts with commas between."""
     _check_known(settings, SETTINGS, "the plan")
-    whole = {name: value for name in _WHOLE if (value := settings.get(name)) is not None}
-    events, times = whole.pop("events", "subtitles"), whole.pop("times", True)
-    frames_of_uniform = whole.pop("uniform_frames", CANDIDATES)
-    if events not in EVENTS:
-        raise OptionError(f"events is {shown(events)}; expected one of {', '.join(EVENTS)}")
-    if not isinstance(times, bool):
-        raise OptionError(f"times is {shown(times)}; expected true or false")
-    if frames_of_uniform not in UNIFORM_FRAMES:
-        raise OptionError(f"uniform_frames is {shown(frames_of_uniform)}; expected {' or '.join(UNIFORM_FRAMES)}")
+    given = {name: value for name, value in settings.items() if value is not None}
+    own = read_record(_PlanSettings, given, "the plan")
+    is_whole = own.uniform_frames == "video"
     choices: dict[str, SelectionChoice] = {}
-    for block in _blocks(settings, "the plan") or [{}]:
-        merged = DEFAULTS | {name: settings[name] for name in _BLOCK if settings.get(name) is not None} | block
-        for choice in _choices(merged):
-            is_whole = frames_of_uniform == WHOLE_VIDEO and choice.method == UNIFORM
-            choices.setdefault(repr(choice), replace(choice, whole_video=is_whole))
+    for block in _blocks(given, "the plan") or [{}]:
+        for choice in _choices(DEFAULTS | {name: given[name] for name in _BLOCK if name in given} | block):
+            choices.setdefault(repr(choice), replace(choice, whole_video=is_whole and choice.method == UNIFORM))
     config = PipelineConfig(
-        **PAPER | whole,
-        subtitles=AUTO if events == "subtitles" else NONE,
-        speech=AUTO if events == "speech" else NONE,
+        **PAPER | {name: given[name] for name in _CONFIG if name in given},
+        subtitles=AUTO if own.events == "subtitles" else NONE,
+        speech=AUTO if own.events == "speech" else NONE,
         method=method_for_demand([choice.method for choice in choices.values()]),
     )
-    return BenchmarkPlan(tuple(choices.values()), readers_of(settings.get("readers")), config, times)
+    return BenchmarkPlan(tuple(choices.values()), readers_of(given.get("readers")), config, own.times)
 
 
-def readers_of(value: Any) -> tuple[ReaderSpec, ...]:
-    """Addresses, NAME=address, or a mapping of names to addresses or to {reader: address, option: value …}."""
+def readers_of(value: Any, known: Mapping[str, Any] | None = None) -> tuple[ReaderSpec, ...]:
+    """Addresses, NAME=address, or a mapping of names to addresses or to {reader: address, option: value …}.
+
+    known: readers by name, which a name alone means.
+    """
     readers = []
-    pairs = value.items() if isinstance(value, Mapping) else (_named(text) for text in words(value, "readers"))
+    pairs = value.items() if isinstance(value, Mapping) else (_named(w, known or {}) for w in words(value, "readers"))
     for name, reader in pairs:
         options = dict(reader) if isinstance(reader, Mapping) else {"reader": reader}
         address = options.pop("reader", None)
@@ -157,17 +153,17 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
     return pairs
 
 
-def _choices(block: Mapping[str, Any]) -> Iterator[SelectionChoice]:
-    methods = words(block["methods"], "methods")
-    if not methods:
-        raise OptionError("methods is empty; expected some of `framesift selectors`")
-    budgets = [check_budget(_whole(text, "budgets")) for text in words(block["budgets"], "budgets")]
-    modes = [check_text_mode(text) for text in words(block["text_modes"], "text_modes")]
-    variants = _variants(methods, block)
-    if not budgets or not modes:
-        raise OptionError("budgets or text_modes is empty; expected at least one of each")
-    for (method, options), budget, mode in product(variants, budgets, modes):
-        yield SelectionChoice(method, options, budget, mode)
+def _choices(block: Mapping[str, Any]) -> list[SelectionChoice]:
+    names = {name: words(block[name], name) for name in _FIELDS}
+    if empty := [name for name in names if not names[name]]:
+        raise OptionError(f"{empty[0]} is empty; expected at least one")
+    budgets = [check_budget(_whole(text)) for text in names["budgets"]]
+    modes = [check_text_mode(text) for text in names["text_modes"]]
+    variants = _variants(names["methods"], block)
+    return [
+        SelectionChoice(method, options, budget, mode)
+        for (method, options), budget, mode in product(variants, budgets, modes)
+    ]
 
 
 def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -177,24 +173,22 @@ def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[tuple[st
     for name, value in pairs_of(block.get("set"), "set").items():
         for method, option in _methods_with(name, options_of):
             base[method][option] = parse_scalar(value) if isinstance(value, str) else value
-    variants = [_variant(method, base[method]) for method in methods]
     ablated = words(block.get("ablate"), "ablate")
-    unknown = [stage for stage in ablated if stage not in STAGES]
-    if unknown:
+    if unknown := [stage for stage in ablated if stage not in STAGES]:
         raise OptionError(f"ablate has {shown(unknown[0])}; expected some of {', '.join(STAGES)}")
-    for method, option in _methods_with(WITHOUT, options_of) if ablated else ():
-        variants += [_variant(method, base[method] | {option: stage}) for stage in ablated]
-    for name, values in pairs_of(block.get("sweep"), "sweep").items():
+    swept = {name: words(values, f"sweep of {name}") for name, values in pairs_of(block.get("sweep"), "sweep").items()}
+    tried = [(WITHOUT, ablated)] * bool(ablated) + list(swept.items())
+    variants = list(base.items())
+    for name, values in tried:
         for method, option in _methods_with(name, options_of):
-            swept = [parse_scalar(text) for text in words(values, f"sweep of {name}")]
-            variants += [_variant(method, base[method] | {option: value}) for value in swept]
-    return list({repr(variant): variant for variant in variants}.values())
-
-
-def _variant(method: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    known = get_selector(method).options
-    check_options(method, options, known)
-    return method, {name: value for name, value in options.items() if value != known[name]}
+            variants += [(method, base[method] | {option: parse_scalar(value)}) for value in values]
+    unique = {}
+    for method, options in variants:
+        known = options_of[method]
+        check_options(method, options, known)
+        own = {name: value for name, value in options.items() if value != known[name]}
+        unique[repr((method, own))] = (method, own)
+    return list(unique.values())
 
 
 def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
@@ -210,10 +204,9 @@ def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> 
     return matches
 
 
-def _blocks(settings: Mapping[str, Any], location: str) -> list[dict[str, Any]]:
-    blocks = settings.get("blocks") or []
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise InputError(f"{location}: blocks is not a list of settings; expected some of {', '.join(_BLOCK)} in each")
+def _blocks(settings: Mapping[str, Any], location: str) -> tuple[dict[str, Any], ...]:
+    listed = settings.get("blocks") or ()
+    blocks: tuple[dict[str, Any], ...] = read_value(tuple[dict[str, Any], ...], listed, f"{location}: blocks")
     return blocks
 
 
@@ -223,14 +216,16 @@ def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -
         raise InputError(f"{location} has no setting {shown(unknown[0])}; {suggestion(str(unknown[0]), known)}")
 
 
-def _named(text: str) -> tuple[str, str]:
-    """NAME=address; an address of its own may hold "=" behind its "/" or ":"."""
+def _named(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name and the address of NAME=address; an address of its own may hold "=" behind its "/" or ":"."""
+    if text in known:
+        return text, known[text]
     name, equals, address = text.partition("=")
     return (name.strip(), address.strip()) if equals and not set(name) & set(":/@?") else ("", text)
 
 
-def _whole(text: str, name: str) -> int:
+def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise OptionError(f"{name} has {shown(text)}; expected whole numbers") from None
+        raise OptionError(f"budgets has {shown(text)}; expected whole numbers") from None

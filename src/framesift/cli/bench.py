@@ -3,7 +3,8 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,18 +12,11 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.records import read_value
 from framesift._utils.text import counted, duration_text
 from framesift.batch.results import UNIFORM_FRAMES
-from framesift.cli.bench_evidence import add_evidence
-from framesift.cli.bench_questions import (
-    add_question_flags,
-    command_line,
-    has_moments,
-    load_questions,
-    table_rows,
-)
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import AddCommand, add_settings
-from framesift.errors import OptionError
+from framesift.errors import InputError, OptionError
 from framesift.indexing.index import UNCHANGED_FRAMES
+from framesift.pipeline.config import PipelineConfig
 from framesift.selection.batch_select import BLANK_FRAMES
 
 if TYPE_CHECKING:
@@ -35,16 +29,15 @@ DATASETS = ("longvideobench", "videomme", "mlvu", "egoschema", "lvbench")
 OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
+SET_BUDGETS = "4,8,16"
 _CHOICE = ("methods", "budgets", "text_modes")
-_RELEVANCE = ("event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames", "times", "uniform_frames")
-_HERE = ("store", "device")  # of this machine
-_PLAN = (*_CHOICE, "readers", "ablate", "sweep", "set", "encoder", "fps", "mode", "events", "seed", *_RELEVANCE)
+_SELECTORS = ("methods", "budgets", "set", "sweep", "video", "out")  # flags of a run on evidence sets
 
 
 def expand_shorthand(argv: Sequence[str]) -> list[str]:
     """`bench mine.jsonl` is short for `bench own mine.jsonl`."""
     words = list(argv)
-    if words[:1] == ["bench"] and len(words) > 1 and words[1].lower().endswith(OWN_ENDINGS):
+    if words[:1] == ["bench"] and len(words) > 1 and _is_own(words[1]):
         words.insert(1, OWN)
     return words
 
@@ -80,7 +73,7 @@ def add_commands(add: AddCommand) -> None:
     )
     report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
     report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
-    add_evidence(part)
+    _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader"))
     selftest = part("selftest", _selftest, "run everything on a small synthetic benchmark")
     selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
 
@@ -97,90 +90,131 @@ def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> No
     command.add_argument("--readers", metavar="READER,READER", help=readers)
     if not from_file:
         command.add_argument("--ablate", metavar="STAGE,STAGE", help="gcr without ground, cover, refine, beside gcr")
-        command.add_argument("--sweep", action="append", metavar="OPTION=V,V", help="each value beside the default")
-        command.add_argument("--set", action="append", metavar="[METHOD.]OPTION=V", help="an option of the methods")
+        _add_options(command)
         command.add_argument("--fps", help="candidates per second, or auto (default: 1, the paper's)")
-        command.add_argument("--mode", choices=("exact", "fast", "keyframes"))
         command.add_argument("--events", choices=("subtitles", "speech", "none"), help="where the text comes from")
-    command.add_argument("--encoder", help="auto, siglip, offline, …, or a checkpoint's folder")
+        add_settings(command, "mode")
     add_settings(command, "visual_demand", "event_encoder", "namer")
     blank = "frames that show nothing: skip or keep them (default: keep, the paper's)"
-    command.add_argument("--blank-frames", choices=BLANK_FRAMES, default=argparse.SUPPRESS, help=blank)
+    command.add_argument("--blank-frames", choices=BLANK_FRAMES, help=blank)
     unchanged = "candidates that show the same as the one before: reuse its vector or encode them (default: encode)"
-    command.add_argument("--unchanged-frames", choices=UNCHANGED_FRAMES, default=argparse.SUPPRESS, help=unchanged)
-    command.add_argument(
-        "--times",
-        action=argparse.BooleanOptionalAction,
-        default=argparse.SUPPRESS,
-        help="the frames' times in the prompt (default: yes; the paper's plans have none)",
-    )
-    described = "uniform takes its frames from the whole video, or from the candidates (default)"
-    command.add_argument("--uniform-frames", choices=UNIFORM_FRAMES, default=argparse.SUPPRESS, help=described)
-    command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    command.add_argument("--unchanged-frames", choices=UNCHANGED_FRAMES, help=unchanged)
+    times = "the frames' times in the prompt (default: yes; the paper's plans have none)"
+    command.add_argument("--times", action=argparse.BooleanOptionalAction, help=times)
+    uniform = "uniform takes its frames from the whole video, or from the candidates (default)"
+    command.add_argument("--uniform-frames", choices=UNIFORM_FRAMES, help=uniform)
     command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
     command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
-    add_question_flags(command)
-    add_settings(command, "store")
+    _add_questions(command)
+
+
+def _add_evidence(command: argparse.ArgumentParser) -> None:
+    """A data set with published frames (--selections), or evidence sets to run selectors on."""
+    described = "a data set, for --selections; or transcript and moment sets to run selectors on"
+    command.add_argument("dataset", nargs="+", metavar="DATASET|FILE", help=described)
+    command.add_argument("--data", metavar="DIR", help="the data set's folder or annotation file")
+    command.add_argument("--selections", action="append", metavar="FILE", help="published frame lists; repeatable")
+    command.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
+    command.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
+    command.add_argument("--methods", metavar="NAME,NAME", help="of `framesift selectors` (default: all that can run)")
+    command.add_argument("--budgets", metavar="N,N", help=f"how many frames (default: {SET_BUDGETS})")
+    _add_options(command)
+    command.add_argument("--video", metavar="FILE", help="its frames stand for those of videos without any")
+    command.add_argument("--out", metavar="DIR", help="keep a row per selection there; the same command continues")
+    _add_questions(command)
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--set", action="append", metavar="[METHOD.]OPTION=V", help="an option of the methods")
+    command.add_argument("--sweep", action="append", metavar="OPTION=V,V", help="each value beside the default")
+
+
+def _add_questions(command: argparse.ArgumentParser) -> None:
+    """Which questions, and the settings that every run has."""
+    command.add_argument("--limit", type=int, metavar="N", help="the first N questions, of those that are left")
+    command.add_argument("--sample", type=int, metavar="N", help="N questions drawn by --seed")
+    command.add_argument("--ids", metavar="ID,ID", help="these questions")
+    command.add_argument("--groups", metavar="NAME,NAME", help="as in Short,Medium, or the data set's own words")
+    command.add_argument("--seed", type=int, help="of the sample, of methods that draw, of the shuffled overlay")
+    command.add_argument(
+        "--allow-missing", action="store_true", default=None, help="leave out questions whose video is missing"
+    )
+    command.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
+    add_settings(command, "encoder", "device", "store")
+
+
+def _given(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The flags that were given, by name."""
+    return {name: value for name in names if (value := getattr(args, name, None)) is not None}
 
 
 def _dataset(args: argparse.Namespace) -> int:
-    from framesift.bench.plan import make_plan
+    from framesift.bench.plan import SETTINGS, make_plan
 
-    settings = {name: getattr(args, name) for name in (*_PLAN, *_HERE) if getattr(args, name, None) is not None}
-    dataset = load_questions(args.dataset, args.data, args, {})
+    settings = _given(args, SETTINGS)
+    dataset = _load_questions(args.dataset, args.data, settings, args.scenes)
     return _run(args, [dataset], make_plan(settings))
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    from framesift.bench.plan import make_plan, pairs_of, read_plan, words
+    from framesift.bench.plan import SETTINGS, make_plan, pairs_of, read_plan, readers_of, words
 
     settings = read_plan(args.plan)
-    for name in ("readers", "encoder", "seed", *_RELEVANCE, *_HERE):
-        if getattr(args, name, None) is not None:
-            settings[name] = _chosen_readers(args.readers, settings) if name == "readers" else getattr(args, name)
+    in_file = settings.get("readers")
+    settings |= _given(args, [name for name in SETTINGS if name not in (*_CHOICE, "readers")])
     plan = make_plan(settings)
-    given = [name for name in _CHOICE if getattr(args, name) is not None]
-    narrowed_to: dict[str, Any] = {name: words(getattr(args, name), name) for name in given}
+    if args.readers is not None:
+        plan = replace(plan, readers=readers_of(args.readers, in_file if isinstance(in_file, dict) else {}))
+    narrowed_to: dict[str, Any] = {name: words(text, name) for name, text in _given(args, _CHOICE).items()}
     if "budgets" in narrowed_to:
         narrowed_to["budgets"] = [int(text) if text.isdigit() else text for text in narrowed_to["budgets"]]
     folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
-    return _run(
-        args,
-        [load_questions(name, folder, args, settings) for name, folder in folders.items()],
-        plan.narrowed(**narrowed_to),
-    )
-
-
-def _chosen_readers(text: str, settings: dict[str, Any]) -> Any:
-    """`--readers` beside a file: names of readers in it, NAME=address for one of them elsewhere, or others."""
-    from framesift.bench.plan import words
-
-    in_file = settings.get("readers")
-    in_file = in_file if isinstance(in_file, dict) else {}
-    readers: dict[str, Any] = {}
-    for word in words(text, "readers"):
-        name, equals, address = word.partition("=")
-        named = equals and not set(name) & set(":/")
-        readers[name if named else word if word in in_file else ""] = address if named else in_file.get(word, word)
-    return readers
+    datasets = [_load_questions(name, folder, settings, args.scenes) for name, folder in folders.items()]
+    return _run(args, datasets, plan.narrowed(**narrowed_to))
 
 
 def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | None]:
     """The folder of each data set: from the file, or from --data NAME=DIR."""
     if not isinstance(listed, dict):
         listed = dict.fromkeys(read_value(tuple[str, ...], listed or (), f"{plan}: datasets"))
-    datasets: dict[str, str | None] = read_value(dict[str, str | None], listed, f"{plan}: datasets")
-    if not datasets:
-        datasets = dict(given)
-    unknown = [name for name in given if name not in datasets]
-    if unknown:
-        raise OptionError(f"--data names {unknown[0]!r}, which is not in {plan}; expected one of {', '.join(datasets)}")
-    folders: dict[str, str | None] = {name: given.get(name, folder) for name, folder in datasets.items()}
+    datasets: dict[str, str | None] = read_value(dict[str, str | None], listed, f"{plan}: datasets") or dict(given)
+    if unknown := given.keys() - datasets:
+        names = ", ".join(datasets)
+        raise OptionError(f"--data names {min(unknown)!r}, which is not in {plan}; expected one of {names}")
+    datasets |= given
     if given:  # a folder for some of them: those are meant
-        folders = {name: folder for name, folder in folders.items() if folder is not None or _is_own(name)}
-    if not folders:
+        datasets = {name: folder for name, folder in datasets.items() if folder is not None or _is_own(name)}
+    if not datasets:
         raise OptionError(f"{plan} names no data set; give one with --data NAME=DIR")
-    return folders
+    return datasets
+
+
+def _load_questions(
+    name: str, folder: str | None, settings: Mapping[str, Any], scenes: str | None, *, with_files: bool = True
+) -> "Dataset":
+    """The questions that settings choose. with_files: missing files are an error."""
+    from framesift.bench.datasets import load_dataset
+    from framesift.bench.evidence_scores import read_scenes
+    from framesift.bench.items import check_count
+    from framesift.bench.plan import words
+
+    limit, allow_missing = settings.get("limit"), bool(settings.get("allow_missing"))
+    dataset = load_dataset(name, folder).choose(
+        ids=words(settings.get("ids"), "ids") or None,
+        groups=words(settings.get("groups"), "groups") or None,
+        sample=settings.get("sample"),
+        seed=settings.get("seed") or 0,
+    )
+    if with_files or allow_missing:
+        dataset = dataset.with_files(allow_missing=allow_missing, limit=limit)
+    else:
+        check_count("limit", limit)
+        dataset = replace(dataset, items=dataset.items[:limit])
+    if scenes is not None:
+        dataset = dataset.with_scenes(read_scenes(scenes))
+    if not dataset.items:
+        raise InputError(f"{dataset.name}: no question is left; use fewer filters")
+    return dataset
 
 
 def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPlan") -> int:
@@ -196,42 +230,34 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
             left_out = counted(len(dataset.skipped), "question")
             print(f"{dataset.name}: {dataset.describe_missing()}; {left_out} left out", file=sys.stderr)
         with ProgressBar(dataset.name, show=not args.json, unit=" answers", single=True) as bar:
-            summary = run_benchmark(
-                dataset,
-                plan,
-                args.out,
-                shard=shard,
-                command=command_line(args),
-                progress=bar,
+            summaries.append(
+                run_benchmark(dataset, plan, args.out, shard=shard, command=_command_line(args), progress=bar)
             )
-        summaries.append(summary)
     results = read_results(args.out)
     names = {dataset.name for dataset in datasets}
     rows = Results([row for row in results.rows if row.dataset in names], results.runs, results.unreadable)
     tables = [table for table in islice(make_tables(rows), 1) if table.name == "main"]
-    _show(args, [*tables, *evidence_tables(rows, [d for d in datasets if has_moments(d)])], datasets, summaries)
-    return 1 if any(summary.failed for summary in summaries) else 0
-
-
-def _show(
-    args: argparse.Namespace, tables: "list[ResultTable]", datasets: "list[Dataset]", summaries: "list[RunSummary]"
-) -> None:
+    tables += evidence_tables(rows, [dataset for dataset in datasets if dataset.has_moments])
     videos = [len({item.video_id for item in dataset.items}) for dataset in datasets]
     if args.json:
         runs = [_run_values(summary) | {"videos": count} for count, summary in zip(videos, summaries, strict=True)]
-        print_json({"runs": runs, "tables": [table_rows(table) for table in tables]})
-        return
-    for table in tables:
-        print(table.to_markdown())
-    for count, summary in zip(videos, summaries, strict=True):
-        failed = f", {summary.failed} of them with an error" if summary.failed else ""
-        before = f" ({summary.skipped} were done before)" if summary.skipped else ""
-        if summary.warnings:
-            print(f"{len(summary.warnings)} of {counted(count, 'video has', 'videos have')} warnings", file=sys.stderr)
-            print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
-        answers = f"{counted(summary.done + summary.failed, 'answer')} in {duration_text(summary.seconds)}"
-        print(f"{answers}{failed}{before}; all are in {summary.results}")
-    print(f"all tables: framesift bench report {shlex.quote(args.out)}")
+        print_json({"runs": runs, "tables": list(map(_table_values, tables))})
+    else:
+        _print_tables(tables)
+        for count, summary in zip(videos, summaries, strict=True):
+            _print_summary(summary, count)
+        print(f"all tables: framesift bench report {shlex.quote(args.out)}")
+    return 1 if any(summary.failed for summary in summaries) else 0
+
+
+def _print_summary(summary: "RunSummary", videos: int) -> None:
+    failed = f", {summary.failed} of them with an error" if summary.failed else ""
+    before = f" ({summary.skipped} were done before)" if summary.skipped else ""
+    if summary.warnings:
+        print(f"{len(summary.warnings)} of {counted(videos, 'video has', 'videos have')} warnings", file=sys.stderr)
+        print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
+    answers = f"{counted(summary.done + summary.failed, 'answer')} in {duration_text(summary.seconds)}"
+    print(f"{answers}{failed}{before}; all are in {summary.results}")
 
 
 def _run_values(summary: "RunSummary") -> dict[str, Any]:
@@ -252,30 +278,103 @@ def _report(args: argparse.Namespace) -> int:
     from framesift.bench.plan import pairs_of
     from framesift.bench.report import write_report
 
-    datasets = [
-        load_dataset(name, folder or None) for name, folder in pairs_of(_own_pairs(args.data), "--data").items()
-    ]
+    given = [f"{text}=" if _is_own(text) and "=" not in text else text for text in args.data]
+    datasets = [load_dataset(name, folder or None) for name, folder in pairs_of(given, "--data").items()]
     if args.scenes:
         datasets = [dataset.with_scenes(read_scenes(args.scenes)) for dataset in datasets]
     out = Path(args.out) if args.out else Path(args.results[0]) / "report"
-    report = write_report(
-        read_results(*args.results),
-        out,
-        datasets=datasets,
-        baseline=args.baseline,
-    )
+    report = write_report(read_results(*args.results), out, datasets=datasets, baseline=args.baseline)
     if args.json:
-        tables = [table_rows(table) for table in report.tables]
-        print_json({"folder": str(out), "files": [str(path) for path in report.files], "tables": tables})
-        return 0
-    for table in report.tables:
-        print(table.to_markdown())
-    print(f"{counted(len(report.tables), 'table')} in {out / 'report.md'}")
+        files = [str(path) for path in report.files]
+        print_json({"folder": str(out), "files": files, "tables": list(map(_table_values, report.tables))})
+    else:
+        _print_tables(report.tables)
+        print(f"{counted(len(report.tables), 'table')} in {out / 'report.md'}")
     return 0
 
 
-def _own_pairs(given: list[str]) -> list[str]:
-    return [f"{text}=" if text.lower().endswith(OWN_ENDINGS) and "=" not in text else text for text in given]
+def _evidence(args: argparse.Namespace) -> int:
+    return _score_selections(args) if args.selections else _run_sets(args)
+
+
+def _score_selections(args: argparse.Namespace) -> int:
+    """The table of published frames."""
+    from framesift.bench.datasets import load_dataset
+    from framesift.bench.evidence_scores import score_selections
+    from framesift.bench.frame_lists import count_past_end, read_frame_rates, read_selections
+    from framesift.bench.layouts import evidence_table
+    from framesift.bench.plan import SETTINGS
+
+    if unused := list(_given(args, _SELECTORS)):
+        raise OptionError(f"--{unused[0]} runs selectors on evidence sets; leave it out with --selections")
+    if len(args.dataset) > 1:
+        raise OptionError(f"{len(args.dataset)} data sets were given with --selections; expected one")
+    if args.fps is not None and args.fps_from is not None:
+        raise OptionError("--fps and --fps-from were both given; expected one of them")
+    dataset = _load_questions(args.dataset[0], args.data, _given(args, SETTINGS), args.scenes, with_files=False)
+    if not dataset.has_moments:
+        raise InputError(f"{dataset.name} has no annotated moments; give true scenes with --scenes CSV")
+    every_item = load_dataset(args.dataset[0], args.data).items
+    rates = args.fps if args.fps_from is None else read_frame_rates(args.fps_from, every_item)
+    ids = [item.id for item in every_item]
+    summaries = {}
+    notes = []
+    for path in args.selections:
+        times = read_selections(path, dataset.items, fps=rates, ids=ids)
+        summaries[Path(path).stem if len(args.selections) == 1 else path] = score_selections(dataset.items, times)[1]
+        if past_end := count_past_end(dataset.items, times):
+            notes.append(f"{path}: {counted(past_end, 'question')} with a frame after the end of the video")
+    described = f"data: {dataset.name}, {counted(len(dataset), 'question')}, fingerprint {dataset.fingerprint}"
+    table = evidence_table(summaries, (*notes, f"command: {_command_line(args)}", described))
+    if args.json:
+        print_json(_table_values(table))
+    else:
+        _print_tables([table])
+    return 0
+
+
+def _run_sets(args: argparse.Namespace) -> int:
+    """The tables of selectors on transcript and moment sets."""
+    from framesift.bench.evidence_runs import not_runnable, run_evidence_set, score_table
+    from framesift.bench.evidence_sets import read_evidence_set
+    from framesift.bench.plan import make_plan, words
+    from framesift.selection.registry import selectors
+
+    args.stored = None if args.out is None else True
+    for name in args.dataset:
+        if not name.lower().endswith((".json", ".jsonl")):
+            expected = "expected a .json or .jsonl file, or a data set with --selections FILE"
+            raise InputError(f"{name} is not an evidence set; {expected}")
+    sets = [read_evidence_set(Path(name), limit=args.limit) for name in args.dataset]
+    named = words(args.methods, "methods")
+    left_out = not_runnable(named or selectors())
+    if named and left_out:
+        method, reason = next(iter(left_out.items()))
+        raise OptionError(f"{method} can't run on evidence sets: {reason}; leave it out of --methods")
+    methods = named or [name for name in selectors() if name not in left_out]
+    settings = {"methods": methods, "budgets": args.budgets or SET_BUDGETS, "text_modes": "none"}
+    plan = make_plan(settings | _given(args, ("set", "sweep")))
+    config = PipelineConfig(unchanged_frames="encode", **_given(args, ("encoder", "device", "store", "seed")))
+    tables = []
+    for data in sets:
+        with ProgressBar(data.name, show=not args.json, unit=" selections", single=True) as bar:
+            results = run_evidence_set(
+                data,
+                plan.choices,
+                config,
+                substitute=args.video,
+                folder=args.out,
+                command=_command_line(args),
+                progress=bar,
+            )
+        tables.append(score_table(data, results))
+    if args.json:
+        print_json({"tables": list(map(_table_values, tables)), "left_out": left_out})
+        return 0
+    _print_tables(tables)
+    for name, reason in left_out.items():
+        print(f"left out: {name}: {reason}", file=sys.stderr)
+    return 0
 
 
 def _selftest(args: argparse.Namespace) -> int:
@@ -287,17 +386,35 @@ def _selftest(args: argparse.Namespace) -> int:
         TemporaryDirectory(prefix="framesift-selftest-") as temporary,
         ProgressBar("selftest", show=not args.json, unit=" answers", single=True) as bar,
     ):
-        outcome = run_selftest(Path(args.out or temporary), command=command_line(args), progress=bar)
+        outcome = run_selftest(Path(args.out or temporary), command=_command_line(args), progress=bar)
     if args.json:
-        tables = [table_rows(table) for table in outcome.tables]
+        tables = list(map(_table_values, outcome.tables))
         print_json({"passed": outcome.passed, "verdicts": list(outcome.verdicts), "tables": tables})
     else:
-        for table in outcome.tables:
-            print(table.to_markdown())
+        _print_tables(outcome.tables)
         for verdict in outcome.verdicts:
             print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
         print(f"\n{duration_text(outcome.seconds)}" + (f"; everything is in {args.out}" if args.out else ""))
     return 0 if outcome.passed else 1
+
+
+def _print_tables(tables: "Iterable[ResultTable]") -> None:
+    for table in tables:
+        print(table.to_markdown())
+
+
+def _table_values(table: "ResultTable") -> dict[str, Any]:
+    """A table as JSON values: its numbers unrounded, bounds beside them."""
+    rows = [
+        [{key: value for key, value in asdict(cell).items() if value is not None and key != "bold"} for cell in line]
+        for line in table.rows
+    ]
+    return {"name": table.name, "title": table.title, "columns": table.columns, "rows": rows, "notes": table.notes}
+
+
+def _command_line(args: argparse.Namespace) -> str:
+    """The command as typed."""
+    return shlex.join(["framesift", *args.argv])
 
 
 def _is_own(name: str) -> bool:
