@@ -7,7 +7,7 @@ import pytest
 
 import framesift as fs
 from framesift._utils.text import clock, rounded_clock
-from framesift.types import Basis, VisualDemand
+from framesift.types import VisualDemand
 
 
 def evidence(**changes):
@@ -158,15 +158,6 @@ def test_selection_json_round_trip_is_lossless():
 def test_invalid_selection_json_is_rejected(text, message):
     with pytest.raises(fs.InputError, match=message):
         fs.Selection.from_json(text)
-
-
-def test_selection_of_an_earlier_version_is_read():
-    basis = Basis(np.array([0.0, 1.0]), np.array([0.1, 0.2]), 2.0, skipped=(0,), damaged=(1,))
-    record = fs.Selection((fs.Slot(1, 1.0, "context", 0.2),), "topk", 1, basis=basis, warnings=("odd",)).to_dict()
-    assert fs.Selection.from_dict(record).basis.skipped == (0,)
-    del record["warnings"], record["basis"]["skipped"], record["basis"]["damaged"]
-    old = fs.Selection.from_dict(record)
-    assert (old.warnings, old.basis.skipped, old.basis.damaged) == ((), (), ())
 
 
 def test_selection_prints_itself_as_a_table():

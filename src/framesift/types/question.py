@@ -62,14 +62,10 @@ class Question:
     options: tuple[str, ...] = ()
 
     def __init__(self, text: str, options: Iterable[str] = ()) -> None:
-        if isinstance(options, str):
-            raise InputError(f"options is the text {shown(options)}; expected a list of options")
-        try:
-            given = list(options)
-        except TypeError:
-            raise InputError(f"options is {shown(options)}; expected a list of options") from None
+        if isinstance(options, str) or not isinstance(options, Iterable):
+            raise InputError(f"options is {shown(options)}; expected a list of options")
         object.__setattr__(self, "text", read_value(str, text, "the question"))
-        object.__setattr__(self, "options", read_value(tuple[str, ...], given, "options"))
+        object.__setattr__(self, "options", read_value(tuple[str, ...], list(options), "options"))
         if not self.text.strip():
             raise InputError("the question is empty; expected a text")
 
@@ -113,6 +109,3 @@ class VisualDemand(float):
         demand.kind = kind
         demand.cues = tuple(cues)
         return demand
-
-    def __reduce__(self) -> tuple[type["VisualDemand"], tuple[float, str, tuple[str, ...]]]:
-        return type(self), (float(self), self.kind, self.cues)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from framesift._utils.json import load_json
-from framesift._utils.records import read_field, read_record, read_value
+from framesift._utils.records import read_field, read_record
 from framesift._utils.text import counted, printable, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
@@ -127,44 +127,37 @@ class Basis:
     def to_dict(self) -> dict[str, Any]:
         """JSON values only; `from_dict` restores the same Basis."""
         return {
-            "question": None if self.question is None else asdict(self.question),
-            "encoder": self.encoder,
-            "duration_s": self.duration_s,
-            "events": [asdict(event) for event in self.events],
-            "times_s": np.asarray(self.times_s).tolist(),
-            "relevance": np.asarray(self.relevance).tolist(),
-            "skipped": list(self.skipped),
-            "damaged": list(self.damaged),
+            **asdict(self),
+            "times_s": self.times_s.tolist(),
+            "relevance": self.relevance.tolist(),
             "window": None if self.window is None else dict(zip(("from_s", "to_s"), self.window, strict=True)),
             "videos": [{"name": v.name, "start_s": v.start_s, "duration_s": v.duration_s} for v in self.videos],
-            "chance": None if self.chance is None else asdict(self.chance),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Basis":
         """Restore what `to_dict` wrote; anything else is an InputError."""
-        location = "the basis of this selection"
-        row = read_value(Mapping[str, Any], data, location)
-        relevance = read_field(row, "relevance", tuple[float, ...], location)
-        duration_s = read_field(row, "duration_s", float, location)
-        return cls(
-            times_s=validate_times(read_field(row, "times_s", tuple[float, ...], location), duration_s, len(relevance)),
-            relevance=np.array(relevance, dtype=np.float64),
-            duration_s=duration_s,
-            events=read_field(row, "events", tuple[Event, ...], location),
-            question=read_field(row, "question", Question, location, None),
-            encoder=read_field(row, "encoder", str, location, ""),
-            skipped=read_field(row, "skipped", tuple[int, ...], location, ()),
-            damaged=read_field(row, "damaged", tuple[int, ...], location, ()),
-            window=_read_basis_window(row, duration_s, location),
-            videos=read_field(row, "videos", tuple[VideoSpan, ...], location, ()),
-            chance=read_field(row, "chance", Chance, location, None),
-        )
+        stored = read_record(_StoredBasis, data, "the basis of this selection")
+        window = None if stored.window is None else stored.window.within(stored.duration_s)
+        times_s = validate_times(stored.times_s, stored.duration_s, len(stored.relevance))
+        return cls(**{**vars(stored), "times_s": times_s, "relevance": np.array(stored.relevance), "window": window})
 
 
-def _read_basis_window(row: Mapping[str, Any], duration_s: float, location: str) -> tuple[float, float] | None:
-    values = read_field(row, "window", Mapping[str, Any], location, None)
-    return None if values is None else read_record(Window, values, f"{location}: window").within(duration_s)
+@dataclass(frozen=True)
+class _StoredBasis:
+    """The JSON values of a Basis."""
+
+    times_s: tuple[float, ...]
+    relevance: tuple[float, ...]
+    duration_s: float
+    events: tuple[Event, ...]
+    question: Question | None
+    encoder: str
+    skipped: tuple[int, ...]
+    damaged: tuple[int, ...]
+    window: Window | None
+    videos: tuple[VideoSpan, ...]
+    chance: Chance | None
 
 
 @dataclass(frozen=True)
@@ -256,15 +249,14 @@ class Selection:
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SELECTION_SCHEMA:
             raise InputError(f"this is not a selection: schema is {schema!r}; expected {SELECTION_SCHEMA!r}")
-        location = "this selection"
-        basis = data.get("basis")
+        location, basis = "this selection", data.get("basis")
         selection = cls(
             slots=read_field(data, "slots", tuple[Slot, ...], location),
             method=read_field(data, "method", str, location),
             budget=read_field(data, "budget", int, location),
             trace=read_field(data, "trace", Mapping[str, Any], location),
             basis=None if basis is None else Basis.from_dict(basis),
-            warnings=read_field(data, "warnings", tuple[str, ...], location, ()),
+            warnings=read_field(data, "warnings", tuple[str, ...], location),
         )
         candidates = np.inf if selection.basis is None else len(selection.basis.times_s)
         for index in selection.indices:
