@@ -4,16 +4,13 @@ import json
 import sys
 import types
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from framesift.bench import lmms
 from framesift.errors import BudgetError, InputError, OptionError, UnknownName
-from framesift.pipeline.pipeline import PreparedVideo
 from framesift.readers.prompts import Prompt
-from framesift.text.finding import FoundEvents
-from framesift.types import Event, Question, VideoIndex, VideoInfo
+from framesift.types import Question, Window
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.published_annotations import ANNOTATIONS, write
@@ -132,29 +129,14 @@ def test_video_without_text_is_an_error(video_file):
 
 def test_clip_is_read_from_both_forms(video_file):
     part = {"type": "video", "url": {"type": "video", "path": str(video_file), "video_start": 3, "video_end": 5.5}}
-    assert lmms.clip_of(part) == lmms.Clip(video_file, 3.0, 5.5)
-    assert lmms.clip_of(video(video_file.as_uri(), start_time=1.0)) == lmms.Clip(video_file, 1.0, None)
+    assert lmms.clip_of(part) == lmms.Clip(video_file, Window(3.0, 5.5))
+    assert lmms.clip_of(video(video_file.as_uri(), start_time=1.0)) == lmms.Clip(video_file, Window(1.0))
 
 
 @pytest.mark.parametrize("url", ["https://host/video.mp4", "missing.mp4", None, [1, 2]])
 def test_video_that_is_not_a_file_is_an_error(url):
     with pytest.raises(InputError, match="expected a file on this machine"):
         lmms.clip_of({"type": "video", "url": url})
-
-
-def test_restrict_keeps_the_candidates_and_events_of_a_clip(video_file):
-    rows = np.eye(10, dtype=np.float32)
-    is_blank = np.arange(10) == 4
-    index = VideoIndex(VideoInfo(str(video_file), 10.0), np.arange(10.0), rows, "grid", is_blank=is_blank)
-    events = (Event(0, 1, "before"), Event(2.5, 4, "across"), Event(5, 6, "inside"), Event(8, 9, "after"))
-    video = PreparedVideo(video_file, index, FoundEvents(events, (), (), 10.0), rows[:4])
-    clip = lmms.restrict(video, lmms.Clip(video_file, 3.0, 6.0))
-    assert list(clip.index.times_s) == [3, 4, 5, 6] and [event.text for event in clip.events] == ["across", "inside"]
-    assert clip.event_vectors.tolist() == rows[1:3].tolist()
-    assert clip.index.is_blank.tolist() == [False, True, False, False]
-    assert lmms.restrict(video, lmms.Clip(video_file)) is video
-    with pytest.raises(InputError, match="no candidate between 3.2 and 3.6 s"):
-        lmms.restrict(video, lmms.Clip(video_file, 3.2, 3.6))
 
 
 def test_multi_round_result_keeps_its_tuple(video_file):
@@ -263,7 +245,7 @@ def test_missing_subtitles_give_no_text(clip, tmp_path):
 
 def test_frames_of_a_clip_are_inside_it(clip, tmp_path):
     record = tmp_path / "record.jsonl"
-    exhibitor(tmp_path, record=str(record))(lmms.Clip(clip, 5.0, 12.0), Question("Why?"), {})
+    exhibitor(tmp_path, record=str(record))(lmms.Clip(clip, Window(5.0, 12.0)), Question("Why?"), {})
     times = json.loads(record.read_text(encoding="utf-8"))["times_s"]
     assert len(times) == 4 and min(times) >= 5 and max(times) <= 12
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from framesift._utils.text import counted
+from framesift.batch.items import group_by
 from framesift.batch.results import UNIFORM, Result
 from framesift.bench.evidence_scores import EvidenceSummary
 from framesift.bench.items import Item
@@ -18,7 +19,6 @@ from framesift.bench.metrics import (
     by_setting,
     compare,
     compare_all,
-    group_by,
     ordered_groups,
     score,
     score_categories,

@@ -15,11 +15,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from framesift.errors import InputError, OptionError
 from framesift.text.questions import parse_question, parse_question_row
-from framesift.types import Question
+from framesift.types import Question, Window
+from framesift.types.window import read_window
 
 if TYPE_CHECKING:
     from framesift.pipeline.pipeline import Pipeline, PreparedVideo
@@ -54,11 +53,10 @@ def manifest() -> Any:
 
 @dataclass(frozen=True)
 class Clip:
-    """A video file, or a part of one from start_s to end_s."""
+    """A video file, or the part of one in a window."""
 
     path: Path
-    start_s: float | None = None
-    end_s: float | None = None
+    window: Window | None = None
 
 
 @dataclass(frozen=True)
@@ -94,8 +92,9 @@ class Exhibitor:
 
     def _exhibit(self, clip: Clip, question: Question, doc: Document) -> "Exhibit":
         start_s = float(doc.get(CLIP_START) or 0.0)
-        video = restrict(self._prepare(clip.path, str(doc.get(SUBTITLE_FILE) or ""), start_s), clip)
-        return self.pipeline.exhibit(video, self.pipeline.select(video, question))
+        video = self._prepare(clip.path, str(doc.get(SUBTITLE_FILE) or ""), start_s)
+        (selection,) = self.pipeline.select_many(video, [question], windows=[clip.window])
+        return self.pipeline.exhibit(video, selection)
 
     @cached_property
     def _prepare(self) -> "Callable[[Path, str, float], PreparedVideo]":
@@ -232,34 +231,8 @@ def clip_of(part: ContentPart) -> Clip:
     if isinstance(url, str | os.PathLike):
         path = Path(os.fspath(url).removeprefix("file://"))
         if path.is_file():
-            return Clip(path, None if start is None else float(start), None if end is None else float(end))
+            return Clip(path, read_window(start, end))
     raise InputError(f"a video of the task is {str(url)[:200]!r}; expected a file on this machine")
-
-
-def restrict(video: "PreparedVideo", clip: Clip) -> "PreparedVideo":
-    """Keep the candidates and events between the clip's start and end; times remain those of the video."""
-    if clip.start_s is None and clip.end_s is None:
-        return video
-    index = video.index
-    start_s = clip.start_s or 0.0
-    end_s = index.info.duration_s if clip.end_s is None else clip.end_s
-    inside = np.flatnonzero((index.times_s >= start_s) & (index.times_s <= end_s))
-    if not len(inside):
-        raise InputError(f"{clip.path.name} has no candidate between {start_s} and {end_s} s; expected a longer clip")
-    overlapping = [k for k, event in enumerate(video.events) if event.start_s <= end_s and event.end_s >= start_s]
-    vectors = video.event_vectors
-    return replace(
-        video,
-        index=replace(
-            index,
-            times_s=index.times_s[inside],
-            frames=index.frames[inside],
-            is_blank=index.is_blank[inside],
-            is_damaged=index.is_damaged[inside],
-        ),
-        text=replace(video.text, events=tuple(video.events[k] for k in overlapping)),
-        event_vectors=vectors[overlapping] if vectors is not None and overlapping else None,
-    )
 
 
 def parse_arguments(arguments: Mapping[str, Any]) -> tuple[str, Exhibitor, dict[str, Any]]:

@@ -1,16 +1,14 @@
 """Accuracies with intervals, and paired comparisons on the questions that both methods answered."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
+from framesift.batch.items import group_by
 from framesift.batch.results import Result
 from framesift.bench.statistics import Interval, difference_interval, holm, mcnemar, share_interval
 from framesift.errors import InputError
-
-GroupKey = TypeVar("GroupKey")
 
 ALPHA = 0.05
 OVERALL = "Overall"
@@ -65,14 +63,6 @@ class Pair:
 
 def values_of(row: Result, names: Iterable[str]) -> tuple[Any, ...]:
     return tuple(row.value(name) for name in names)
-
-
-def group_by(rows: Iterable[Result], key: Callable[[Result], GroupKey]) -> dict[GroupKey, list[Result]]:
-    """Group rows by a key, in order of first occurrence."""
-    groups: dict[GroupKey, list[Result]] = defaultdict(list)
-    for row in rows:
-        groups[key(row)].append(row)
-    return dict(groups)
 
 
 def by_setting(rows: Iterable[Result]) -> list[list[Result]]:

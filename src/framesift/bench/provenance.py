@@ -1,9 +1,9 @@
 """The provenance of a table: commands, versions, encoder, prompts and data, as lines of text."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from framesift._utils.text import counted
+from framesift.batch.items import group_by
 from framesift.batch.results import Result, Run
 from framesift.bench.items import fingerprint
 
@@ -46,10 +46,8 @@ def _labelled(label: str, texts: Iterable[str]) -> list[str]:
 
 def _data(rows: Sequence[Result]) -> Iterator[str]:
     """Each data set's questions with their fingerprint, equal to `Dataset.fingerprint`."""
-    ids: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in rows:
-        ids[row.dataset, row.annotation].add(row.item_id)
-    for (name, annotation), found in ids.items():
+    for (name, annotation), part in group_by(rows, lambda row: (row.dataset, row.annotation)).items():
+        found = {row.item_id for row in part}
         yield f"{name}, {counted(len(found), 'question')}, fingerprint {fingerprint(name, annotation, found)}"
 
 

@@ -11,12 +11,13 @@ from typing import Any
 from framesift._utils.files import write_text
 from framesift._utils.output_folder import output_folder
 from framesift._utils.text import counted
+from framesift.batch.items import group_by
 from framesift.batch.results import Result, Results
 from framesift.bench import layouts
 from framesift.bench.datasets import VIDEOMME_FAMILIES
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset
-from framesift.bench.metrics import FRAME_FIELDS, PROMPT_FIELDS, group_by, values_of
+from framesift.bench.metrics import FRAME_FIELDS, PROMPT_FIELDS, values_of
 from framesift.bench.provenance import describe
 from framesift.bench.tables import FORMATS, ResultTable
 from framesift.errors import InputError

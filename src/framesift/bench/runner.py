@@ -3,7 +3,6 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from framesift._utils.credentials import LOCAL
 from framesift.batch.executors import Execution
@@ -42,7 +41,15 @@ def run_benchmark(
         plan.config,
         folder,
         Execution(engine, watch=None if progress is None else _ProgressAdapter(progress)),
-        facts=_run_facts(dataset) | {"dataset": dataset.name, "command": command},
+        facts={
+            "dataset": dataset.name,
+            "data": dataset.fingerprint,
+            "annotation": dataset.annotation,
+            "command": command,
+            "skipped": len(dataset.skipped),
+            "notes": dataset.notes,
+            "missing": (dataset.describe_missing(),) if dataset.missing else (),
+        },
         shard=shard,
     )
 
@@ -58,7 +65,14 @@ def run_item(item: Item) -> RunItem:
         subtitles_offset_s=item.subtitles_offset_s,
         events=subtitles if isinstance(subtitles, tuple) else None,
         window=item.window,
-        facts={name: value for name, value in _row_facts(item).items() if name not in ("dataset", "item_id")},
+        facts={
+            "video_id": item.video_id,
+            "group": item.group,
+            "published_group": item.published_group,
+            "categories": item.categories,
+            "truth": item.answer,
+            "duration_s": item.duration_s,
+        },
     )
 
 
@@ -84,26 +98,3 @@ class _ProgressAdapter:
         if event.stage == QUESTIONS:
             self._done, self._total, step = int(event.done), int(event.expected), ""
         self._progress(step, self._done, self._total)
-
-
-def _row_facts(item: Item) -> dict[str, Any]:
-    return {
-        "dataset": item.dataset,
-        "item_id": item.id,
-        "video_id": item.video_id,
-        "group": item.group,
-        "published_group": item.published_group,
-        "categories": item.categories,
-        "truth": item.answer,
-        "duration_s": item.duration_s,
-    }
-
-
-def _run_facts(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "data": dataset.fingerprint,
-        "annotation": dataset.annotation,
-        "skipped": len(dataset.skipped),
-        "notes": dataset.notes,
-        "missing": (dataset.describe_missing(),) if dataset.missing else (),
-    }

@@ -29,7 +29,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL) -> Interval:
+def share_interval(hits: ArrayLike, clusters: ArrayLike) -> Interval:
     """The mean of hits (n,), or of shares in [0, 1], with its interval; clusters (n,): the video of each.
 
     The variance is that of a ratio of cluster totals. The effective sample size never exceeds n, even with a negative
@@ -48,11 +48,11 @@ def share_interval(hits: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL
     variance = count / (count - 1) * float(((sums - share * sizes) ** 2).sum()) / n**2
     plain = share * (1 - share) / n
     effective = float(count) if variance == 0 or plain == 0 else n * min(1.0, plain / variance)
-    return Interval(share, *_wilson(share, effective, _quantile(level, count - 1)))
+    return Interval(share, *_wilson(share, effective, _quantile(count - 1)))
 
 
 def difference_interval(
-    differences: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED
+    differences: ArrayLike, clusters: ArrayLike, *, draws: int = DRAWS, seed: int = SEED
 ) -> Interval:
     """The mean of per-question differences of shares (n,) with a bootstrap interval that resamples whole videos."""
     values, codes = _checked(differences, clusters)
@@ -64,17 +64,15 @@ def difference_interval(
     means = (weights @ sums) / (weights @ sizes)
     # Few videos: resampling C of them has (C − 1) / C of the variance, and percentiles lack Student's t.
     freedom = len(sizes) - 1
-    wider = math.sqrt(1 + 1 / freedom) * _quantile(level, freedom) / NormalDist().inv_cdf((1 + level) / 2)
+    wider = math.sqrt(1 + 1 / freedom) * _quantile(freedom) / NormalDist().inv_cdf((1 + LEVEL) / 2)
     means = mean + (means - mean) * wider
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).clip(-1.0, 1.0)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).clip(-1.0, 1.0)
     return Interval(mean, float(low), float(high))
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
     """The exact two-sided p of McNemar's test, from the numbers of discordant pairs."""
     total, fewer = only_first + only_second, min(only_first, only_second)
-    if min(only_first, only_second) < 0:
-        raise InputError(f"the discordant pairs are {only_first} and {only_second}; expected counts")
     # Integers: floats would underflow with many questions.
     term, tail = 1, 0
     for k in range(fewer + 1):
@@ -113,12 +111,12 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
-def _quantile(level: float, freedom: int) -> float:
+def _quantile(freedom: int) -> float:
     try:
         from scipy.special import stdtrit
     except ImportError:
         raise MissingExtra("intervals need scipy: pip install 'framesift[bench]'") from None
-    return float(stdtrit(freedom, (1 + level) / 2))
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 @lru_cache(maxsize=8)
