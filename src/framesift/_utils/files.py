@@ -6,6 +6,7 @@ temporary name behind: `is_temporary` recognises it, and the next process that w
 
 import errno
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -107,6 +108,8 @@ def no_empty_folders(folder: Path) -> Iterator[None]:
 
 def remove_stale(folder: Path) -> None:
     """Remove the temporary files and folders that killed processes of this machine left in a folder."""
+    if os.name != "posix":  # elsewhere a process can't be looked up without affecting it
+        return
     with suppress(OSError):
         for name in os.listdir(folder):
             match = _TEMPORARY.fullmatch(name)
@@ -142,7 +145,7 @@ def _machine() -> str:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
         namespace = ""
-    return f"{zlib.crc32(f'{os.uname().nodename} {namespace}'.encode('utf-8', 'surrogateescape')):08x}"
+    return f"{zlib.crc32(f'{platform.node()} {namespace}'.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def is_temporary(path: Path) -> bool:

@@ -1,8 +1,8 @@
 """Locks between processes; the operating system releases one when its process ends, however it ends."""
 
 import errno
-import fcntl
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +16,14 @@ _HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # by another; other errors 
 
 def lock_open_file(file: int) -> None:
     """Lock an open file until it is closed; OSError if another has locked it."""
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -60,7 +67,10 @@ def _acquire(path: Path, wait: Callable[[], None]) -> int | None:
 
 
 def _remove(path: Path, file: int) -> None:
-    """Remove and close an open file; in this order, so that nobody locks it in between."""
+    """Remove and close an open file; in this order, except on Windows, so that nobody locks it in between."""
+    if sys.platform == "win32":
+        os.close(file)
     with suppress(OSError):
         path.unlink()
-    os.close(file)
+    if sys.platform != "win32":
+        os.close(file)

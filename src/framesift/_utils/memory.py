@@ -1,7 +1,7 @@
 """Main and GPU memory: what is free, and what this process used."""
 
 import ctypes
-import resource
+import os
 import sys
 from functools import cache
 from typing import Any
@@ -14,12 +14,21 @@ def free_memory() -> int | None:
             sizes = dict(line.split(":", 1) for line in file)
         return 1024 * int(sizes["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
         return None
 
 
-def peak_memory() -> tuple[int, int | None]:
-    """Peak bytes of this process, and on the GPU where torch uses one."""
-    main = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def peak_memory() -> tuple[int | None, int | None]:
+    """Peak bytes of this process, and on the GPU where torch uses one; None where the system does not report it."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        main = None
+    else:
+        main = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return main, None
