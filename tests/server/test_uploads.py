@@ -144,7 +144,7 @@ def test_subtitles_named_after_a_language_keep_it(empty_server, tmp_path):
     for name in ("english.srt", "clip_ja.srt"):
         reply = empty_server.post(f"/api/videos/{video}/subtitles", params={"name": name}, content=CUES)
     assert reply.json()["beside"] == ["clip.english.srt", "clip.ja.srt"]
-    found = search_sidecars(empty_server.services.files.uploads / "clip.mp4", None).found
+    found = search_sidecars(empty_server.services.files.uploads / "clip.mp4").found
     assert [sidecar.language for sidecar in found] == ["en", "ja"]
 
 

@@ -53,7 +53,7 @@ def make_clip(path, *tracks, start_ms=0):
 
 
 def read_best(path):
-    return read_track(path, list_tracks(path, None)[0])
+    return read_track(path, list_tracks(path)[0])
 
 
 def triples(events):
@@ -99,22 +99,20 @@ def tracks_clip(folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("language", "texts"),
-    [
-        (None, ["deutsch", "english", "français", "forced"]),
-        ("en-US", ["english", "forced", "deutsch", "français"]),
-        ("fra", ["français", "deutsch", "english", "forced"]),
-        ("Korean", ["deutsch", "english", "français", "forced"]),
-    ],
-)
-def test_requested_language_and_the_default_track_come_first(tmp_path, language, texts):
+def test_default_track_comes_first_and_forced_lines_last(tmp_path):
     clip = tracks_clip(tmp_path)
-    assert [read_track(clip, track)[0].text for track in list_tracks(clip, language)] == texts
+    texts = [read_track(clip, track)[0].text for track in list_tracks(clip)]
+    assert texts == ["deutsch", "english", "français", "forced"]
+
+
+@pytest.mark.parametrize(("language", "text"), [("en-US", "english"), ("fra", "français"), (None, "deutsch")])
+def test_track_in_the_requested_language_is_used(tmp_path, language, text):
+    found = search_events(tracks_clip(tmp_path), TextSettings(language=language), Store(tmp_path / "store"))
+    assert [event.text for event in found.events] == [text]
 
 
 def test_video_without_tracks_has_an_empty_list(tmp_path):
-    assert list_tracks(make_clip(tmp_path / "a.mp4"), None) == []
+    assert list_tracks(make_clip(tmp_path / "a.mp4")) == []
 
 
 def test_subtitles_that_are_pictures_are_named_in_a_warning(tmp_path):
@@ -150,7 +148,7 @@ def test_language_that_is_not_utf8_has_replacement_characters(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "Francais", 1, [(0, 500, b"Hi")]))
     path.write_bytes(path.read_bytes().replace(b"Francais", b"Fran\xe7ais"))
     assert [track.language for track in probe(path).subtitle_tracks] == ["Fran�ais"]
-    assert [track.name for track in list_tracks(path, None)] == ["track 1 srt (Fran�ais)"]
+    assert [track.name for track in list_tracks(path)] == ["track 1 srt (Fran�ais)"]
     assert triples(read_best(path)) == [(0, 0.5, "Hi")]
 
 
@@ -163,7 +161,7 @@ def test_damaged_clip_gives_events_or_an_input_error(tmp_path):
             data[at] = rng.integers(256)
         (tmp_path / "b.mkv").write_bytes(data)
         with contextlib.suppress(InputError):
-            assert all(read_track(tmp_path / "b.mkv", track) for track in list_tracks(tmp_path / "b.mkv", None))
+            assert all(read_track(tmp_path / "b.mkv", track) for track in list_tracks(tmp_path / "b.mkv"))
 
 
 @pytest.mark.sample_data

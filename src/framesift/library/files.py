@@ -65,7 +65,7 @@ class LibraryVideo:
     def version(self) -> str:
         """Changes whenever the file or a subtitle file beside it does."""
         rows = [self.stamp]
-        for sidecar in search_sidecars(self.path, None).found:
+        for sidecar in search_sidecars(self.path).found:
             with suppress(FileNotFoundError):  # deleted since it was listed
                 status = sidecar.path.stat()
                 rows.append(f"{sidecar.path}:{status.st_size}:{status.st_mtime_ns}")
@@ -173,7 +173,7 @@ class VideoFiles:
             raise InputError(f"{video.name!r} is in the directory this server was started with; delete it there")
         others = [other.path for other in self.list_videos() if other.uploaded and other != video]
         shared = {path for other in others for path in find_sidecars(other, None)}
-        named = [sidecar.path for sidecar in search_sidecars(video.path, None).found if not sidecar.is_bare]
+        named = [sidecar.path for sidecar in search_sidecars(video.path).found if not sidecar.is_bare]
         for path in (video.path, *named):
             if path not in shared:
                 path.unlink(missing_ok=True)
@@ -249,7 +249,7 @@ class SharedFolders:
         """Refuse a video beside which a link to a file outside the folders would be read as its subtitles."""
         if video.url:
             return
-        for sidecar in search_sidecars(video.path, None).found:
+        for sidecar in search_sidecars(video.path).found:
             files = [sidecar.path]
             if sidecar.is_picture:
                 files += [sidecar.path.with_suffix(".sub"), sidecar.path.with_suffix(".SUB")]

@@ -217,8 +217,8 @@ class _EventSearch:
     def _list_candidates(self) -> list[_Candidate]:
         """The subtitles of the video, best first: files, then tracks; partial ones last."""
         folder = Path(self.info.path).parent
-        sidecars = search_sidecars(self.info.path, self.language)
-        tracks = list_tracks(self.info.path, self.language) if self.info.subtitle_tracks else []
+        sidecars = search_sidecars(self.info.path)
+        tracks = list_tracks(self.info.path) if self.info.subtitle_tracks else []
         if not sidecars.found:
             self.notes.append("there is no subtitle file beside the video")
             ambiguous, unrelated = "there are several videos here", "the name is not that of the video"

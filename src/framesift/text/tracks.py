@@ -50,20 +50,18 @@ class EmbeddedTrack:
     is_text: bool
 
 
-def list_tracks(video_path: str | os.PathLike[str], language: str | None) -> list[EmbeddedTrack]:
+def list_tracks(video_path: str | os.PathLike[str]) -> list[EmbeddedTrack]:
     """List the subtitle tracks of a video, best first.
 
-    The requested language comes first, then complete tracks before forced lines, text before pictures, the default
-    track, English, and the order in the file.
+    Complete tracks come before forced lines, then text before pictures, the default track, English, and the order in
+    the file.
     """
-    requested = language_code(language)
     with open_container(video_path) as container:
         streams = list(container.streams.subtitles)
         defaults = [stream.index for stream in streams if stream.disposition & Disposition.default]
         return sorted(
             map(_describe, streams),
             key=lambda track: (
-                not (requested and track.language == requested),
                 track.is_partial,
                 not track.is_text,
                 track.index not in defaults,

@@ -49,7 +49,7 @@ def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
     for name in names:
         folder = tmp_path / name.replace(".", "")
         write_files(folder, "film.mp4", "film2.mp4", name)
-        (found,) = search_sidecars(folder / "film.mp4", None).found
+        (found,) = search_sidecars(folder / "film.mp4").found
         assert (found.path.name, found.is_bare) == (name, False)
         assert found.language == ("" if name in ("film_captions.vtt", "film.mp3.srt", "film_sdh.srt") else "en")
 
@@ -82,7 +82,7 @@ def test_file_named_only_after_a_language_is_ambiguous_beside_several_videos(tmp
     write_files(
         tmp_path, "a.mp4", "b.mkv", "english.vtt", "Subs/fr.srt", "Subs/a/2_English.srt", "b.de.srt", "notes.srt"
     )
-    search = search_sidecars(tmp_path / "a.mp4", None)
+    search = search_sidecars(tmp_path / "a.mp4")
     assert relative([sidecar.path for sidecar in search.found], tmp_path) == ["Subs/a/2_English.srt"]
     assert relative(search.ambiguous, tmp_path) == ["english.vtt", "Subs/fr.srt"]
     assert relative(search.unrelated, tmp_path) == ["notes.srt"]

@@ -1,11 +1,12 @@
 """Conversion of cues to events: repaired, merged and sorted, with a count of each repair."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from framesift.text.subtitles.base import UNTIL_VIDEO_END, Cue
+from framesift.text.subtitles.base import Cue
 from framesift.types import Event
 
 # Cues this close are shown without interruption: the steps of a scroll follow at once, others leave a frame or two.
@@ -20,6 +21,7 @@ MAX_SCROLL_LINES = 4
 # The duration of a last cue without an end: 15 characters a second, a common guideline for subtitles.
 CHARACTERS_PER_S = 15
 MIN_READING_S = 2.0
+UNTIL_NEXT_CUE = -math.inf
 
 
 @dataclass(slots=True)
@@ -66,33 +68,28 @@ def to_events(
 
 def _sort(cues: Iterable[Cue], offset_s: float, duration_s: float | None, repairs: Counter[str]) -> list[_Span]:
     """Drop empty cues, swap reversed times, sort, and close open ends."""
-    ordered: list[tuple[float, float | None, tuple[str, ...]]] = []
+    spans: list[_Span] = []
     for cue in cues:
-        start_s, end_s = cue.start_s, cue.end_s
+        start_s, end_s = cue.start_s, UNTIL_NEXT_CUE if cue.end_s is None else cue.end_s
         if not cue.lines:
             repairs["empty dropped"] += 1
             continue
-        if end_s is not None and end_s < start_s:
+        if end_s < start_s and end_s != UNTIL_NEXT_CUE:
             repairs["times swapped"] += 1
             start_s, end_s = end_s, start_s
-        ordered.append((start_s + offset_s, None if end_s is None else end_s + offset_s, cue.lines))
-    for k in range(1, len(ordered)):
-        repairs["out of order"] += ordered[k][0] < ordered[k - 1][0]
-    ordered.sort(key=lambda item: item[0])
-    spans = []
-    later_s = here_s = None
-    for start_s, end_s, lines in reversed(ordered):
-        if here_s is not None and start_s < here_s:
-            later_s = here_s
-        here_s = start_s
-        if end_s is None or end_s == UNTIL_VIDEO_END:
+        spans.append(_Span(start_s + offset_s, end_s + offset_s, list(cue.lines)))
+    repairs["out of order"] += sum(after.start_s < before.start_s for before, after in pairwise(spans))
+    spans.sort(key=lambda span: span.start_s)
+    next_starts = dict(pairwise(sorted({span.start_s for span in spans})))
+    for span in spans:
+        if math.isinf(span.end_s):
             repairs["open ends closed"] += 1
-            to_the_end = end_s is not None and duration_s is not None
-            end_s = duration_s if to_the_end or later_s is None else later_s
-            if end_s is None:
-                end_s = start_s + max(MIN_READING_S, sum(map(len, lines)) / CHARACTERS_PER_S)
-        spans.append(_Span(start_s, max(start_s, end_s), list(lines)))
-    return spans[::-1]
+            reading_s = max(MIN_READING_S, sum(map(len, span.lines)) / CHARACTERS_PER_S)
+            video_end_s = span.start_s + reading_s if duration_s is None else duration_s
+            until_next = span.end_s == UNTIL_NEXT_CUE or duration_s is None
+            span.end_s = next_starts.get(span.start_s, video_end_s) if until_next else video_end_s
+        span.end_s = max(span.start_s, span.end_s)
+    return spans
 
 
 def _merge_scrolling(spans: list[_Span], repairs: Counter[str]) -> list[_Span]:

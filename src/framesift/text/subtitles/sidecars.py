@@ -69,18 +69,19 @@ def find_sidecars(video_path: str | os.PathLike[str], language: str | None) -> l
     Files in the requested language come first, then those with the video's exact name, then English or undetermined,
     then the rest by name. Partial ones, which hold only the foreign lines or a commentary, come after complete ones.
     """
-    return [sidecar.path for sidecar in search_sidecars(video_path, language).found if not sidecar.is_picture]
+    requested = language_code(language)
+    found = sorted(search_sidecars(video_path).found, key=lambda each: bool(requested) and each.language != requested)
+    return [sidecar.path for sidecar in found if not sidecar.is_picture]
 
 
-def search_sidecars(video_path: str | os.PathLike[str], language: str | None) -> SidecarSearch:
-    """Find the subtitle files of a video as `find_sidecars` does, and pictures, with what their names say.
+def search_sidecars(video_path: str | os.PathLike[str]) -> SidecarSearch:
+    """Find the subtitle files of a video, and pictures, in the order of `find_sidecars`, with what their names say.
 
     A file that is named only after a language belongs to the video if that is the only one in the folder, or if the
     file is in a folder with the video's name: Subs/film/2_English.srt. Files with an ending that other files share
     (.json, .xml, .sub) are included only if they can be read as subtitles.
     """
     video = Path(video_path)
-    requested = language_code(language)
     places = _places(video)
     beside = places[0].names
     videos = {name for name in beside if Path(name).suffix.lower() in VIDEO_SUFFIXES}
@@ -105,7 +106,6 @@ def search_sidecars(video_path: str | os.PathLike[str], language: str | None) ->
                 continue
             sidecar = Sidecar(path, _language(tags), not set(_PARTIAL).isdisjoint(tags), is_bare)
             rank = (
-                not (requested and sidecar.language == requested),
                 sidecar.is_partial,
                 sidecar.is_picture,
                 bool(tags),

@@ -11,12 +11,10 @@ from typing import ClassVar, NoReturn
 from xml.parsers import expat
 
 from framesift.text.subtitles.base import (
-    CLOCK,
     Cue,
     ParsedCues,
     SubtitleFormat,
     UnreadableSubtitles,
-    clock_seconds,
     parse_seconds,
 )
 from framesift.text.subtitles.markup import plain_lines, unescape
@@ -25,7 +23,6 @@ _ROOT = re.compile(r"<(?:[\w-]{1,20}:)?(tt|timedtext|transcript)[\s>]", re.IGNOR
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});)[a-z0-9]{0,31};?", re.IGNORECASE)
 _NOT_XML = dict.fromkeys([*(k for k in range(32) if k not in (9, 10)), 0xFFFE, 0xFFFF])
 
-_CLOCK = re.compile(CLOCK, re.ASCII)
 _FRAMES = re.compile(r"(\d{1,4}):(\d{2}):(\d{2})[:;](\d{1,4})(?:\.(\d{1,4}))?", re.ASCII)
 _OFFSET = re.compile(r"(\d{1,15}(?:\.\d{1,12})?)(h|ms|m|s|f|t)", re.ASCII)
 _HIDDEN = {"metadata", "title", "desc", "copyright", "agent", "name", "head", "style", "set"}
@@ -119,10 +116,8 @@ class _TimeBase:
             if self.drop_frame:
                 labels -= 2 * (whole // 60 - whole // 600)
             return labels / self.fps
-        if clock := _CLOCK.fullmatch(value):
-            time_s = clock_seconds(*clock.groups())
-            return time_s / self.multiplier if self.smpte else time_s
-        return parse_seconds(value)
+        time_s = parse_seconds(value)
+        return time_s / self.multiplier if time_s is not None and self.smpte and ":" in value else time_s
 
 
 def _parse_rate(value: str | None, default: float) -> float:
