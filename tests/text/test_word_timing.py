@@ -1,4 +1,4 @@
-"""Joining of overlapping utterances, grouping of words into sentence-like events, removal of hallucinated text."""
+"""Grouping of words into sentence-like events, removal of hallucinated text."""
 
 import itertools
 
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from framesift.text.word_timing import (
     Word,
     is_hallucination,
-    join_utterances,
     split_sentences,
     without_loops,
     without_overlaps,
@@ -29,73 +28,6 @@ def words(text, *, start_s=0.0, each_s=0.4, pauses=()):
 
 def texts(events):
     return [event.text for event in events]
-
-
-def joined_text(*utterances):
-    return ["".join(word.text for word in utterance).strip() for utterance in join_utterances(utterances)]
-
-
-@st.composite
-def overlapping_utterances(draw):
-    """Different words 0.4 s apart, and utterances of them that share up to three words, timed up to 0.15 s off."""
-    utterances, first, count = [], 0, draw(st.integers(1, 40))
-    while not utterances or len(utterances[-1]) + first < count:
-        first += len(utterances[-1]) - draw(st.integers(0, min(3, len(utterances[-1]) - 1))) if utterances else 0
-        size = draw(st.integers(5, 12))
-        shift_s = draw(st.floats(-0.15, 0.15))
-        positions = range(first, min(first + size, count))
-        utterances.append([Word(0.4 * k + shift_s, 0.4 * k + 0.4 + shift_s, f" word{k}") for k in positions])
-    return count, utterances
-
-
-@given(overlapping_utterances())
-def test_every_spoken_word_remains_once_and_in_order(case):
-    count, utterances = case
-    remaining = [word.text for utterance in join_utterances(utterances) for word in utterance]
-    assert remaining == [f" word{k}" for k in range(count)]
-
-
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=6), max_size=6))
-def test_utterances_that_do_not_overlap_are_unchanged(texts_):
-    utterances = [words(" ".join(text), start_s=10.0 * k) for k, text in enumerate(texts_)]
-    assert list(join_utterances(utterances)) == utterances
-
-
-def test_words_of_both_utterances_at_the_same_time_remain_once():
-    assert joined_text(words("We learn to use it."), words("Use it, learn from it.", start_s=1.2)) == [
-        "We learn to use it.",
-        "learn from it.",
-    ]
-
-
-def test_words_cut_at_a_border_are_replaced_by_the_complete_ones():
-    assert joined_text(
-        words("never considering how in the world she was sitting"),
-        words("Now in the world she was to get out", start_s=0.8),
-    ) == ["never considering how in the world she was", "to get out"]
-
-
-def test_utterance_contained_in_the_previous_one_adds_nothing():
-    assert joined_text(
-        words("all systems go right now"), words("systems go", start_s=0.4), words("Go!", start_s=9.0)
-    ) == [
-        "all systems go",
-        "Go!",
-    ]
-
-
-def test_equal_words_at_different_times_are_kept():
-    assert joined_text(words("go on and on and on to the left"), words("go on", start_s=2.4)) == [
-        "go on and on and on to the left",
-        "go on",
-    ]
-
-
-def test_overlapping_utterances_without_a_shared_word_are_kept():
-    assert joined_text(words("are you ready"), words("because we are not", start_s=1.1)) == [
-        "are you ready",
-        "because we are not",
-    ]
 
 
 @given(st.lists(st.tuples(st.floats(0, 50), st.floats(0, 9)), max_size=12))

@@ -12,6 +12,7 @@ segments are cut at quiet points into pieces that don't overlap, and each piece 
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ import numpy as np
 
 from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, MissingExtra
-from framesift.text.word_timing import Word, repeats_itself, without_repetitions
+from framesift.text.word_timing import Word, repeats_itself
 from framesift.types.vectors import Array
 from framesift.video.audio import FRAME_S, RATE, SILENCE, AudioBlock, loudness, quietest_cut
 
@@ -46,6 +47,8 @@ MIN_LOOP_S = 2.0
 # Quiet speech is amplified to about −20 dB, where voice detection works best, but by at most 12 dB.
 SPEECH_LEVEL = 10 ** (-20 / 20)
 MAX_GAIN = 4.0
+
+_REPETITION = re.compile(r"((?:\S+ ){3,}\S+)(?: \1)+")  # four words or more, repeated
 
 
 def model_folder() -> Path:
@@ -73,7 +76,7 @@ class Moonshine:
         level = loudness(block.samples)
         samples = np.clip(block.samples * _gain(level), -1.0, 1.0).astype("<f4")
         for line, start_s, duration_s in self._transcribe(samples):
-            text = without_repetitions(" ".join(line.split()))
+            text = _REPETITION.sub(r"\1", " ".join(line.split()))
             first, last = int(start_s / FRAME_S), int((start_s + duration_s) / FRAME_S)
             if text and level[first : last + 1].max(initial=0.0) > SILENCE:
                 yield spread_words(text, level[first : last + 1], block.start_s + first * FRAME_S)

@@ -21,7 +21,6 @@ from framesift.text.word_timing import (
     MAX_COMPRESSION,
     Word,
     is_hallucination,
-    join_utterances,
     split_sentences,
     without_loops,
     without_overlaps,
@@ -82,7 +81,7 @@ class SpeechEngine(Protocol):
     block_s: float
 
     def words(self, block: AudioBlock) -> Iterator[list[Word]]:
-        """Yield the words of each utterance, with times in the video, in order; utterances may overlap."""
+        """Yield the words of each utterance, with times in the video, in order and each once."""
 
     def close(self) -> None: ...
 
@@ -106,7 +105,7 @@ def recognise(
         check_language(name, language)
         progress("speech recognition", 0.0, sound.duration_s)
         with closing(_load(name, language, warn)) as model:
-            utterances = join_utterances(_utterances(sound, model, progress))
+            utterances = _utterances(sound, model, progress)
             recognised = [event for words in utterances for event in split_sentences(words)]
     events = without_overlaps(without_loops(event for event in recognised if not is_hallucination(event)))
     dropped = len(recognised) - len(events)

@@ -3,9 +3,8 @@
 import itertools
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 
 from framesift.types import Event
 
@@ -13,9 +12,6 @@ PAUSE_S = 0.6
 # About as long as subtitles.
 MIN_EVENT_S = 1.0
 MAX_EVENT_S = 7.0
-# Equal words of two utterances are one spoken word if they start at most this far apart: engines time words to a
-# few tenths of a second, and a word rarely takes longer.
-SAME_WORD_S = 0.5
 # Speech is not faster than this.
 MAX_LETTERS_PER_S = 40.0
 # Ratio of a text's size to its compressed size above which it repeats itself (openai/whisper).
@@ -29,7 +25,6 @@ STOCK_PHRASES = {"you", "uh", "um", "hmm", "thanks for watching", "thank you for
 _NO_SPEECH = re.compile(r".*[♪♫].*|\[[^\]]*\]\W*|\([^)]*\)\W*|\*[^*]*\*\W*", re.DOTALL)
 
 _SENTENCE_END = re.compile(r"""[.!?…。！？]["'”’)\]]*$""")
-_REPETITION = re.compile(r"((?:\S+ ){3,}\S+)(?: \1)+")  # four words or more, repeated
 _CLAUSE_END = re.compile(r"[,;:–—、，；：]$")
 
 
@@ -40,38 +35,6 @@ class Word:
     start_s: float
     end_s: float
     text: str
-
-
-def join_utterances(utterances: Iterable[list[Word]]) -> Iterator[list[Word]]:
-    """Remove the words that are recognised twice where an utterance begins before the previous one ends.
-
-    Both utterances are cut after the longest run of words they share at the same time. Without one, all words stay.
-    """
-    before: list[Word] = []
-    for utterance in utterances:
-        before, after = _cut_shared(before, utterance) if before else ([], utterance)
-        if after:
-            if before:
-                yield before
-            before = after
-    if before:
-        yield before
-
-
-def _cut_shared(before: list[Word], after: list[Word]) -> tuple[list[Word], list[Word]]:
-    tail = [k for k, word in enumerate(before) if word.end_s > after[0].start_s] if after else []
-    head = [k for k, word in enumerate(after) if word.start_s < before[-1].end_s]
-    if not tail or not head:
-        return before, after
-    words, again = before[tail[0] :], after[: head[-1] + 1]
-    shared = SequenceMatcher(None, _keys(words), _keys(again), autojunk=False).find_longest_match()
-    if not shared.size or abs(words[shared.a].start_s - again[shared.b].start_s) > SAME_WORD_S:
-        return before, after
-    return before[: tail[0] + shared.a + shared.size], after[shared.b + shared.size :]
-
-
-def _keys(words: Iterable[Word]) -> list[str]:
-    return [" ".join(_words(word.text)) or word.text.strip() for word in words]
 
 
 def split_sentences(words: Sequence[Word]) -> list[Event]:
@@ -153,11 +116,6 @@ def without_overlaps(events: Iterable[Event]) -> list[Event]:
     ordered = sorted(events, key=lambda event: event.start_s)
     clipped = [replace(a, end_s=min(a.end_s, b.start_s)) for a, b in itertools.pairwise(ordered)]
     return clipped + ordered[-1:]
-
-
-def without_repetitions(text: str) -> str:
-    """Remove immediate repetitions of four words or more."""
-    return _REPETITION.sub(r"\1", text)
 
 
 def _words(text: str) -> list[str]:
