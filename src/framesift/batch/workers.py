@@ -185,12 +185,10 @@ class QuestionWorker:
     def _prepare(self, pipeline: Pipeline, item: RunItem, files: ExitStack, progress: Progress) -> PreparedVideo:
         file = files.enter_context(local_file(item.video, progress))
         source = item.video_id if is_url(item.video) else None
-        if text_source(self.config) != "subtitles":
-            return Pipeline(self.config.replace(subtitles=NONE)).prepare(file, source=source, progress=progress)
-        if item.events is None and item.subtitles in (AUTO, NONE):
-            return Pipeline(self.config.replace(subtitles=item.subtitles)).prepare(
-                file, source=source, progress=progress
-            )
+        has_text = text_source(self.config) == "subtitles"
+        if not has_text or (item.events is None and item.subtitles in (AUTO, NONE)):
+            pipeline = Pipeline(self.config.replace(subtitles=item.subtitles if has_text else NONE))
+            return pipeline.prepare(file, source=source, progress=progress)
         events: Sequence[Event] | FoundEvents | None = item.events
         if events is None:
             subtitles = files.enter_context(local_file(item.subtitles, progress))
