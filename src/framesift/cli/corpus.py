@@ -5,7 +5,8 @@ import json
 import shlex
 import sys
 import time
-from pathlib import Path, PurePath
+from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted, printable
@@ -21,9 +22,10 @@ from framesift.cli.settings import (
     config_from,
 )
 from framesift.errors import OptionError
+from framesift.indexing.index import INDEXING, PART_SIZE
 
 if TYPE_CHECKING:
-    from framesift.batch.executors.base import Limits, TaskEvent
+    from framesift.batch.executors.base import TaskEvent
     from framesift.batch.runner import RunSummary
 
 MOST_FAILURES = 10  # printed
@@ -45,8 +47,7 @@ def add_commands(add: AddCommand) -> None:
     index.add_argument("--manifest", metavar="FILE", help="the Parquet file to write (default: in the store)")
     index.add_argument("--no-events", action="store_true", help="do not store the videos' subtitles for search")
     index.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
-    add_engine(index)
-    add_limits(index)
+    _add_execution(index)
     add_settings(index, *INDEX_SETTINGS)
     index.set_defaults(stored=False)
 
@@ -80,45 +81,29 @@ def _add_questions(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--subtitles", choices=("auto", "none"), default="auto", help="search for subtitles (default: auto)"
     )
-    add_engine(command)
-    add_limits(command)
+    _add_execution(command)
 
 
-def add_engine(command: argparse.ArgumentParser) -> None:
+def _add_execution(command: argparse.ArgumentParser) -> None:
     command.add_argument("--engine", choices=("local", "ray"), default="local", help="where to run (default: local)")
     command.add_argument("--workers", type=int, metavar="N", help="processes or actors (default: as many as fit)")
     command.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
     command.add_argument("--json", action="store_true", help="print progress events as JSON lines")
-
-
-def add_limits(command: argparse.ArgumentParser) -> None:
     command.add_argument("--tries", type=int, default=3, help="attempts per video (default: 3)")
     stall = "seconds without progress after which a video's worker is stopped (default: 300)"
     command.add_argument("--stall", type=float, default=300.0, metavar="SECONDS", help=stall)
     limit = "seconds one attempt may take (default: 14400)"
-    command.add_argument("--time-limit", type=float, default=4 * 3600.0, metavar="SECONDS", help=limit)
+    command.add_argument("--time-limit", type=float, default=14400.0, metavar="SECONDS", help=limit)
 
 
-def limits_of(args: argparse.Namespace) -> "Limits":
-    from framesift.batch.executors.base import Limits
+class RunDisplay(ProgressBar):
+    """Shows every event of a run: a bar and the failures, or with --json a line per event."""
 
-    return Limits(args.tries, args.stall, args.time_limit)
-
-
-class RunDisplay:
-    """Shows every event of a run: a bar and the failures, or with as_json a JSON line per event. A context manager."""
-
-    def __init__(self, *, as_json: bool, unit: str) -> None:
-        self.as_json = as_json
+    def __init__(self, args: argparse.Namespace, unit: str) -> None:
+        super().__init__(show=not args.json, unit=unit, single=True)
+        self.as_json = args.json
         self.failed = self.ended = self._total = 0
-        self._bar = ProgressBar(show=not as_json, unit=unit, single=True)
         self._started_s = time.monotonic()
-
-    def __enter__(self) -> "RunDisplay":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.__exit__()
 
     def begin(self, total: int, skipped: int) -> None:
         """Set the number of tasks; called once, before the first event."""
@@ -126,7 +111,7 @@ class RunDisplay:
         if self.as_json:
             self.print_event("begin", total=total, skipped=skipped)
 
-    def __call__(self, event: "TaskEvent") -> None:
+    def watch(self, event: "TaskEvent") -> None:
         self.ended += event.is_end
         self.failed += event.kind == "failed"
         if self.as_json:
@@ -134,7 +119,7 @@ class RunDisplay:
             return
         state = f"{event.done:.0f}/{event.expected:.0f}" if event.kind == "moved" else event.kind
         failed = f", {self.failed} failed" if self.failed else ""
-        self._bar(f"{PurePath(event.task.title).name} {state}{failed}", self.ended, self._total)
+        self(f"{PurePath(event.task.title).name} {state}{failed}", self.ended, self._total)
         if event.kind in ("failed", "retried"):
             from tqdm import tqdm
 
@@ -151,52 +136,60 @@ class RunDisplay:
         if event.error:
             fields["error"] = event.error
         if event.is_end:
-            elapsed_s = time.monotonic() - self._started_s
-            left_s = elapsed_s / self.ended * max(0, self._total - self.ended)
+            each_s = (time.monotonic() - self._started_s) / self.ended
             fields |= {**event.row, "seconds": round(event.seconds, 3), "ended": self.ended, "failed": self.failed}
-            fields |= {"total": self._total, "per_minute": round(60 * self.ended / elapsed_s, 3)}
-            fields["left_s"] = round(left_s)
+            fields |= {"total": self._total, "per_minute": round(60 / each_s, 3)}
+            fields["left_s"] = round(each_s * (self._total - self.ended))
         self.print_event(event.kind, **fields)
+
+
+def _run(args: argparse.Namespace, unit: str, function: Callable[..., Any], *of: Any, **settings: Any) -> Any:
+    """Call a function of `framesift.corpus` as the flags say; the display of its events and what it returns."""
+    from framesift.batch.executors.base import Limits
+
+    with RunDisplay(args, unit) as display:
+
+        def watch(event: "TaskEvent") -> None:
+            is_part = event.stage == INDEXING and event.done >= PART_SIZE
+            args.stored = args.stored or event.kind == "done" or is_part
+            display.watch(event)
+
+        return display, function(
+            *of,
+            config=config_from(args),
+            engine=args.engine,
+            workers=args.workers,
+            address=args.address,
+            limits=Limits(args.tries, args.stall, args.time_limit),
+            begin=display.begin,
+            watch=watch,
+            **settings,
+        )
 
 
 def _index(args: argparse.Namespace) -> int:
     from framesift import corpus
-    from framesift.indexing.index import INDEXING, PART_SIZE
 
-    def watch(event: "TaskEvent") -> None:
-        is_part = event.stage == INDEXING and event.done >= PART_SIZE
-        args.stored = args.stored or event.kind == "done" or is_part
-        display(event)
-
-    with RunDisplay(as_json=args.json, unit=" videos") as display:
-        indexed = corpus.index(
-            args.source,
-            config=config_from(args),
-            events=not args.no_events,
-            manifest=args.manifest,
-            skip_failed=args.skip_failed,
-            **_execution(args),
-            begin=display.begin,
-            watch=watch,
-        )
+    own = {"events": not args.no_events, "manifest": args.manifest, "skip_failed": args.skip_failed}
+    display, indexed = _run(args, " videos", corpus.index, args.source, **own)
     if args.json:
         warnings = {row["path"]: row["warnings"] for row in indexed.rows if row["warnings"]}
         display.print_event("end", manifest=str(indexed.manifest), **indexed.counts, warnings=warnings)
-    else:
-        print_video_warnings((row["path"], warning) for row in indexed.rows for warning in row["warnings"])
-        _print_counts(indexed.counts, indexed.manifest)
-        if not display.ended and indexed.failed:  # skipped, so not printed yet
-            for row in indexed.failed:
-                print(f"framesift: {printable(row['error'])}", file=sys.stderr)
+        return 1 if indexed.failed else 0
+    print_video_warnings((row["path"], warning) for row in indexed.rows for warning in row["warnings"])
+    labels = {"indexed": "indexed", "kept": "indexed before", "failed": "failed", "waiting": "not done"}
+    text = ", ".join(f"{count} {labels[name]}" for name, count in indexed.counts.items() if count)
+    print(f"{counted(len(indexed.rows), 'video')}: {text}\n{indexed.manifest}")
+    if not display.ended:  # those skipped are not printed yet
+        for row in indexed.failed:
+            print(f"framesift: {printable(row['error'])}", file=sys.stderr)
     return 1 if indexed.failed else 0
 
 
 def _select(args: argparse.Namespace) -> int:
     from framesift import corpus
 
-    with RunDisplay(as_json=args.json, unit=" tasks") as display:
-        summary = corpus.select(args.questions, **_arguments(args), begin=display.begin, watch=display)
-    return _print_summary(args, display, summary)
+    return _run_questions(args, corpus.select)
 
 
 def _ask(args: argparse.Namespace) -> int:
@@ -204,36 +197,25 @@ def _ask(args: argparse.Namespace) -> int:
 
     if config_from(args).reading.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
-    with RunDisplay(as_json=args.json, unit=" tasks") as display:
-        summary = corpus.ask(args.questions, **_arguments(args), begin=display.begin, watch=display)
-    return _print_summary(args, display, summary)
+    return _run_questions(args, corpus.ask)
 
 
-def _arguments(args: argparse.Namespace) -> dict[str, Any]:
-
-    command = shlex.join(["framesift", *args.argv])
-    return {"results": args.results, "config": config_from(args), "command": command, **_execution(args)}
-
-
-def _execution(args: argparse.Namespace) -> dict[str, Any]:
-    """Where the run is executed, from its flags."""
-    return {"limits": limits_of(args), **{name: getattr(args, name) for name in ("engine", "workers", "address")}}
-
-
-def _print_summary(args: argparse.Namespace, display: RunDisplay, summary: "RunSummary") -> int:
+def _run_questions(args: argparse.Namespace, function: Callable[..., "RunSummary"]) -> int:
+    own = {"results": args.results, "command": shlex.join(["framesift", *args.argv])}
+    display, summary = _run(args, " tasks", function, args.questions, **own)
     counts = {"done": summary.done, "skipped": summary.skipped, "failed": summary.failed}
     if args.json:
-        display.print_event(
-            "end", results=str(summary.results), run=summary.run, **counts, warnings=dict(summary.warnings)
-        )
-    else:
-        print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
-        text = f"{summary.done} done, {summary.skipped} done before, {summary.failed} failed"
-        print(f"{counted(sum(counts.values()), 'question')}: {text}\n{summary.results}")
-        for name, video, error in summary.failures[:MOST_FAILURES]:
-            print(f"framesift: question {printable(name)} of {printable(video)}: {printable(error)}", file=sys.stderr)
-        if (more := len(summary.failures) - MOST_FAILURES) > 0:
-            print(f"framesift: {counted(more, 'more question')} failed, see the results", file=sys.stderr)
+        more = {"results": str(summary.results), "run": summary.run, "warnings": dict(summary.warnings)}
+        display.print_event("end", **counts, **more)
+        return 1 if summary.failed else 0
+    print_video_warnings((video, text) for video, texts in summary.warnings.items() for text in texts)
+    text = f"{summary.done} done, {summary.skipped} done before, {summary.failed} failed"
+    print(f"{counted(sum(counts.values()), 'question')}: {text}\n{summary.results}")
+    for name, video, error in summary.failures[:MOST_FAILURES]:
+        print(f"framesift: question {printable(name)} of {printable(video)}: {printable(error)}", file=sys.stderr)
+    if len(summary.failures) > MOST_FAILURES:
+        more_failed = counted(len(summary.failures) - MOST_FAILURES, "more question")
+        print(f"framesift: {more_failed} failed, see the results", file=sys.stderr)
     return 1 if summary.failed else 0
 
 
@@ -265,9 +247,3 @@ def _search(args: argparse.Namespace) -> int:
     if report is not None:
         print(f"Report: {report}")
     return 0
-
-
-def _print_counts(counts: dict[str, int], manifest: Path) -> None:
-    labels = {"indexed": "indexed", "kept": "indexed before", "failed": "failed", "waiting": "not done"}
-    text = ", ".join(f"{count} {labels[name]}" for name, count in counts.items() if count)
-    print(f"{counted(sum(counts.values()), 'video')}: {text}\n{manifest}")

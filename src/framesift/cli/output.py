@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from framesift._utils.json import dump_json
 from framesift._utils.text import printable
@@ -99,7 +99,7 @@ class ProgressBar:
         self._stage = ""
         self.has_part = False
 
-    def __enter__(self) -> "ProgressBar":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

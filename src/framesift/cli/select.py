@@ -4,7 +4,7 @@ import argparse
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -99,8 +99,7 @@ class SavedExhibit:
         return self.make()  # reads the whole file to number its frames
 
     def to_dict(self) -> dict[str, Any]:
-        saved = {} if self.folder is None else {"saved": str(self.folder), "report": str(self.folder / "report.html")}
-        return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | saved
+        return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | _places(self.folder)
 
 
 class ExhibitRun:
@@ -114,6 +113,7 @@ class ExhibitRun:
 
         self.args, self.pipeline, self.asked = args, pipeline, asked
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
+        self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]
         check_formats(args.format)
         self._out = _out_folder(args)
         if not args.no_exhibit:
@@ -137,21 +137,22 @@ class ExhibitRun:
                 print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
             print(selection, end="\n\n", flush=True)  # the exhibit takes longer
             _print_match(selection)
-            _print_own_warnings(self.video, selection)
-        exhibit = SavedExhibit(row, partial(self.pipeline.exhibit, self.video, selection))
+            _print_own_warnings(selection, self.video.warnings)
+        saved = SavedExhibit(row, partial(self.pipeline.exhibit, self.video, selection))
         if args.no_exhibit:
-            return exhibit
+            return saved
+        exhibit = saved.exhibit
         folder = self._out / _folder_name(number + 1, row) if args.questions else self._out
-        shown = exhibit.exhibit
+        formats = [name for name in args.format if name not in self._lists]
         try:
-            exhibit.folder = _save(args, row, shown, folder)
+            saved.folder = _save(args, [exhibit], folder, formats=formats, row=row.row)
             if args.questions:
-                self._add_to_lists(row, shown, folder)
+                self._add_to_lists(row, exhibit, folder)
         except FramesiftError as error:
-            exhibit.failure = error
-        if exhibit.folder and not args.json:
-            print_warnings(text for text in shown.selection.warnings if text not in selection.warnings)
-        return exhibit
+            saved.failure = error
+        if saved.folder and not args.json:
+            _print_own_warnings(exhibit.selection, selection.warnings)
+        return saved
 
     def _add_to_lists(self, row: QuestionRow, exhibit: "Exhibit", saved_in: Path) -> None:
         """Rewrite the files that list all questions so far: exhibits, and native frame numbers."""
@@ -159,8 +160,7 @@ class ExhibitRun:
 
         times = exhibit.selection.times_s
         own = {self.LIST: {"question": row.question.text, "folder": saved_in.name, "times_s": times}}
-        numbers = [name for name in NUMBER_FORMATS if name in self.args.format]
-        own |= {f"{name}.json": numbers_row(exhibit, row.row, name) for name in numbers}
+        own |= {f"{name}.json": numbers_row(exhibit, row.row, name) for name in self._lists}
         with output_folder(self._out, keep=True) as folder:
             for name, fields in own.items():
                 self._rows.setdefault(name, []).append(fields)
@@ -176,10 +176,10 @@ def _select(args: argparse.Namespace) -> int:
     results: list[dict[str, Any]] = []
     try:
         for number in range(len(asked)):
-            exhibit = run.write(number)
-            results.append(exhibit.to_dict() if args.json else {})
-            if exhibit.failure is not None:
-                raise exhibit.failure
+            saved = run.write(number)
+            results.append(saved.to_dict() if args.json else {})
+            if saved.failure is not None:
+                raise saved.failure
     finally:
         print_results(args, results)
     return 0
@@ -197,10 +197,9 @@ def _print_match(selection: Selection) -> None:
         print(f"{selection.basis.chance.note}\n")
 
 
-def _print_own_warnings(video: "PreparedVideo", *selections: Selection) -> None:
-    """Print the warnings of these selections; those of the video are printed when it is prepared."""
-    texts = dict.fromkeys(text for selection in selections for text in selection.warnings)
-    print_warnings(text for text in texts if text not in video.warnings)
+def _print_own_warnings(selection: Selection, known: Sequence[str]) -> None:
+    """Print the warnings of a selection; those of the video are printed when it is prepared."""
+    print_warnings(text for text in selection.warnings if text not in known)
 
 
 def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
@@ -247,24 +246,21 @@ def _out_folder(args: argparse.Namespace) -> Path:
     return Path(f"{Path(args.videos[0]).stem}{more}-{kind}")
 
 
-def _save(args: argparse.Namespace, row: QuestionRow, exhibit: "Exhibit", folder: Path) -> Path:
-    """Write one question's exhibit; where it is."""
+def _save(args: argparse.Namespace, exhibits: list["Exhibit"], folder: Path, **files: Any) -> Path:
+    """Write the report of a question's exhibits, by one method or several; where it is."""
+    from framesift.rendering.export import save
+
     with ProgressBar(show=not args.json) as bar:
-        saved = exhibit.save(
-            folder,
-            force=args.force,
-            with_video=args.with_video,
-            formats=[name for name in args.format if not (args.questions and name in NUMBER_FORMATS)],
-            row=row.row,
-            progress=bar,
-        )
+        saved = save(exhibits, folder, force=args.force, with_video=args.with_video, progress=bar, **files)
     if not args.json:
-        print(f"Report: {saved / 'report.html'}{_how_to_keep(args)}\n")
+        how_to_keep = " (the next run replaces it; keep it with --out DIR)" if args.out is None else ""
+        print(f"Report: {saved / 'report.html'}{how_to_keep}\n")
     return saved
 
 
-def _how_to_keep(args: argparse.Namespace) -> str:
-    return " (the next run replaces it; keep it with --out DIR)" if args.out is None else ""
+def _places(folder: Path | None) -> dict[str, str]:
+    """The fields of the JSON that say where an exhibit is."""
+    return {} if folder is None else {"saved": str(folder), "report": str(folder / "report.html")}
 
 
 def _folder_name(number: int, row: QuestionRow) -> str:
@@ -282,7 +278,7 @@ def _print_question(question: Question) -> None:
 
 def _compare(args: argparse.Namespace) -> int:
     from framesift.pipeline.pipeline import Pipeline
-    from framesift.rendering.export import check_free, save
+    from framesift.rendering.export import check_free
     from framesift.selection.registry import method_for_demand
 
     methods = list(dict.fromkeys(name.strip() for name in args.methods.split(",") if name.strip()))
@@ -305,48 +301,44 @@ def _compare(args: argparse.Namespace) -> int:
         _print_question(question)
         _print_match(exhibits[0].selection)
         _print_comparison(exhibits)
-        sys.stdout.flush()  # saving takes longer
-        _print_own_warnings(video, *(exhibit.selection for exhibit in exhibits))
-    places: dict[str, str] = {}
+    known = list(video.warnings)
+    for selection in (exhibit.selection for exhibit in exhibits):
+        if not args.json:
+            _print_own_warnings(selection, known)
+        known += [text for text in selection.warnings if text not in known]
+    saved: Path | None = None
     try:
-        with ProgressBar(show=not args.json) as bar:
-            saved = save(exhibits, out, force=args.force, with_video=args.with_video, progress=bar)
-        places = {"saved": str(saved), "report": str(saved / "report.html")}
+        saved = _save(args, exhibits, out)
     finally:
         if args.json:
             selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
-            warnings = list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings))
-            print_json({"selections": selections, "warnings": warnings, **places})
-    if not args.json:
-        print(f"\nReport: {places['report']}{_how_to_keep(args)}")
+            print_json({"selections": selections, "warnings": known, **_places(saved)})
     return 0
 
 
-def _parts(exhibit: "Exhibit") -> Iterator[tuple[float, float, list[float]]]:
-    """The start and end of each video, or of the window, and the times selected in it."""
-    basis, times_s = exhibit.selection.basis, exhibit.selection.times_s
+def _largest_gap(exhibit: "Exhibit") -> float:
+    """The longest time without a selected frame, in the window or in any of the videos."""
+    basis = exhibit.selection.basis
+    spans = [(video.start_s, video.start_s + video.info.duration_s) for video in exhibit.videos]
     if basis is not None and basis.window is not None:
-        yield *basis.window, times_s
-        return
-    for video in exhibit.videos:
-        end_s = video.start_s + video.info.duration_s
-        yield video.start_s, end_s, [time_s for time_s in times_s if video.start_s <= time_s <= end_s]
-
-
-def _largest_gap(start_s: float, end_s: float, times_s: list[float]) -> float:
-    return max(after - before for before, after in itertools.pairwise([start_s, *times_s, end_s]))
+        spans = [basis.window]
+    gaps = []
+    for start_s, end_s in spans:
+        inside = [time_s for time_s in exhibit.selection.times_s if start_s <= time_s <= end_s]
+        gaps += [after - before for before, after in itertools.pairwise([start_s, *inside, end_s])]
+    return max(gaps)
 
 
 def _print_comparison(exhibits: list["Exhibit"]) -> None:
     """A line per method: frames chosen and scored, relevance, largest gap, text, and those the first has too."""
-    first = set(exhibits[0].selection.indices)
+    first = exhibits[0].selection
     head = f"{'frames':>6} {'scored':>10} {'relevance':>10} {'largest gap':>12} {'with text':>10}"
-    print(f"{'method':<16} {head}  as {exhibits[0].selection.method}")
+    print(f"{'method':<16} {head}  as {first.method}")
     for exhibit in exhibits:
         selection = exhibit.selection
-        gap = max(itertools.starmap(_largest_gap, _parts(exhibit)))
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)
-        scored = selection.trace.get("looked_at", "")
-        line = f"{len(selection):>6} {scored:>10} {mean:>10.3f} {gap:>10.1f} s {texts:>10}"
-        print(f"{selection.method:<16} {line}  {len(first & set(selection.indices))}")
+        line = f"{len(selection):>6} {selection.trace.get('looked_at', ''):>10} {mean:>10.3f}"
+        line += f" {_largest_gap(exhibit):>10.1f} s {texts:>10}"
+        print(f"{selection.method:<16} {line}  {len(set(first.indices) & set(selection.indices))}")
+    print(flush=True)  # saving takes longer
