@@ -67,8 +67,8 @@ def test_readers_have_names_where_they_are_given():
 
 
 def test_reader_may_have_options():
-    (one,) = readers_of({"Qwen": {"reader": "local:qwen2.5-vl-7b", "score": "logits"}})
-    assert one.reader == "local:qwen2.5-vl-7b" and one.options == {"score": "logits"}
+    (one,) = readers_of({"Qwen": {"reader": "local:qwen2.5-vl-7b", "frame_tokens": 140}})
+    assert one.reader == "local:qwen2.5-vl-7b" and one.options == {"frame_tokens": 140}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_reader_may_have_options():
         ({"times": "no"}, "times is 'no'; expected true or false"),
         ({"unchanged_frames": "skip"}, "unchanged_frames is 'skip'; expected one of reuse, encode"),
         ({"uniform_frames": "film"}, "uniform_frames is 'film'; expected one of candidates, video"),
-        ({"readers": {"x": {"score": "logits"}}}, "has no address"),
+        ({"readers": {"x": {"frame_tokens": 140}}}, "has no address"),
     ],
 )
 def test_contradictory_settings_are_an_error(settings, words):

@@ -63,7 +63,7 @@ def reader_of(folders, loaded):
     def make(name, **options):
         if name not in loaded:
             loaded[name] = local.LocalReader(str(folders[name]), device="cpu")
-        for option, value in ({"score": "generate", "max_tokens": 4} | options).items():
+        for option, value in ({"max_tokens": 4} | options).items():
             setattr(loaded[name], option, value)
         return loaded[name]
 

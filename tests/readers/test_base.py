@@ -99,8 +99,9 @@ def test_options_for_a_reader_object_are_an_error():
 
 
 def test_reader_is_created_once_per_set_of_options():
-    assert get_reader("similarity", best=2) is get_reader("similarity", best=2)
-    assert get_reader("similarity", best=2) is not get_reader("similarity", best=3)
+    address = "http://localhost:8000/v1"
+    assert get_reader(address, quality=80) is get_reader(address, quality=80)
+    assert get_reader(address, quality=80) is not get_reader(address, quality=81)
 
 
 def test_readers_lists_local_models_and_similarity():

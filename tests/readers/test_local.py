@@ -55,11 +55,6 @@ def test_logits_depend_on_the_images(reader, exhibit, question):
     assert not first.equal(second)
 
 
-def test_logits_scoring_chooses_a_letter(reader_of, exhibit, question):
-    answer = reader_of("llava-onevision", score="logits").answer(exhibit, question, "aligned")
-    assert answer.parsed and answer.letter in "ABC"
-
-
 def test_truncated_reply_is_noted(reader_of, exhibit):
     answer = reader_of("llava-onevision", max_tokens=2).answer(exhibit, fs.Question("What happens?"), "aligned")
     assert answer.note == "the reply was truncated after 2 tokens: raise --max-tokens"
@@ -218,7 +213,7 @@ def test_unknown_name_lists_the_valid_ones():
         LocalReader("gpt")
 
 
-@pytest.mark.parametrize("options", [{"frame_tokens": 100}, {"score": "luck"}, {"device": "tpu"}])
+@pytest.mark.parametrize("options", [{"frame_tokens": 100}, {"device": "tpu"}])
 def test_options_are_checked(options):
     with pytest.raises(OptionError, match="expected"):
         LocalReader("qwen2.5-vl-7b", **options)

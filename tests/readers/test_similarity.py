@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.errors import OptionError
 from framesift.readers import similarity
 from framesift.readers.similarity import SimilarityReader
 from framesift.types import Basis
@@ -56,15 +55,3 @@ def test_encoder_of_the_selection_is_used(encoder, exhibit, question):
     SimilarityReader().answer(replace(exhibit, selection=replace(exhibit.selection, basis=basis)), question, "aligned")
     SimilarityReader().answer(exhibit, question, "aligned")
     assert encoder.requested == ["siglip", "auto"]
-
-
-def test_frames_are_encoded_once(encoder, exhibit, question):
-    reader = SimilarityReader()
-    for _ in range(3):
-        reader.answer(exhibit, question, "aligned")
-    assert encoder.seen == 5
-
-
-def test_number_of_cosines_is_checked():
-    with pytest.raises(OptionError, match="at least 1"):
-        SimilarityReader(best=0)

@@ -40,7 +40,6 @@ READER_FLAGS: dict[str, tuple[type, str]] = {
     "key_variable": (str, "environment variable with the server's key"),
     "time_format": (str, f"how the frames' times are written: {', '.join(TIME_FORMATS)} (default: auto, as trained)"),
     "frames_as": (str, "video (default; with exact times to vLLM 0.20 or later, else pictures) or pictures"),
-    "score": (str, "for local models: generate (default) or logits"),
     "device_map": (str, "for local models: auto spreads the model over all GPUs"),
 }
 

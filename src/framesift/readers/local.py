@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
@@ -27,7 +27,6 @@ from framesift.readers.local_inputs import ProcessorInputs
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
 from framesift.types import Answer, Question
-from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
@@ -49,7 +48,6 @@ CHECKPOINTS = {
 OLDEST = (5, 18)  # of transformers; before, images could not be prepared without torchvision
 FRAME_MAX_PIXELS = 602_112  # of a frame of Qwen's, as in the paper
 GEMMA_TOKENS = (70, 140, 280, 560, 1120)  # the numbers of tokens a frame that Gemma 4 was trained with
-Scoring = Literal["generate", "logits"]
 
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -59,15 +57,13 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 class LocalReader:
     """Runs a model on this machine: a name of CHECKPOINTS, a directory, or a downloaded hub name.
 
-    Frames are images, each after its own time; those of LLaVA are one video. score: "generate" generates a reply,
-    "logits" takes the option whose letter has the highest logit. frame_max_pixels: the largest size of a frame (Qwen).
-    frame_tokens: at most so many tokens a frame (Gemma 4). device: auto, cpu, cuda, cuda:1, mps; device_map="auto"
-    distributes the model over all GPUs. times: whether the frames' times are in the prompt; time_format: see
-    `time_formats`.
+    Frames are images, each after its own time; those of LLaVA are one video. frame_max_pixels: the largest size of a
+    frame (Qwen). frame_tokens: at most so many tokens a frame (Gemma 4). device: auto, cpu, cuda, cuda:1, mps;
+    device_map="auto" distributes the model over all GPUs. times: whether the frames' times are in the prompt;
+    time_format: see `time_formats`.
     """
 
     source: str
-    score: Scoring = "generate"
     max_tokens: int | None = None
     frame_max_pixels: int = FRAME_MAX_PIXELS
     frame_tokens: int = GEMMA_TOKENS[0]
@@ -79,8 +75,6 @@ class LocalReader:
     concurrency = 1  # a GPU runs one generation at a time
 
     def __post_init__(self) -> None:
-        if self.score not in get_args(Scoring):
-            raise OptionError(f"score is {self.score!r}; expected {' or '.join(get_args(Scoring))}")
         if self.frame_tokens not in GEMMA_TOKENS:
             raise OptionError(
                 f"frame_tokens is {self.frame_tokens!r}; expected one of {', '.join(map(str, GEMMA_TOKENS))}"
@@ -110,10 +104,7 @@ class LocalReader:
             inputs = self.prepare(prompt)
             prompt_tokens = inputs["input_ids"].shape[1]
             self._check_length(prompt_tokens + limit, len(prompt.images))
-            if self.score == "logits" and question.choices:
-                reply, tokens, is_truncated = self._most_likely_letter(inputs, question), 1, False
-            else:
-                reply, tokens, is_truncated = self._generate(inputs, limit)
+            reply, tokens, is_truncated = self._generate(inputs, limit)
         return answer_about(
             exhibit,
             question,
@@ -137,27 +128,16 @@ class LocalReader:
 
     def _generate(self, inputs: dict[str, Any], limit: int) -> tuple[str, int, bool]:
         """The reply, its tokens, and whether it was ended by their limit."""
-        settings = self._greedy(limit)
-        generated = self._model.generate(**inputs, **settings)[0][inputs["input_ids"].shape[1] :]
-        is_truncated = len(generated) >= limit and int(generated[-1]) not in settings["eos_token_id"]
-        return self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), is_truncated
-
-    def _most_likely_letter(self, inputs: dict[str, Any], question: Question) -> str:
-        out = self._model.generate(**inputs, **self._greedy(1), return_dict_in_generate=True, output_logits=True)
-        letters = [option_letter(k) for k in question.choices]
-        numbers = [self._inputs.tokenizer(letter, add_special_tokens=False)["input_ids"] for letter in letters]
-        if any(len(number) != 1 for number in numbers):
-            raise FramesiftError(f"{self.name} encodes a letter as several tokens: use score='generate'")
-        scores = out.logits[0][0][[number[0] for number in numbers]]
-        return letters[int(scores.argmax())]
-
-    def _greedy(self, limit: int) -> dict[str, Any]:
         own = self._model.generation_config.eos_token_id
         ends = [self._inputs.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])]
         ends = [end for end in dict.fromkeys(ends) if end is not None]
         # Overrides the checkpoint's sampling settings, of which transformers would warn that they are unused.
-        plain = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
-        return plain | {"max_new_tokens": limit, "eos_token_id": ends, "pad_token_id": ends[0]}
+        greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        generated = self._model.generate(
+            **inputs, **greedy, max_new_tokens=limit, eos_token_id=ends, pad_token_id=ends[0]
+        )[0][inputs["input_ids"].shape[1] :]
+        is_truncated = len(generated) >= limit and int(generated[-1]) not in ends
+        return self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), is_truncated
 
     @contextmanager
     def _explain_out_of_memory(self, frames: int) -> Iterator[None]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift._utils.credentials import SIMILARITY
-from framesift.encoders.base import Encoder, encode_long_texts
-from framesift.encoders.registry import get_encoder, identify
-from framesift.errors import OptionError
+from framesift.encoders.base import encode_long_texts
+from framesift.encoders.registry import get_encoder
 from framesift.readers.prompts import check_text_mode, event_texts
 from framesift.types import Answer, Question
 from framesift.types.question import option_letter
@@ -21,44 +20,34 @@ if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
 
 NOTE = "a weak answer: the similarity reader only compares the cosines of text and frames"
-CACHED_FRAMES = 4096
+BEST = 3  # cosines
 
 
 class SimilarityReader:
     """Chooses the option that, together with the question, is most similar to the frames and their events.
 
-    An option's score is the mean of its `best` largest cosines with the frames, plus the same for the events' texts if
-    the text mode shows text. encoder: by default the one the frames were selected with.
+    An option's score is the mean of its BEST largest cosines with the frames, plus the same for the events' texts if
+    the text mode shows text. The encoder is the one the frames were selected with.
     """
 
     name = SIMILARITY
     concurrency = 1
 
-    def __init__(self, *, best: int = 3, encoder: str = "") -> None:
-        if isinstance(best, bool) or not isinstance(best, int) or best < 1:
-            raise OptionError(f"best is {best!r}; expected the number of cosines to average, at least 1")
-        self._best = best
-        self._encoder_name = encoder
-        self._vectors: dict[tuple[object, ...], Array] = {}
-
-    def check(self) -> None:
-        """Check that the given encoder can be used; the default one has made the index."""
-        if self._encoder_name:
-            identify(self._encoder_name)
-
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
         started = time.perf_counter()
         mode = check_text_mode(text_mode)
-        model = self._encoder_for(exhibit)
+        basis = exhibit.selection.basis
+        model = get_encoder((basis.encoder if basis else "") or "auto")
         texts = [] if mode in ("none", "blank") else [text for text in event_texts(exhibit) if text]
         choices = question.choices
         candidates = [f"{question.text.strip()} {option}" for option in choices.values()] or [question.text.strip()]
         queries = encode_long_texts(model, candidates).astype(np.float64)
-        frames = self._frames(exhibit, model).astype(np.float64)
+        images = [image for _, image in exhibit.bare_pictures(exhibit.selection.times_s)]
+        frames = model.encode_images(images).astype(np.float64)
         to_frames = queries @ frames.T
-        scores = self._mean_of_largest(to_frames)
+        scores = _mean_of_largest(to_frames)
         if texts:
-            scores = scores + self._mean_of_largest(queries @ encode_long_texts(model, texts).astype(np.float64).T)
+            scores = scores + _mean_of_largest(queries @ encode_long_texts(model, texts).astype(np.float64).T)
         if choices:
             text, choice, raw = _best_option(choices, scores)
         else:
@@ -76,29 +65,11 @@ class SimilarityReader:
             note=NOTE,
         )
 
-    def _encoder_for(self, exhibit: "Exhibit") -> Encoder:
-        basis = exhibit.selection.basis
-        return get_encoder(self._encoder_name or (basis.encoder if basis else "") or "auto")
 
-    def _frames(self, exhibit: "Exhibit", model: Encoder) -> Array:
-        """(n, D) vectors of the frames without overlay, cached for other selections of the same video."""
-        places = {time_s: exhibit.place(time_s) for time_s in exhibit.selection.times_s}
-        keys = {time_s: (model.name, str(video.path), exhibit.size, own_s) for time_s, (video, own_s) in places.items()}
-        vectors = {time_s: self._vectors[key] for time_s, key in keys.items() if key in self._vectors}
-        new = [time_s for time_s in keys if time_s not in vectors]
-        if new:
-            rows = model.encode_images([image for _, image in exhibit.bare_pictures(new)])
-            vectors |= zip(new, rows, strict=True)
-            self._vectors |= {keys[time_s]: vectors[time_s] for time_s in new}
-            for key in list(self._vectors)[:-CACHED_FRAMES]:
-                del self._vectors[key]
-        return np.stack([vectors[time_s] for time_s in keys])
-
-    def _mean_of_largest(self, cosines: Array) -> Array:
-        """(Q,) mean of the largest values of each row."""
-        count = min(self._best, cosines.shape[1])
-        means: Array = np.sort(cosines, axis=1)[:, -count:].mean(axis=1)
-        return means
+def _mean_of_largest(cosines: Array) -> Array:
+    """(Q,) mean of the largest values of each row."""
+    means: Array = np.sort(cosines, axis=1)[:, -BEST:].mean(axis=1)
+    return means
 
 
 def _best_option(choices: dict[int, str], scores: Array) -> tuple[str, int | None, str]:
