@@ -28,7 +28,7 @@ def add_commands(add: AddCommand) -> None:
 
 def _doctor(args: argparse.Namespace) -> int:
     from framesift.encoders import registry as encoders
-    from framesift.readers import plugins as readers
+    from framesift.readers import base as readers
     from framesift.selection import registry as selectors
 
     report = examine(config_from(args).index.store)

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import replace
+from functools import wraps
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from framesift._utils.credentials import LOCAL, SIMILARITY, check_reader_address
-from framesift._utils.plugins import reason
+from framesift._utils.plugins import Plugin, find_plugins, reason
 from framesift._utils.text import suggestion
-from framesift.errors import FramesiftError, InputError, OptionError, ReaderError, UnknownName
-from framesift.readers import plugins
+from framesift.errors import FramesiftError, InputError, OptionError, PluginError, ReaderError, UnknownName
 from framesift.readers.prompts import check_text_mode
 from framesift.types import Answer, Question
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 InputT = TypeVar("InputT")
 OutputT = TypeVar("OutputT")
 
+KIND = "reader"  # entry points of the group framesift.readers
 _SECRET_OPTION = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
 _cache: dict[tuple[str, str], "Reader"] = {}
 _cache_lock = Lock()
@@ -133,7 +134,17 @@ def readers() -> dict[str, str]:
     listed = {"http://HOST:PORT/v1[#MODEL]": "an OpenAI-type server: vLLM, SGLang, llama.cpp, Ollama, a paid API"}
     listed |= {f"{LOCAL}{name}": f"{hub} on this machine's GPU" for name, hub in CHECKPOINTS.items()}
     listed[SIMILARITY] = "weak: the index's own encoder compares options with frames; needs no model"
-    return listed | {name: plugins.describe(plugin) for name, plugin in plugins.find_readers().items()}
+    for plugin in plugins():
+        listed.setdefault(
+            plugin.name, f"can't be used: {plugin.problem}" if plugin.problem else f"from {plugin.package}"
+        )
+    return listed
+
+
+def plugins() -> list[Plugin]:
+    """The readers that other packages register, each with its problem if it can't be used."""
+    found = find_plugins(KIND, {SIMILARITY})
+    return [plugin if plugin.problem else replace(plugin, problem=_problem(plugin)) for plugin in found]
 
 
 def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT], width: int) -> Iterator[OutputT]:
@@ -211,11 +222,44 @@ def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
         from framesift.readers.similarity import SimilarityReader
 
         return SimilarityReader, ()
-    others = plugins.find_readers()
-    if reader in others:
-        return plugins.factory_of(others[reader]), ()
-    known = ["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *others]
+    others = find_plugins(KIND, {SIMILARITY})
+    for plugin in others:  # of equal names the first
+        if plugin.name == reader:
+            return _factory_of(plugin), ()
+    known = ["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *dict.fromkeys(plugin.name for plugin in others)]
     raise UnknownName(f"there is no reader {reader!r}; {suggestion(reader, known)}")
+
+
+def _factory_of(plugin: Plugin) -> Callable[..., Reader]:
+    """What creates the reader, with the signature that the package gave it; failures are a PluginError."""
+    factory: Callable[..., Any] = plugin.load()
+    try:
+        inspect.signature(factory)
+    except (TypeError, ValueError):
+        got = f"is of type {type(factory).__name__}"
+        raise PluginError(f"{plugin.title} {got}; expected a class or function that takes its options") from None
+
+    @wraps(factory)
+    def create(**options: object) -> Any:
+        try:
+            reader = factory(**options)
+        except (KeyboardInterrupt, FramesiftError):
+            raise
+        except BaseException as error:  # of code that is not ours
+            raise PluginError(f"{plugin.title} can't be created ({reason(error)})") from error
+        if not callable(getattr(reader, "answer", None)):
+            raise PluginError(f"{plugin.title} has no answer(exhibit, question, text_mode); expected this method")
+        return reader
+
+    return create
+
+
+def _problem(plugin: Plugin) -> str:
+    try:
+        _factory_of(plugin)
+    except FramesiftError as error:
+        return str(error)
+    return ""
 
 
 def _check_options(reader: str, factory: Callable[..., Reader], options: dict[str, object], *, positional: int) -> None:

@@ -86,7 +86,7 @@ class TokenCounter:
             marks = mark_videos([f"{name} {clock(duration_s)}"] * frames, has_times=True)
         else:
             marks = mark_times(resolved, [duration_s] * frames, duration_s)
-        captions = [marks.line] if self.limits.is_video else marks.captions
+        captions = marks.captions if any(marks.captions) and not self.limits.is_video else [marks.line]
         preset = str(self.options.get("preset", "longvideobench"))
         texts = [format_question(question, preset, has_times=marks.has_times) for question in self.questions]
         return CHAT_TOKENS + sum(map(estimate_text_tokens, captions)) + max(map(estimate_text_tokens, texts))
