@@ -10,7 +10,7 @@ from PIL import ImageChops
 
 import framesift as fs
 from framesift.errors import InputError, OptionError
-from framesift.rendering import exhibit as exhibits
+from framesift.rendering import rendered_selection as exhibits
 from framesift.rendering.exhibit import events_for
 from framesift.video.frames import fetch, frame_numbers, probe
 from helpers.showcase import EVENTS, QUESTION, make_selection

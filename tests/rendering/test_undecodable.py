@@ -9,7 +9,7 @@ import pytest
 
 import framesift as fs
 from framesift.indexing import index as indexing
-from framesift.rendering import exhibit as exhibits
+from framesift.rendering import rendered_selection as exhibits
 from framesift.video.frames import Sampling, fetch_available
 from helpers.clips import Clip, two_colours, write_frames
 from helpers.encoders import GridEncoder

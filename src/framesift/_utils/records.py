@@ -20,7 +20,7 @@ from framesift._utils.text import has_lone_surrogates, printable
 from framesift.errors import InputError
 
 RecordClass = TypeVar("RecordClass")
-Parser = Callable[[Any, str], Any]
+ValueParser = Callable[[Any, str], Any]
 REQUIRED: Any = object()
 NONE = "nothing"
 MAX_DEPTH = 64  # of nested JSON values: a tenth of what Python's own functions can take
@@ -98,7 +98,7 @@ class _Mismatch(Exception):
 
 
 @cache
-def _parser(kind: Any) -> Parser:
+def _parser(kind: Any) -> ValueParser:
     """The function that checks a value of a type, given the path to it."""
     if kind in _PARSERS:
         return _PARSERS[kind]
@@ -121,7 +121,7 @@ def _parser(kind: Any) -> Parser:
     raise TypeError(f"values of {kind} can't be read from a file")
 
 
-def _parse_record(kind: Any, parsers: Mapping[str, Parser], required: list[str], value: Any, path: str) -> Any:
+def _parse_record(kind: Any, parsers: Mapping[str, ValueParser], required: list[str], value: Any, path: str) -> Any:
     if not isinstance(value, Mapping):
         raise _Mismatch(path, value, f"an object with {', '.join(parsers)}")
     for name in required:
@@ -130,19 +130,19 @@ def _parse_record(kind: Any, parsers: Mapping[str, Parser], required: list[str],
     return kind(**{name: parse(value[name], f"{path}.{name}") for name, parse in parsers.items() if name in value})
 
 
-def _parse_tuple(parse: Parser, count: int | None, value: Any, path: str) -> tuple[Any, ...]:
+def _parse_tuple(parse: ValueParser, count: int | None, value: Any, path: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple) or count not in (None, len(value)):
         raise _Mismatch(path, value, "a list" if count is None else f"a list of {count}")
     return tuple(parse(item, f"{path}[{k}]") for k, item in enumerate(value))
 
 
-def _parse_mapping(parse: Parser, value: Any, path: str) -> dict[str, Any]:
+def _parse_mapping(parse: ValueParser, value: Any, path: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise _Mismatch(path, value, "an object")
     return {_parse_text(key, path): parse(item, f"{path}.{printable(key)[:40]}") for key, item in value.items()}
 
 
-def _parse_union(parsers: Sequence[Parser], value: Any, path: str) -> Any:
+def _parse_union(parsers: Sequence[ValueParser], value: Any, path: str) -> Any:
     mismatches = []
     for parse in parsers:
         try:
@@ -236,7 +236,7 @@ def _parse_json(value: Any, path: str, depth: int = MAX_DEPTH) -> Any:
     raise _Mismatch(path, value, "a JSON value")
 
 
-_PARSERS: dict[Any, Parser] = {
+_PARSERS: dict[Any, ValueParser] = {
     str: _parse_text,
     float: _parse_number,
     int: _parse_whole,

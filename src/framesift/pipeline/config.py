@@ -18,7 +18,7 @@ from framesift._utils.settings import check_names, check_settings, setting
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.readers.prompts import TEXT_MODES
-from framesift.rendering.exhibit import OVERLAYS, Overlay
+from framesift.rendering.rendered_selection import OVERLAYS, Overlay
 from framesift.selection.batch_select import BLANK_FRAMES, BlankFrames
 from framesift.selection.registry import (
     DEFAULT_METHOD,

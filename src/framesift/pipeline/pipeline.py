@@ -24,7 +24,8 @@ from framesift.pipeline.inputs import Encoders, make_lookups, resolve_options, w
 from framesift.pipeline.prepared import PreparedVideo, join_videos
 from framesift.progress import as_progress
 from framesift.readers.base import Reader, check_reader, get_reader, map_in_order, stream_answer
-from framesift.rendering.exhibit import Exhibit, ShownVideo, events_for, make_exhibit
+from framesift.rendering.exhibit import Exhibit, events_for, make_exhibit
+from framesift.rendering.rendered_selection import ShownVideo
 from framesift.selection.batch_select import select_from_vectors
 from framesift.store.store import IndexKey, Store, cached_text_vectors
 from framesift.text.finding import FoundEvents, search_events

@@ -17,7 +17,8 @@ from framesift.types.question import option_letter
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from framesift.rendering.exhibit import Exhibit, Overlay
+    from framesift.rendering.exhibit import Exhibit
+    from framesift.rendering.rendered_selection import Overlay
 
 TextMode = Literal["none", "blank", "prompt", "tagged", "shuffled", "aligned"]
 TEXT_MODES: tuple[TextMode, ...] = get_args(TextMode)

@@ -1,201 +1,32 @@
-"""The exhibit: the frames of a selection, decoded from the video, with the text of their events drawn on them."""
+"""The exhibit: what a reader gets to see, and what can be saved."""
 
 import os
-import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any
 
-from PIL import Image
-
-from framesift._utils.text import clock, counted, readable, rounded_clock
-from framesift._utils.version import __version__
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
+from framesift.rendering.rendered_selection import (
+    Overlay,
+    RenderedSelection,
+    ShownVideo,
+    check_overlay,
+    frames_by_video,
+)
 from framesift.selection.registry import built_in
-from framesift.store.fingerprint import fingerprint
-from framesift.types import Answer, Event, Question, Selection, Slot, VideoInfo
-from framesift.types.vectors import Array
-from framesift.video.frames import fetch_available, frame_numbers, probe
-
-Overlay = Literal["aligned", "blank", "shuffled", "none"]
-OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
-# Decoded images are cached up to this size in all; those beyond it are decoded again.
-CACHE_BYTES = 512 * 2**20
+from framesift.types import Answer, Event, Selection
+from framesift.video.frames import frame_numbers, probe
 
 
-@dataclass(frozen=True)
-class Frame:
-    """One frame of an exhibit: its slot, its number in the video (from 0, in presentation order) and the text on it.
-
-    is_damaged: it was decoded with errors.
-    """
-
-    slot: Slot
-    number: int
-    text: str = ""
-    is_damaged: bool = False
-
-
-@dataclass(frozen=True)
-class ShownVideo:
-    """A video of an exhibit: its name among several, its file, and where it starts on their joint timeline."""
-
-    name: str
-    path: Path
-    info: VideoInfo
-    start_s: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        info = self.info
-        video = {"name": self.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
-        return video | {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.path)}
-
-
-@dataclass(frozen=True, eq=False)
-class Exhibit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Exhibit(RenderedSelection):
     """The rendered frames of a selection: `pictures()` yields the images, `save` writes them with a report.
 
-    overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
-    texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
-    videos: one, or several in the order of their joint timeline. size: the shorter side in pixels, None for the
-    video's own.
+    The fields are described at `RenderedSelection`.
     """
-
-    videos: tuple[ShownVideo, ...]
-    selection: Selection
-    numbers: tuple[int, ...]
-    overlay: Overlay
-    seed: int
-    size: int | None
-    _decoded: dict[float, Image.Image] = field(default_factory=dict, repr=False)
-
-    @property
-    def question(self) -> Question | None:
-        return None if self.selection.basis is None else self.selection.basis.question
-
-    @property
-    def video(self) -> Path:
-        """The file, of several the first."""
-        return self.videos[0].path
-
-    @property
-    def info(self) -> VideoInfo:
-        """Facts about the video, of several about the first, with the joint duration."""
-        last = self.videos[-1]
-        return replace(self.videos[0].info, duration_s=last.start_s + last.info.duration_s)
-
-    @property
-    def several(self) -> bool:
-        return len(self.videos) > 1
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the videos, writable anywhere."""
-        return [readable(video.name) for video in self.videos]
-
-    def place(self, time_s: float) -> tuple[ShownVideo, float]:
-        """The video at a time of the joint timeline, and the time in it."""
-        return _place(self.videos, time_s)
-
-    def label(self, time_s: float, text: Callable[[float], str] = clock) -> str:
-        """A time as people read it, after the name of its video where there are several."""
-        video, own_s = self.place(time_s)
-        return f"{readable(video.name)} {text(own_s)}" if self.several else text(own_s)
-
-    @cached_property
-    def frames(self) -> tuple[Frame, ...]:
-        """The frames in chronological order, each with the text that this overlay draws on it."""
-        texts = {
-            "aligned": self._texts,
-            "shuffled": _shuffle(self._texts, self.seed),
-        }.get(self.overlay, [""] * len(self.selection))
-        damaged = set() if self.selection.basis is None else set(self.selection.basis.damaged)
-        rows = zip(self.selection.slots, self.numbers, texts, strict=True)
-        return tuple(Frame(slot, number, text, slot.index in damaged) for slot, number, text in rows)
-
-    def __len__(self) -> int:
-        return len(self.selection)
-
-    def __repr__(self) -> str:
-        names, frames = ", ".join(self.names), counted(len(self), "frame")
-        return f"{type(self).__name__}({names!r}, {frames}, overlay {self.overlay!r})"
-
-    def pictures(self) -> Iterator[Image.Image]:
-        """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""
-        for position, (_, image) in enumerate(self.bare_pictures(self.selection.times_s)):
-            yield self.draw(position, image)
-
-    def draw(self, place: int, picture: Image.Image) -> Image.Image:
-        """Draw the overlay on the decoded image of the frame at this position."""
-        # These load the typesetting, which times and JSON don't need.
-        from framesift.rendering.overlay import render
-
-        if self.overlay == "blank":
-            return render(picture, self._texts[place], blank=True)
-        return render(picture, self.frames[place].text)
-
-    def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
-        """Yield the decoded images at these candidate times, ascending, each once, without overlay.
-
-        A frame that can't be decoded is an InputError if it is selected, else it is skipped.
-        """
-        times_s = sorted(set(times_s))
-        cached_bytes = sum(3 * image.width * image.height for image in self._decoded.values())
-        new_s = set(times_s) - self._decoded.keys()
-        fetched = self._fetch(sorted(new_s))
-        for time_s in times_s:
-            if time_s not in new_s:
-                yield time_s, self._decoded[time_s]
-            elif (array := next(fetched)) is not None:
-                image = Image.fromarray(array)
-                cached_bytes += array.nbytes
-                if cached_bytes <= CACHE_BYTES:
-                    self._decoded[time_s] = image
-                yield time_s, image
-            elif time_s in self.selection.times_s:
-                video, own_s = self.place(time_s)
-                raise InputError(f"{video.path} can't be decoded at {rounded_clock(own_s)}; the file is damaged there")
-
-    def _fetch(self, times_s: Sequence[float]) -> "Iterator[Array | None]":
-        """Decode the frames at these ascending times; None for one that can't be decoded."""
-        for video, own_s in _by_video(self.videos, times_s):
-            yield from (image for _, image in fetch_available(video.path, own_s, short_side=self.size))
-
-    def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:
-        """The same frames with another overlay; cached images are not decoded again."""
-        return replace(self, overlay=check_overlay(overlay), seed=self.seed if seed is None else seed)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The contents of `selection.json`: the selection, the video, and each slot's frame number, text and damage."""
-        data = self.selection.to_dict()
-        for slot, frame in zip(data["slots"], self.frames, strict=True):
-            video, own_s = self.place(frame.slot.time_s)
-            slot |= {"clock": clock(own_s), "frame": frame.number, "text": frame.text}
-            slot["damaged"] = frame.is_damaged
-            slot |= {"video": video.name, "video_time_s": own_s} if self.several else {}
-        return {
-            "schema": data["schema"],
-            "framesift": __version__,
-            **self._videos_to_dict(),
-            "overlay": {"mode": self.overlay, "seed": self.seed},
-            "size": {"shorter_side": self.size},
-            **data,
-        }
-
-    def _videos_to_dict(self) -> dict[str, Any]:
-        if self.several:
-            return {"videos": [video.to_dict() | {"start_s": video.start_s} for video in self.videos]}
-        return {"video": self.videos[0].to_dict()}
-
-    @property
-    def _texts(self) -> list[str]:
-        return ["" if slot.event is None else slot.event.text for slot in self.selection.slots]
 
     def save(
         self,
@@ -215,7 +46,7 @@ class Exhibit:
         row in its dataset, whose fields those files keep. answers: of readers, shown in the report and written to
         answers.json. All files appear when complete, or none.
         """
-        from framesift.rendering.export import save
+        from framesift.rendering.export import save  # loads the templates and the typesetting
 
         return save(
             [self],
@@ -263,21 +94,9 @@ def make_exhibit(
     size: int | None,
 ) -> Exhibit:
     """The frames of a selection, with their numbers in these videos."""
-    by_video = _by_video(videos, selection.times_s)
+    by_video = frames_by_video(videos, selection.times_s)
     numbers = tuple(number for video, own_s in by_video for number in frame_numbers(video.path, own_s))
     return Exhibit(tuple(videos), selection, numbers, overlay, seed, size)
-
-
-def _by_video(videos: Sequence[ShownVideo], times_s: Sequence[float]) -> Iterator[tuple[ShownVideo, list[float]]]:
-    """Each video that has frames at these ascending times of the joint timeline, and their times in it."""
-    places = (_place(videos, time_s) for time_s in times_s)
-    for video, own in groupby(places, key=itemgetter(0)):
-        yield video, [own_s for _, own_s in own]
-
-
-def _place(videos: Sequence[ShownVideo], time_s: float) -> tuple[ShownVideo, float]:
-    video = next((video for video in reversed(videos) if time_s >= video.start_s), videos[0])
-    return video, round(time_s - video.start_s, 6) if len(videos) > 1 else time_s
 
 
 def check_exhibit_options(overlay: str, size: int | None) -> None:
@@ -303,24 +122,3 @@ def events_for(selection: Selection, events: Sequence[Event]) -> Selection:
         latest = max((event for event in started if event.end_s >= slot.time_s), key=lambda e: e.start_s, default=None)
         slots.append(replace(slot, event=latest))
     return replace(selection, slots=tuple(slots))
-
-
-def check_overlay(overlay: str) -> Overlay:
-    for name in OVERLAYS:
-        if overlay == name:
-            return name
-    raise OptionError(f"overlay is {overlay!r}; expected one of {', '.join(OVERLAYS)}")
-
-
-def _shuffle(texts: list[str], seed: int) -> list[str]:
-    """Move each text to another frame that has one, by one cycle through all of them (Sattolo's algorithm)."""
-    rng = random.Random(seed)  # noqa: S311 (reproducible, not a secret)
-    positions = [k for k, text in enumerate(texts) if text]
-    sources = positions.copy()
-    for k in range(len(sources) - 1, 0, -1):
-        other = rng.randrange(k)
-        sources[k], sources[other] = sources[other], sources[k]
-    shuffled = list(texts)
-    for position, source in zip(positions, sources, strict=True):
-        shuffled[position] = texts[source]
-    return shuffled

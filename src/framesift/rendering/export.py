@@ -21,8 +21,8 @@ from framesift._utils.output_folder import (
 from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
 from framesift.rendering.contact_sheet import Card, sheet
-from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export_formats import FORMATS, check_formats, file_name
+from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages, collect_images, jpeg
@@ -37,7 +37,7 @@ _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)  # of a method, as part of a fil
 
 
 def save(
-    exhibits: Sequence[Exhibit],
+    exhibits: Sequence[RenderedSelection],
     folder: str | os.PathLike[str],
     *,
     force: bool = False,
@@ -83,7 +83,7 @@ def save(
     return Path(folder).absolute()
 
 
-def _write_frames(exhibit: Exhibit, folder: Path, count: int, progress: Progress) -> ReportImages:
+def _write_frames(exhibit: RenderedSelection, folder: Path, count: int, progress: Progress) -> ReportImages:
     """Write the frames of one of the exhibits of a report with `count` frames in all."""
     folder.mkdir(parents=True)
 
@@ -133,7 +133,7 @@ def _answer_row(answer: Answer, method: str) -> dict[str, Any]:
     return {"reader": answer.reader, "method": method, "text": text, "is_markdown": is_markdown, "note": answer.note}
 
 
-def _contact_sheet(exhibit: Exhibit, images: ReportImages) -> Image.Image:
+def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Image:
     question = exhibit.question
     cards = [
         Card(

@@ -12,7 +12,7 @@ from typing import Any
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import OptionError
-from framesift.rendering.exhibit import Exhibit
+from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import data_url
 from framesift.types.question import option_letter
 
@@ -20,7 +20,7 @@ OPENAI_QUALITY = 90
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")  # in the name of a file
 
 
-def numbers_row(exhibit: Exhibit, row: Mapping[str, Any], name: str) -> dict[str, Any]:
+def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The question's row with the frame numbers added under `name`, with the times and warnings beside them."""
     question = exhibit.question
     fields = dict(row) if row else {"video": exhibit.video.name}
@@ -34,7 +34,7 @@ def numbers_row(exhibit: Exhibit, row: Mapping[str, Any], name: str) -> dict[str
     return fields | {name: list(exhibit.numbers), "times_s": selection.times_s, "warnings": list(selection.warnings)}
 
 
-def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
+def openai_messages(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     """One user message: the time and image of each frame, then the question."""
     content: list[dict[str, Any]] = []
     for number, (frame, image) in enumerate(zip(exhibit.frames, exhibit.pictures(), strict=True), 1):
@@ -47,7 +47,7 @@ def openai_messages(exhibit: Exhibit) -> list[dict[str, Any]]:
     return [{"role": "user", "content": content}]
 
 
-def frame_lines(exhibit: Exhibit, row: Mapping[str, Any]) -> str:
+def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
     """One JSON line per frame."""
     question = exhibit.question
     lines = []
@@ -70,7 +70,7 @@ def frame_lines(exhibit: Exhibit, row: Mapping[str, Any]) -> str:
     return readable("".join(f"{line}\n" for line in lines))
 
 
-def file_name(exhibit: Exhibit, position: int) -> str:
+def file_name(exhibit: RenderedSelection, position: int) -> str:
     """0001_00-03-21.480_ground.jpg: position, time and role, after the name of the video where there are several."""
     slot = exhibit.selection.slots[position]
     video, own_s = exhibit.place(slot.time_s)
@@ -80,7 +80,7 @@ def file_name(exhibit: Exhibit, position: int) -> str:
 
 
 # Format name → file name and the function that returns its text.
-FORMATS: dict[str, tuple[str, Callable[[Exhibit, Mapping[str, Any]], str]]] = {
+FORMATS: dict[str, tuple[str, Callable[[RenderedSelection, Mapping[str, Any]], str]]] = {
     "keyframe_indices": ("keyframe_indices.json", lambda e, row: dump_json([numbers_row(e, row, "keyframe_indices")])),
     "frame_idx": ("frame_idx.json", lambda e, row: dump_json([numbers_row(e, row, "frame_idx")])),
     "openai": ("openai.json", lambda e, _: dump_json({"messages": openai_messages(e)})),

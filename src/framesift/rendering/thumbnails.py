@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from PIL import Image
 
 from framesift.progress import Progress, ignore_progress
-from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.reasons import explain
+from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.selection.explainer import Reason
 
 SHEET_SIDE = 480  # longest side on the contact sheet
@@ -37,7 +37,7 @@ class ReportImages:
 
 
 def collect_images(
-    exhibit: Exhibit,
+    exhibit: RenderedSelection,
     *,
     count: int | None = None,
     on_frame: Callable[[int, Image.Image], None] | None = None,

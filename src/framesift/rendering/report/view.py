@@ -8,8 +8,8 @@ from typing import Any
 
 from framesift._utils.text import counted, readable
 from framesift._utils.version import __version__
-from framesift.rendering.exhibit import Exhibit, ShownVideo
 from framesift.rendering.reasons import trace_errors
+from framesift.rendering.rendered_selection import RenderedSelection, ShownVideo
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.explainer import short_clock
 from framesift.selection.trace import RefineTrace, Trace
@@ -18,7 +18,7 @@ from framesift.types import Basis
 _PACKAGES = ("numpy", "av", "pillow", "onnxruntime", "torch", "transformers")
 
 
-def view_of(exhibits: Sequence[Exhibit], images: Sequence[ReportImages], *, json_text: str) -> dict[str, Any]:
+def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages], *, json_text: str) -> dict[str, Any]:
     """Build the view of exhibits of one video and question, one per method. json_text: what the page offers to copy."""
     first = exhibits[0]
     info, basis, question = first.info, first.selection.basis, first.question
@@ -70,7 +70,7 @@ def _event_row(event: Any) -> dict[str, Any]:
     return {"start_s": event.start_s, "end_s": event.end_s, "text": event.text, "source": event.source}
 
 
-def _lane(exhibit: Exhibit, images: ReportImages) -> dict[str, Any]:
+def _lane(exhibit: RenderedSelection, images: ReportImages) -> dict[str, Any]:
     selection = exhibit.selection
     trace = Trace.of(selection)
     notes = [note for note in (trace.note, trace.skipped) if note]
@@ -90,7 +90,7 @@ def _lane(exhibit: Exhibit, images: ReportImages) -> dict[str, Any]:
     }
 
 
-def _frame_row(exhibit: Exhibit, images: ReportImages, position: int) -> dict[str, Any]:
+def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) -> dict[str, Any]:
     frame, reason = exhibit.frames[position], images.reasons[position]
     slot = frame.slot
     width, height = images.sizes[position]
@@ -124,7 +124,7 @@ def _frame_row(exhibit: Exhibit, images: ReportImages, position: int) -> dict[st
     }
 
 
-def _omitted(exhibit: Exhibit, refine: RefineTrace) -> list[dict[str, Any]]:
+def _omitted(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, Any]]:
     """The segments between selected frames, with their evidence values where Refine ran."""
     selection, basis = exhibit.selection, exhibit.selection.basis
     if refine.regions:
@@ -148,7 +148,7 @@ def _omitted(exhibit: Exhibit, refine: RefineTrace) -> list[dict[str, Any]]:
     return rows
 
 
-def _swaps(exhibit: Exhibit, refine: RefineTrace) -> list[dict[str, Any]]:
+def _swaps(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, Any]]:
     basis = exhibit.selection.basis
     if basis is None:
         return []
@@ -168,7 +168,7 @@ def _refine_note(refine: RefineTrace) -> str:
     return f"Refine ran and made {swaps}: {refine.reason}."
 
 
-def _settings(exhibits: Sequence[Exhibit]) -> list[list[str]]:
+def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
     first = exhibits[0]
     basis = first.selection.basis
     rows = [
