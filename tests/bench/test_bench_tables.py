@@ -6,12 +6,15 @@ import pytest
 
 from framesift.bench import layouts
 from framesift.bench.statistics import Interval
-from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
+from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best
 from helpers.result_rows import answers, row
 
 
 def table(**fields):
-    cells = ((word("gcr_1"), replace(TableCell.percent(Interval(0.64254, 0.6, 0.69)), bold=True)), (word("a|b"), EMPTY))
+    cells = (
+        (TableCell("gcr_1"), replace(TableCell.percent(Interval(0.64254, 0.6, 0.69)), bold=True)),
+        (TableCell("a|b"), EMPTY),
+    )
     default = {"name": "main", "title": "Accuracy (%)", "columns": ("Method", "All"), "rows": cells}
     return ResultTable(**{**default, "notes": ("command: x --data D",), **fields})
 

@@ -239,7 +239,7 @@ def test_own_questions_are_read_beside_their_videos(tmp_path):
     rows = [own_row(subtitles="a.srt", moments=[3, [5, 6.5]]), own_row(answer="ann", id="x", category="people")]
     path = write(tmp_path / "mine.jsonl", "\n".join(map(json.dumps, rows)))
     first, second = load_dataset(str(path)).items
-    assert (first.dataset, first.id, first.answer, first.group) == ("mine", "mine-1", 1, "home")
+    assert (first.id, first.answer, first.group) == ("mine-1", 1, "home")
     assert first.video == tmp_path / "a.mp4" and first.subtitles == tmp_path / "a.srt"
     assert first.moments_s == (3.0,) and first.scenes == (((5.0, 6.5),),)
     assert (second.id, second.answer, second.categories) == ("x", 0, ("people",))

@@ -17,11 +17,6 @@ def ids(some):
     return [one.id for one in some.items]
 
 
-def test_answer_outside_the_options_is_an_error():
-    with pytest.raises(InputError, match="q: the answer is option 2; expected 0 to 1"):
-        item(answer=2)
-
-
 def test_id_that_occurs_twice_is_an_error():
     with pytest.raises(InputError, match="'q' occurs more than once"):
         Dataset("own", (item(), item()), "hash")

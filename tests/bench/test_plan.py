@@ -48,7 +48,7 @@ def test_blocks_have_settings_of_their_own():
 
 def test_plan_can_be_narrowed_to_one_line_of_its_table():
     plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32"})
-    (choice,) = plan.narrowed(methods=["gcr"], budgets=[32]).choices
+    (choice,) = plan.narrowed(methods=["gcr"], budgets=["32"]).choices
     assert (choice.method, choice.budget) == ("gcr", 32)
 
 

@@ -61,4 +61,4 @@ def mme_row(name="001-1", **fields):
 def item(name="q", video="v.mp4", **fields):
     """A question with two options, of a file that need not be there."""
     question = Question("What?", ("a", "b"))
-    return Item("own", name, video, Path(video), question, **{"answer": 0, **fields})
+    return Item(name, video, Path(video), question, **{"answer": 0, **fields})

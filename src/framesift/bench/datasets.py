@@ -133,17 +133,16 @@ def load_longvideobench(folder: Path) -> Dataset:
         group, video, subtitles = row("duration_group"), row("video_path", FilePath), row("subtitle_path", FilePath)
         items.append(
             Item(
-                dataset="longvideobench",
                 id=name,
                 video_id=row("video_id"),
-                video=_first_file(root / "videos" / video, root / video),
+                video=_find(root, ("videos", ""), video),
                 question=row.question(options),
                 answer=row.answer(options, "correct_choice", int | Name),
                 group=_group(row, "duration_group", group, LONGVIDEOBENCH_GROUPS),
                 published_group=group,
                 categories=(row("question_category"),),
                 duration_s=duration_s,
-                subtitles=_first_file(root / "subtitles" / subtitles, root / subtitles),
+                subtitles=_find(root, ("subtitles", ""), subtitles),
                 subtitles_offset_s=-row("starting_timestamp_for_subtitles", Seconds, 0.0),
                 moments_s=tuple(inside),
             )
@@ -160,7 +159,7 @@ def load_videomme(folder: Path) -> Dataset:
     """
     path = find_annotation(folder, VIDEOMME_FILES, "Video-MME")
     rows, annotation = _rows(path)
-    root = folder.parent if folder.is_file() else folder
+    root = _root(folder)
     items = []
     for row in rows:
         published = row.values.get("options")
@@ -169,16 +168,15 @@ def load_videomme(folder: Path) -> Dataset:
         group, video = row("duration").strip().lower(), row("videoID")
         items.append(
             Item(
-                dataset="videomme",
                 id=row("question_id"),
                 video_id=video,
-                video=_first_file(*(root / name / f"{video}.mp4" for name in ("data", "videos", "video"))),
+                video=_find(root, ("data", "videos", "video"), f"{video}.mp4"),
                 question=row.question(options),
                 answer=row.answer(options),
                 group=_group(row, "duration", group, VIDEOMME_GROUPS),
                 published_group=group,
                 categories=(row("task_type"),),
-                subtitles=_first_file(*(root / name / f"{video}.srt" for name in ("subtitle", "subtitles"))),
+                subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.srt"),
             )
         )
     bare = {item.subtitles for item in items if isinstance(item.subtitles, Path) and not item.subtitles.is_file()}
@@ -215,7 +213,7 @@ def load_mlvu(folder: Path) -> Dataset:
             return Dataset("mlvu", tuple(items), content_hash(annotation.encode()), notes)
     path = find_annotation(folder, MLVU_TEST, "MLVU")
     rows, annotation = _rows(path)
-    root = folder.parent if folder.is_file() else folder
+    root = _root(folder)
     items = [_mlvu_item(row, root, row("question_id", Name, str(k)), "") for k, row in enumerate(rows)]
     return Dataset("mlvu", tuple(items), annotation)
 
@@ -223,10 +221,9 @@ def load_mlvu(folder: Path) -> Dataset:
 def _mlvu_item(row: _Row, root: Path, name: str, task: str) -> Item:
     options, kind, video = row("candidates", tuple[Name, ...]), row("question_type"), row("video", FilePath)
     return Item(
-        dataset="mlvu",
         id=name,
         video_id=readable(video),
-        video=_first_file(root / "video" / task / video, root / "video" / video, root / "videos" / video),
+        video=_find(root, (f"video/{task}", "video", "videos"), video),
         question=row.question(options),
         answer=row.answer(options),
         group=MLVU_GROUPS.get(kind, kind),
@@ -272,12 +269,10 @@ def load_egoschema(folder: Path) -> Dataset:
 
 def _egoschema_item(row: _Row, root: Path, ids: tuple[str, str], options: Sequence[str], answer: object) -> Item:
     """ids: of the question and its video."""
-    folders = ("videos", "videos/videos", "good_clips_git")
     return Item(
-        dataset="egoschema",
         id=ids[0],
         video_id=ids[1],
-        video=_first_file(*(root / name / f"{ids[1]}.mp4" for name in folders)),
+        video=_find(root, ("videos", "videos/videos", "good_clips_git"), f"{ids[1]}.mp4"),
         question=row.question(options),
         answer=resolve_option(answer, options, row.location),
         group="Subset",
@@ -296,7 +291,7 @@ def load_lvbench(folder: Path) -> Dataset:
     """
     path = find_annotation(folder, ("video_info.meta.jsonl", "data/video_info.meta.jsonl"), "LVBench")
     videos, annotation = _rows(path)
-    root = folder.parent if folder.is_file() else folder
+    root = _root(folder)
     items = []
     unread = []
     for video in videos:
@@ -313,10 +308,9 @@ def load_lvbench(folder: Path) -> Dataset:
             unread += [name] if reference.strip() and not scenes else []
             items.append(
                 Item(
-                    dataset="lvbench",
                     id=name,
                     video_id=key,
-                    video=_first_file(*(root / f / f"{key}.mp4" for f in ("all_videos", "videos", "video"))),
+                    video=_find(root, ("all_videos", "videos", "video"), f"{key}.mp4"),
                     question=Question(stem, options),
                     answer=row.answer(options),
                     group=kind,
@@ -373,7 +367,6 @@ def load_own(path: Path) -> Dataset:
         moments = _moments(row)
         items.append(
             Item(
-                dataset=dataset,
                 id=row("id", Name, f"{dataset}-{number}"),
                 video_id=readable(video),
                 video=path.parent / video,
@@ -426,8 +419,14 @@ def _group(row: _Row, field: str, name: str, groups: Mapping[str, str]) -> str:
     return groups[name]
 
 
-def _first_file(*paths: Path) -> Path:
-    """The first of these paths that is a file, else the first one, to be reported as missing."""
+def _root(folder: Path) -> Path:
+    """The data set's directory, also for a path to its annotation file."""
+    return folder.parent if folder.is_file() else folder
+
+
+def _find(root: Path, folders: Sequence[str], name: str) -> Path:
+    """The file in the first of these folders that has it, else in the first one, to be reported as missing."""
+    paths = [root / folder / name for folder in folders]
     return next((path for path in paths if path.is_file()), paths[0])
 
 

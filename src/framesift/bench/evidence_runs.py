@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from framesift._utils.text import counted
+from framesift.batch.items import group_by
 from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_results
 from framesift.batch.runner import package_versions
 from framesift.batch.settings import SelectionChoice, row_identity
@@ -23,7 +24,7 @@ from framesift.bench.evidence_sets import EvidenceSet, SetVideo
 from framesift.bench.items import Spans
 from framesift.bench.provenance import describe
 from framesift.bench.statistics import share_interval
-from framesift.bench.tables import ResultTable, TableCell, bold_best, word
+from framesift.bench.tables import ResultTable, TableCell, bold_best
 from framesift.errors import FramesiftError, InputError
 from framesift.pipeline.config import PipelineConfig, SelectionSettings
 from framesift.pipeline.pipeline import Pipeline, select_many
@@ -147,13 +148,11 @@ def score_table(data: EvidenceSet, results: Results) -> ResultTable:
     """A line for each method with its options, the scores of each budget with intervals, and n."""
     spans = {question.id: question.spans for question in data.questions}
     scorers = {"Words": _shows_words, "Frames": _has_frame} if data.kind == "transcripts" else {"Windows": _windows_hit}
-    by_line: dict[str, dict[int, list[Result]]] = {}
-    for row in results.rows:
-        by_line.setdefault(row.variant, {}).setdefault(row.budget, []).append(row)
     budgets = sorted({row.budget for row in results.rows})
     lines = []
-    for variant, by_budget in by_line.items():
-        cells = [word(variant)]
+    for variant, part in group_by(results.rows, lambda row: row.variant).items():
+        by_budget = group_by(part, lambda row: row.budget)
+        cells = [TableCell(variant)]
         for budget in budgets:
             rows = by_budget.get(budget, [])
             videos = [row.video_id for row in rows]

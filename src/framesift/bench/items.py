@@ -30,7 +30,6 @@ class Item:
     times. window: the part of the video that the question is about, as for one that is asked at a time in it.
     """
 
-    dataset: str
     id: str
     video_id: str
     video: Path
@@ -47,9 +46,6 @@ class Item:
     window: Window | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.answer < len(self.question.options):
-            count = len(self.question.options)
-            raise InputError(f"{self.id}: the answer is option {self.answer}; expected 0 to {count - 1}")
         for spans in self.scenes:
             check_spans(spans, f"{self.id}: a scene")
 

@@ -26,7 +26,7 @@ from framesift.bench.metrics import (
     values_of,
 )
 from framesift.bench.statistics import difference_interval, share_interval
-from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best, word
+from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best
 
 DATASET_TITLES = {
     "longvideobench": "LongVideoBench",
@@ -91,7 +91,7 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
             first = _first(line)
             side = ", ".join(conditions(first, sides))
             label = f"{first.reader} + {first.variant}" + (f" ({side})" if side else "")
-            labels = [word(label), word(first.text_mode), TableCell.count(first.budget)]
+            labels = [TableCell(label), TableCell(first.text_mode), TableCell.count(first.budget)]
             cells.append(labels + _accuracies([(groups[name], line.get(name, [])) for name in ranked]))
         body += bold_best(cells, range(3, 3 + width))
     heads = [(DATASET_TITLES.get(name, name), len(groups[name])) for name in ranked]
@@ -112,7 +112,7 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
     budgets = sorted({budget for _, budget in parts})
     groups = _groups(rows)
     lines = [
-        [word(title), *_accuracies([(groups, parts.get((variant, b), [])) for b in budgets])]
+        [TableCell(title), *_accuracies([(groups, parts.get((variant, b), [])) for b in budgets])]
         for variant, title in STAGE_TITLES.items()
         if variant in {variant for variant, _ in parts}
     ]
@@ -135,7 +135,7 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
     gains = {pair.first: _pair_cells(pair) for pair in pairs}
     lines = [
         [
-            word(TEXT_MODE_TITLES.get(mode, mode)),
+            TableCell(TEXT_MODE_TITLES.get(mode, mode)),
             TableCell.percent(score(modes[mode]).accuracy),
             *gains.get(mode, [EMPTY] * 4),
             *_counts(modes[mode]),
@@ -156,7 +156,7 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
         choose = _mean([row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in answered])
         lines.append(
             [
-                word(variant),
+                TableCell(variant),
                 EMPTY if prepare is None else TableCell.plain(prepare),
                 TableCell.plain(choose),
                 EMPTY if prepare is None else TableCell.plain(prepare + choose),
@@ -188,17 +188,17 @@ def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
     scores = {variant: score_categories(part) for variant, part in by_variant(rows).items()}
     names = sorted({name for of_variant in scores.values() for name in of_variant})
     lines = []
-    columns: dict[str, list[float]] = {variant: [] for variant in scores}
     for name in names:
         found = {variant: of_variant[name] for variant, of_variant in scores.items() if name in of_variant}
-        cells = {variant: TableCell.percent(part.accuracy) for variant, part in found.items()}
-        for variant, cell in cells.items():
-            columns[variant].append(cell.number or 0.0)
         most = TableCell.count(max(part.n for part in found.values()))
-        lines.append([word(name), most, *(cells.get(variant, EMPTY) for variant in scores)])
-    if len(names) > 1:
-        means = [TableCell.plain(_mean(n), 2) if len(n) == len(names) else EMPTY for n in columns.values()]
-        lines.append([word(MEAN), EMPTY, *means])
+        cells = [TableCell.percent(found[variant].accuracy) if variant in found else EMPTY for variant in scores]
+        lines.append([TableCell(name), most, *cells])
+    if len(lines) > 1:
+        means = []
+        for column in list(zip(*lines, strict=True))[2:]:
+            numbers = [cell.number for cell in column if cell.number is not None]
+            means.append(TableCell.plain(_mean(numbers), 2) if len(numbers) == len(lines) else EMPTY)
+        lines.append([TableCell(MEAN), EMPTY, *means])
     small = "Small categories have wide intervals: do not interpret differences without them."
     title, names_of_columns = "Accuracy (%) by category", ("Category", "n", *scores)
     return ResultTable("categories", title, names_of_columns, lines, (INTERVALS, small, *notes))
@@ -212,7 +212,7 @@ def gains_table(rows: Sequence[Result], notes: Sequence[str] = (), *, baseline: 
     for name in ordered_groups({name for row in base if row.is_answer for name in row.categories}):
         theirs = [row for row in base if name in row.categories]
         answered = {row.item_id for row in theirs if row.is_answer}
-        line = [word(name)]
+        line = [TableCell(name)]
         for part in variants.values():
             ours = [row for row in part if name in row.categories]
             pair = compare(ours, theirs) if any(row.item_id in answered and row.is_answer for row in ours) else None
@@ -228,7 +228,13 @@ def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: s
     variants = _answered(by_variant(rows))
     pairs = compare_all(variants, against=against) if against is None or against in variants else []
     lines = [
-        [word(pair.first), word(pair.second), *_pair_cells(pair), TableCell.count(pair.n), TableCell.plain(pair.p, 4)]
+        [
+            TableCell(pair.first),
+            TableCell(pair.second),
+            *_pair_cells(pair),
+            TableCell.count(pair.n),
+            TableCell.plain(pair.p, 4),
+        ]
         for pair in pairs
     ]
     columns = ("Method", "against", "Difference (pp)", "p (Holm)", "Verdict", "Not shared", "n", "p")
@@ -245,7 +251,7 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
     """Evidence scores without a reader, a line per selection."""
     lines = [
         [
-            word(name),
+            TableCell(name),
             *map(TableCell.percent, (summary.near, summary.moments_near, summary.inside, summary.scenes_hit)),
             EMPTY if summary.unified is None else TableCell.plain(100 * summary.unified, 2),
             TableCell.plain(summary.frames, 1),
@@ -277,7 +283,7 @@ def positions_table(
     groups = [group for group in POSITIONS if group in found]
     rows = []
     for label, shares, base in lines:
-        cells = [word(label)]
+        cells = [TableCell(label)]
         for group in groups:
             ids = [name for name in shares if group_of.get(name) == group]
             shared = [name for name in ids if name in base]
@@ -391,7 +397,7 @@ def _counts(rows: Sequence[Result]) -> Line:
 def _pair_cells(pair: Pair) -> Line:
     verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
     gain = TableCell.difference(pair.difference)
-    return [gain, TableCell.plain(pair.p_holm, 4), word(verdict), TableCell.count(pair.dropped)]
+    return [gain, TableCell.plain(pair.p_holm, 4), TableCell(verdict), TableCell.count(pair.dropped)]
 
 
 def _mean(numbers: Sequence[float]) -> float:

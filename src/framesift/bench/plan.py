@@ -67,18 +67,15 @@ class BenchmarkPlan:
     config: PipelineConfig
     times: bool
 
-    def narrowed(self, **wanted: Sequence[Any]) -> "BenchmarkPlan":
+    def narrowed(self, **wanted: Sequence[str]) -> "BenchmarkPlan":
         """Keep only these methods, budgets or text_modes; one that is not in the plan is an error."""
         choices = list(self.choices)
         for name, values in wanted.items():
-            available = list(dict.fromkeys(getattr(choice, _FIELDS[name]) for choice in self.choices))
-            unknown = [value for value in values if value not in available]
-            if unknown:
-                listing = ", ".join(map(str, available))
-                raise OptionError(
-                    f"{name} has {shown(unknown[0])}, which is not in this plan; expected one of {listing}"
-                )
-            choices = [choice for choice in choices if getattr(choice, _FIELDS[name]) in values]
+            available = dict.fromkeys(str(getattr(choice, _FIELDS[name])) for choice in self.choices)
+            if unknown := [value for value in values if value not in available]:
+                expected = f"expected one of {', '.join(available)}"
+                raise OptionError(f"{name} has {shown(unknown[0])}, which is not in this plan; {expected}")
+            choices = [choice for choice in choices if str(getattr(choice, _FIELDS[name])) in values]
         if not choices:
             raise OptionError("no condition of this plan has all of these; give fewer")
         return replace(self, choices=tuple(choices))

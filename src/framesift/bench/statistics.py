@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from framesift.errors import InputError, MissingExtra
+from framesift.errors import MissingExtra
 from framesift.types.vectors import Array
 
 LEVEL = 0.95
@@ -36,12 +36,10 @@ def share_interval(hits: ArrayLike, clusters: ArrayLike) -> Interval:
     intra-cluster correlation or shares that vary less than hits would, so that the interval is rather too wide. If all
     values are equal, the variance is 0 and a video counts as one question.
     """
-    values, codes = _checked(hits, clusters)
-    if values.min() < 0 or values.max() > 1:
-        raise InputError(f"the shares are {values.min():g} to {values.max():g}; expected 0 to 1")
+    values = np.asarray(hits, dtype=np.float64)
     n = len(values)
     share = float(values.mean())
-    sums, sizes = _totals(values, codes)
+    sums, sizes = _totals(values, clusters)
     count = len(sizes)
     if count < 2:
         return Interval(share, 0.0, 1.0)
@@ -55,8 +53,8 @@ def difference_interval(
     differences: ArrayLike, clusters: ArrayLike, *, draws: int = DRAWS, seed: int = SEED
 ) -> Interval:
     """The mean of per-question differences of shares (n,) with a bootstrap interval that resamples whole videos."""
-    values, codes = _checked(differences, clusters)
-    sums, sizes = _totals(values, codes)
+    values = np.asarray(differences, dtype=np.float64)
+    sums, sizes = _totals(values, clusters)
     mean = float(values.mean())
     if len(sizes) < 2:
         return Interval(mean, -1.0, 1.0)
@@ -92,15 +90,9 @@ def holm(p_values: list[float]) -> list[float]:
     return adjusted
 
 
-def _checked(values: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
-    numbers = np.asarray(values, dtype=np.float64).ravel()
-    names = np.asarray(clusters).ravel()
-    if not len(numbers) or len(numbers) != len(names):
-        raise InputError(f"{len(numbers)} values have {len(names)} clusters; expected one each, at least one")
-    return numbers, np.unique(names, return_inverse=True)[1]
-
-
-def _totals(values: Array, codes: Array) -> tuple[Array, Array]:
+def _totals(values: Array, clusters: ArrayLike) -> tuple[Array, Array]:
+    """The sum and the number of the values of each cluster."""
+    codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
     return np.bincount(codes, weights=values), np.bincount(codes).astype(np.float64)
 
 

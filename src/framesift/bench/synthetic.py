@@ -21,7 +21,7 @@ from PIL import Image, ImageFilter
 
 from framesift._utils.files import atomic_path, output_error, write_text
 from framesift.demo.video import camera, photographs
-from framesift.progress import Progress, ignore_progress
+from framesift.progress import Progress
 
 VERSION = 4
 VIDEOS, SECONDS = 8, 240
@@ -130,6 +130,10 @@ class Shot:
     seconds: int
     style: str = SLOW
 
+    @property
+    def end_s(self) -> int:
+        return self.start_s + self.seconds
+
 
 @dataclass(frozen=True)
 class Script:
@@ -140,34 +144,23 @@ class Script:
     questions: tuple[dict[str, object], ...]
 
 
-def make_synthetic(
-    folder: Path,
-    *,
-    videos: int = VIDEOS,
-    seconds: int = SECONDS,
-    progress: Progress | None = None,
-) -> Path:
+def make_synthetic(folder: Path, *, videos: int, seconds: int, progress: Progress) -> Path:
     """Generate the data set in `folder` if missing; its JSONL file. Only the video encoder may differ by machine."""
-    try:
-        return _write_dataset(folder, videos, seconds, progress or ignore_progress)
-    except OSError as error:
-        raise output_error(folder, error) from error
-
-
-def _write_dataset(folder: Path, videos: int, seconds: int, progress: Progress) -> Path:
-    path = folder / f"{NAME}.jsonl"
-    rows = []
+    rows: list[dict[str, object]] = []
     for number in range(videos):
         script = write_script(number, seconds)
         video = folder / f"{number + 1}-{VERSION}-{seconds}.mp4"
         if not video.exists():
-            with atomic_path(video) as temporary:
-                _encode_video(temporary, script, number)
+            try:
+                with atomic_path(video) as temporary:
+                    _encode_video(temporary, script, number)
+            except OSError as error:
+                raise output_error(folder, error) from error
         progress("making video", number + 1, videos)
         subtitles = [{"start_s": a, "end_s": b, "text": text} for a, b, text in script.lines]
         rows += [{"video": video.name, "subtitles": subtitles, **row} for row in script.questions]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return write_text(path, text)
+    return write_text(folder / f"{NAME}.jsonl", text)
 
 
 def write_script(number: int, seconds: int = SECONDS) -> Script:
@@ -206,11 +199,11 @@ def _speech(
     shots: list[Shot], visual: Shot, occluded: Shot, line: str, rng: random.Random
 ) -> tuple[list[tuple[float, float, str]], tuple[float, float]]:
     """The lines, none of them over the two evidence shots, and the span of the line that answers."""
-    end = shots[-1].start_s + shots[-1].seconds
+    end = shots[-1].end_s
     starts = []
     for start in range(3, end - SPEECH_S, SPEECH_PERIOD_S):
         at = start + rng.random() * (SPEECH_PERIOD_S - SPEECH_S - 1)
-        if all(at > shot.start_s + shot.seconds or at + SPEECH_S < shot.start_s for shot in (visual, occluded)):
+        if all(at > shot.end_s or at + SPEECH_S < shot.start_s for shot in (visual, occluded)):
             starts.append(round(at, 2))
     evidence = {visual.photograph, occluded.photograph}
 
@@ -246,7 +239,7 @@ def _row(
 
 def _span(shot: Shot) -> tuple[float, float]:
     """The seconds in which every frame is of this shot."""
-    return float(shot.start_s), shot.start_s + shot.seconds - 1 / FPS
+    return float(shot.start_s), shot.end_s - 1 / FPS
 
 
 def _parts(whole: int, count: int, rng: random.Random) -> list[int]:

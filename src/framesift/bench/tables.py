@@ -129,10 +129,6 @@ FORMATS: dict[str, Callable[[ResultTable], str]] = {
 }
 
 
-def word(text: str) -> TableCell:
-    return TableCell(text)
-
-
 def bold_best(rows: Sequence[Sequence[TableCell]], columns: Sequence[int]) -> list[list[TableCell]]:
     """Set the largest number of each of these columns in bold, and all that equal it."""
     copied = [list(row) for row in rows]

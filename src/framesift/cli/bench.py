@@ -114,8 +114,9 @@ def _add_evidence(command: argparse.ArgumentParser) -> None:
     command.add_argument("dataset", nargs="+", metavar="DATASET|FILE", help=described)
     command.add_argument("--data", metavar="DIR", help="the data set's folder or annotation file")
     command.add_argument("--selections", action="append", metavar="FILE", help="published frame lists; repeatable")
-    command.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
-    command.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
+    rates = command.add_mutually_exclusive_group()
+    rates.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
+    rates.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
     command.add_argument("--methods", metavar="NAME,NAME", help="of `framesift selectors` (default: all that can run)")
     command.add_argument("--budgets", metavar="N,N", help=f"how many frames (default: {SET_BUDGETS})")
     _add_options(command)
@@ -165,9 +166,7 @@ def _run_file(args: argparse.Namespace) -> int:
     plan = make_plan(settings)
     if args.readers is not None:
         plan = replace(plan, readers=readers_of(args.readers, in_file if isinstance(in_file, dict) else {}))
-    narrowed_to: dict[str, Any] = {name: words(text, name) for name, text in _given(args, _CHOICE).items()}
-    if "budgets" in narrowed_to:
-        narrowed_to["budgets"] = [int(text) if text.isdigit() else text for text in narrowed_to["budgets"]]
+    narrowed_to = {name: words(text, name) for name, text in _given(args, _CHOICE).items()}
     folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
     datasets = [_load_questions(name, folder, settings, args.scenes) for name, folder in folders.items()]
     return _run(args, datasets, plan.narrowed(**narrowed_to))
@@ -175,9 +174,10 @@ def _run_file(args: argparse.Namespace) -> int:
 
 def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | None]:
     """The folder of each data set: from the file, or from --data NAME=DIR."""
-    if not isinstance(listed, dict):
-        listed = dict.fromkeys(read_value(tuple[str, ...], listed or (), f"{plan}: datasets"))
-    datasets: dict[str, str | None] = read_value(dict[str, str | None], listed, f"{plan}: datasets") or dict(given)
+    from framesift.bench.plan import words
+
+    named = listed if isinstance(listed, dict) else dict.fromkeys(words(listed, "datasets"))
+    datasets: dict[str, str | None] = read_value(dict[str, str | None], named, f"{plan}: datasets") or dict(given)
     if unknown := given.keys() - datasets:
         names = ", ".join(datasets)
         raise OptionError(f"--data names {min(unknown)!r}, which is not in {plan}; expected one of {names}")
@@ -218,7 +218,7 @@ def _load_questions(
 
 
 def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPlan") -> int:
-    from framesift.batch.results import Results, read_results
+    from framesift.batch.results import read_results
     from framesift.batch.runner import parse_shard
     from framesift.bench.report import evidence_tables, make_tables
     from framesift.bench.runner import run_benchmark
@@ -235,15 +235,13 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
             )
     results = read_results(args.out)
     names = {dataset.name for dataset in datasets}
-    rows = Results([row for row in results.rows if row.dataset in names], results.runs, results.unreadable)
+    rows = results._replace(rows=[row for row in results.rows if row.dataset in names])
     tables = [table for table in islice(make_tables(rows), 1) if table.name == "main"]
     tables += evidence_tables(rows, [dataset for dataset in datasets if dataset.has_moments])
     videos = [len({item.video_id for item in dataset.items}) for dataset in datasets]
-    if args.json:
-        runs = [_run_values(summary) | {"videos": count} for count, summary in zip(videos, summaries, strict=True)]
-        print_json({"runs": runs, "tables": list(map(_table_values, tables))})
-    else:
-        _print_tables(tables)
+    runs = [_run_values(summary) | {"videos": count} for count, summary in zip(videos, summaries, strict=True)]
+    _print(args, tables, runs=runs)
+    if not args.json:
         for count, summary in zip(videos, summaries, strict=True):
             _print_summary(summary, count)
         print(f"all tables: framesift bench report {shlex.quote(args.out)}")
@@ -284,11 +282,8 @@ def _report(args: argparse.Namespace) -> int:
         datasets = [dataset.with_scenes(read_scenes(args.scenes)) for dataset in datasets]
     out = Path(args.out) if args.out else Path(args.results[0]) / "report"
     report = write_report(read_results(*args.results), out, datasets=datasets, baseline=args.baseline)
-    if args.json:
-        files = [str(path) for path in report.files]
-        print_json({"folder": str(out), "files": files, "tables": list(map(_table_values, report.tables))})
-    else:
-        _print_tables(report.tables)
+    _print(args, report.tables, folder=str(out), files=list(map(str, report.files)))
+    if not args.json:
         print(f"{counted(len(report.tables), 'table')} in {out / 'report.md'}")
     return 0
 
@@ -309,8 +304,6 @@ def _score_selections(args: argparse.Namespace) -> int:
         raise OptionError(f"--{unused[0]} runs selectors on evidence sets; leave it out with --selections")
     if len(args.dataset) > 1:
         raise OptionError(f"{len(args.dataset)} data sets were given with --selections; expected one")
-    if args.fps is not None and args.fps_from is not None:
-        raise OptionError("--fps and --fps-from were both given; expected one of them")
     dataset = _load_questions(args.dataset[0], args.data, _given(args, SETTINGS), args.scenes, with_files=False)
     if not dataset.has_moments:
         raise InputError(f"{dataset.name} has no annotated moments; give true scenes with --scenes CSV")
@@ -329,7 +322,7 @@ def _score_selections(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_table_values(table))
     else:
-        _print_tables([table])
+        print(table.to_markdown())
     return 0
 
 
@@ -368,11 +361,8 @@ def _run_sets(args: argparse.Namespace) -> int:
                 progress=bar,
             )
         tables.append(score_table(data, results))
-    if args.json:
-        print_json({"tables": list(map(_table_values, tables)), "left_out": left_out})
-        return 0
-    _print_tables(tables)
-    for name, reason in left_out.items():
+    _print(args, tables, left_out=left_out)
+    for name, reason in () if args.json else left_out.items():
         print(f"left out: {name}: {reason}", file=sys.stderr)
     return 0
 
@@ -387,19 +377,19 @@ def _selftest(args: argparse.Namespace) -> int:
         ProgressBar("selftest", show=not args.json, unit=" answers", single=True) as bar,
     ):
         outcome = run_selftest(Path(args.out or temporary), command=_command_line(args), progress=bar)
-    if args.json:
-        tables = list(map(_table_values, outcome.tables))
-        print_json({"passed": outcome.passed, "verdicts": list(outcome.verdicts), "tables": tables})
-    else:
-        _print_tables(outcome.tables)
+    _print(args, outcome.tables, passed=outcome.passed, verdicts=outcome.verdicts)
+    if not args.json:
         for verdict in outcome.verdicts:
             print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
         print(f"\n{duration_text(outcome.seconds)}" + (f"; everything is in {args.out}" if args.out else ""))
     return 0 if outcome.passed else 1
 
 
-def _print_tables(tables: "Iterable[ResultTable]") -> None:
-    for table in tables:
+def _print(args: argparse.Namespace, tables: "Iterable[ResultTable]", **values: Any) -> None:
+    """Print tables, or as JSON these and other values."""
+    if args.json:
+        print_json({**values, "tables": list(map(_table_values, tables))})
+    for table in () if args.json else tables:
         print(table.to_markdown())
 
 
