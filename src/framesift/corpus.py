@@ -8,7 +8,7 @@ hits = fs.corpus.search("a red bus")                      # which videos, at whi
 
 from framesift.batch.executors.base import Limits, TaskEvent
 from framesift.batch.indexing import Indexed, index
-from framesift.batch.questions import ask, select
+from framesift.batch.runner import ask, select
 from framesift.search.search import Hit, search
 
 __all__ = ["Hit", "Indexed", "Limits", "TaskEvent", "ask", "index", "search", "select"]

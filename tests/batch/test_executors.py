@@ -6,8 +6,7 @@ from framesift import corpus
 from framesift._utils.cores import usable_cores
 from framesift.batch.executors import Execution
 from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
-from framesift.batch.executors.inline import InlineExecutor
-from framesift.batch.executors.local import default_workers, worker_environment
+from framesift.batch.executors.local import InlineExecutor, default_workers, worker_environment
 from framesift.batch.executors.ray import _actor_resources, _is_reachable
 from framesift.batch.executors.worker import WORKERS
 from framesift.errors import InputError, OptionError

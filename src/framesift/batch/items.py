@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from framesift._utils.credentials import public_url
-from framesift._utils.records import first_value
+from framesift._utils.records import FilePath, first_value, read_record
 from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, read_path, resolve
 from framesift.errors import InputError
 from framesift.text.finding import AUTO
@@ -33,9 +33,9 @@ class RunItem:
     """
 
     id: str
-    video: str
+    video: FilePath
     question: Question
-    subtitles: str = AUTO
+    subtitles: FilePath = AUTO
     subtitles_offset_s: float = 0.0
     events: tuple[Event, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -52,15 +52,7 @@ class RunItem:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "RunItem":
-        events, window = value["events"], value["window"]
-        return cls(
-            **{
-                **value,
-                "question": Question(**value["question"]),
-                "window": None if window is None else Window(**window),
-                "events": None if events is None else tuple(Event(**event) for event in events),
-            }
-        )
+        return read_record(cls, value, "a task")
 
 
 def group_by(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:

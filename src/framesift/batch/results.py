@@ -1,6 +1,6 @@
 """Result rows: one per answer, in files that many processes can append to and any run can resume from.
 
-    RESULTS/<host>-<process>-<random>.jsonl    a Run line with what produced the rows, then one Result line each
+    RESULTS/<process>-<random>.jsonl    a Run line with what produced the rows, then one Result line each
 
 Every process writes a file of its own, each line in one write, so nothing is locked and a shared network folder works.
 A truncated line is skipped. Rows with the same key are the same job: the one that finished last counts.
@@ -11,10 +11,8 @@ import json
 import logging
 import os
 import secrets
-import socket
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -167,19 +165,19 @@ class ResultWriter:
 
     def __init__(self, folder: str | os.PathLike[str], run: Run) -> None:
         self.run = run
-        self.path = Path(folder) / f"{_slug(socket.gethostname())}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        self.path = Path(folder) / f"{os.getpid()}-{secrets.token_hex(8)}.jsonl"
         if Path(folder).is_file():
             raise InputError(f"{folder} is a file; expected a directory for the results")
         with no_empty_folders(self.path.parent):
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+                self._file = self.path.open("xb", buffering=0)
             except OSError as error:
                 raise output_error(folder, error) from error
             try:
                 self._write(run.to_dict())
             except FramesiftError:
-                self.close()
+                self._file.close()
                 self.path.unlink()
                 raise
 
@@ -194,27 +192,22 @@ class ResultWriter:
         self._write(written.to_dict())
         return written
 
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
     def __enter__(self) -> "ResultWriter":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._file.close()
 
     def _write(self, value: Mapping[str, Any]) -> None:
         # A reply, and the name of a video, may hold what is not Unicode.
         line = memoryview((readable(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n").encode())
-        size = os.fstat(self._file).st_size
+        end = self._file.tell()
         try:
             while line:  # a nearly full disk may take a part of it
-                line = line[os.write(self._file, line) :]
+                line = line[self._file.write(line) :]
         except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._file, size)
+            self._file.seek(end)
+            self._file.truncate()
             remedy = "free some space and run the command again: finished rows are saved"
             raise output_error(self.path, error, remedy) from error
 
@@ -287,7 +280,3 @@ def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str,
 
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() or c in ".-" else "_" for c in name)[:40] or "host"

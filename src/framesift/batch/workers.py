@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ EVENTS = "corpus"  # the name under which a corpus stores its videos' subtitles
 # In a row: the server is then down, and the rest of the run would only write errors.
 MAX_READER_FAILURES = 10
 QUESTIONS = "questions"  # the stage of progress over rows
+# The frames for some rows, if there are any, and the fields of these rows that follow from them.
+Selected = tuple[Exhibit | None, Mapping[str, Any], Sequence[RowJob]]
 
 log = logging.getLogger(__name__)
 
@@ -108,16 +110,6 @@ def store_subtitles(store: Store, fingerprint: str, found: FoundEvents, path: st
         store.save_events(fingerprint, EVENTS, found.events, path, warnings=found.warnings)
 
 
-@dataclass(frozen=True)
-class SelectedFrames:
-    """The frames for one question, or in `error` one sentence on why there are none. seconds: by stage of STAGES."""
-
-    exhibit: Exhibit | None = None
-    candidates: int = 0
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    error: str = ""
-
-
 class QuestionWorker:
     """Answers questions video by video: frames are selected here while readers answer in threads.
 
@@ -158,7 +150,7 @@ class QuestionWorker:
 
     def _select_video(
         self, jobs: Sequence[RowJob], sharing: int, files: ExitStack, progress: Progress
-    ) -> Iterator[tuple[SelectedFrames, Sequence[RowJob]]]:
+    ) -> Iterator[Selected]:
         """The frames of each question on a video, and the rows they are for. sharing: questions on the video."""
         video = jobs[0].item.video
 
@@ -175,12 +167,11 @@ class QuestionWorker:
                 vectors = pipeline.encode_questions(prepared.index, [item.question for item in items])
                 score_s = (time.perf_counter() - started) / len(items)
             except Exception as error:
-                yield SelectedFrames(error=describe_error(error)), own
+                yield None, {"error": describe_error(error)}, own
                 continue
             queries = {item.id: vector for item, vector in zip(items, vectors, strict=True)}
             for alike in group_by(own, lambda job: job.choice.frames_key).values():
-                for frames, rows in self._select(alike, prepared, queries, sharing, report):
-                    yield replace(frames, seconds={"score": score_s, **frames.seconds}), rows
+                yield from self._select(alike, prepared, queries, score_s, sharing, report)
 
     def _prepare(self, pipeline: Pipeline, item: RunItem, files: ExitStack, progress: Progress) -> PreparedVideo:
         file = files.enter_context(local_file(item.video, progress))
@@ -202,9 +193,10 @@ class QuestionWorker:
         jobs: Sequence[RowJob],
         video: PreparedVideo,
         queries: Mapping[str, Array],
+        score_s: float,
         sharing: int,
         progress: Progress,
-    ) -> Iterator[tuple[SelectedFrames, Sequence[RowJob]]]:
+    ) -> Iterator[Selected]:
         """The frames of each question by the choice that these rows have in common."""
         started = time.perf_counter()
         choice, by_item = jobs[0].choice, group_by(jobs, lambda job: job.item.id)
@@ -225,28 +217,41 @@ class QuestionWorker:
             exhibits = [pipeline.exhibit(video, selection) for selection in selections]
         except Exception as error:
             if len(by_item) == 1:
-                yield SelectedFrames(error=describe_error(error)), jobs
+                yield None, {"error": describe_error(error)}, jobs
                 return
             for own in by_item.values():  # the other questions are not affected
-                yield from self._select(own, video, queries, sharing, progress)
+                yield from self._select(own, video, queries, score_s, sharing, progress)
             return
+        own_bytes, gpu_bytes = peak_memory()
         text_s = (video.seconds["events"] + video.seconds["event_vectors"]) / sharing
         for own, exhibit in zip(by_item.values(), exhibits, strict=True):
-            trace = exhibit.selection.trace
-            seconds = {"select": select_s}
-            if not trace.get("looked_at", 1):  # a method that needs no index
+            selection, seconds = exhibit.selection, {"score": score_s, "select": select_s}
+            looked_at = selection.trace.get("looked_at")
+            if looked_at == 0:  # a method that needs no index
                 seconds |= {"decode": 0.0, "features": 0.0}
             elif "index" in video.seconds:
                 seconds |= {"decode": video.seconds["index"] / sharing, "features": text_s}
-            yield SelectedFrames(exhibit, int(trace.get("candidates", len(video.index))), seconds), own
+            fields = {
+                "times_s": tuple(selection.times_s),
+                "frame_numbers": exhibit.numbers,
+                "event_starts_s": tuple(slot.event.start_s for slot in selection.slots if slot.event is not None),
+                "candidates": int(selection.trace.get("candidates", len(video.index))),
+                "looked_at": int(looked_at or 0),
+                "duration_s": exhibit.info.duration_s,
+                "warnings": selection.warnings,
+                "seconds": seconds,
+                "peak_memory_bytes": own_bytes,
+                "peak_gpu_memory_bytes": gpu_bytes,
+            }
+            yield exhibit, fields, own
 
-    def _answer(self, frames: SelectedFrames, jobs: Sequence[RowJob]) -> list[Result]:
+    def _answer(self, exhibit: Exhibit | None, fields: Mapping[str, Any], jobs: Sequence[RowJob]) -> list[Result]:
         """Write the rows for the same frames: each reader in each text mode."""
         rows = []
         for job in jobs:
-            row = _row_with_frames(job.row, frames)
-            if frames.exhibit is not None and job.reader.name:
-                row = self._read(row, job, frames.exhibit)
+            row = replace(job.row, **fields)
+            if exhibit is not None and job.reader.name:
+                row = self._read(row, job, exhibit)
             with self._lock, _end_run_on_full_disk():
                 rows.append(self._writer.add(row))
                 self._finished |= set() if row.error else {row.key}
@@ -263,18 +268,18 @@ class QuestionWorker:
             self._count_reader_failure(error)
             return replace(row, error=describe_error(error))
         self._reader_failures = 0
+        is_drawn = OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled")
+        read_s = time.perf_counter() - started if answer.seconds is None else answer.seconds
         return replace(
             row,
+            rendered=sum(bool(frame.text) for frame in exhibit.frames) if is_drawn else 0,
             choice=answer.choice,
             parsed=answer.parsed and answer.choice is not None,
             reply=answer.raw,
             tokens=answer.tokens,
             times_written=answer.time_format,
             frames_as=answer.frames_as,
-            seconds={
-                **row.seconds,
-                "read": time.perf_counter() - started if answer.seconds is None else answer.seconds,
-            },
+            seconds={**row.seconds, "read": read_s},
         )
 
     def _count_reader_failure(self, error: Exception) -> None:
@@ -310,25 +315,3 @@ def _end_run_on_full_disk() -> Iterator[None]:
         yield
     except OutputError as error:
         raise RunAborted(str(error)) from error
-
-
-def _row_with_frames(row: Result, frames: SelectedFrames) -> Result:
-    exhibit = frames.exhibit
-    if exhibit is None:
-        return replace(row, error=frames.error)
-    is_drawn = bool(row.reader) and OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled")
-    own_bytes, gpu_bytes = peak_memory()
-    return replace(
-        row,
-        times_s=tuple(float(time_s) for time_s in exhibit.selection.times_s),
-        frame_numbers=exhibit.numbers,
-        event_starts_s=tuple(slot.event.start_s for slot in exhibit.selection.slots if slot.event is not None),
-        rendered=sum(bool(frame.text) for frame in exhibit.frames) if is_drawn else 0,
-        candidates=frames.candidates,
-        looked_at=int(exhibit.selection.trace.get("looked_at", 0) or 0),
-        duration_s=exhibit.info.duration_s,
-        warnings=exhibit.selection.warnings,
-        seconds=dict(frames.seconds),
-        peak_memory_bytes=own_bytes,
-        peak_gpu_memory_bytes=gpu_bytes,
-    )

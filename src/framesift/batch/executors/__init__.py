@@ -39,13 +39,9 @@ class Execution:
             from framesift.batch.executors.ray import RayExecutor
 
             return RayExecutor(self.workers, self.address)
-        if self.engine == "inline":
-            from framesift.batch.executors.inline import InlineExecutor
+        from framesift.batch.executors.local import InlineExecutor, LocalExecutor
 
-            return InlineExecutor()
-        from framesift.batch.executors.local import LocalExecutor
-
-        return LocalExecutor(self.workers)
+        return InlineExecutor() if self.engine == "inline" else LocalExecutor(self.workers)
 
 
 def split_settings(config: PipelineConfig | None, settings: Mapping[str, Any]) -> tuple[PipelineConfig, Execution]:

@@ -1,4 +1,7 @@
-"""A pool of supervised worker processes: one that dies or hangs costs an attempt of its task, and is replaced."""
+"""Executors on this machine: in this process, or a pool of supervised worker processes.
+
+A process that dies or hangs costs an attempt of its task, and is replaced.
+"""
 
 import json
 import os
@@ -11,8 +14,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from framesift._utils.cores import usable_cores
 from framesift._utils.memory import free_memory
@@ -24,9 +26,11 @@ from framesift.batch.executors.base import (
     Task,
     TaskEvent,
     TaskKind,
+    Worker,
     WorkerSpec,
 )
-from framesift.errors import FramesiftError
+from framesift.batch.executors.worker import create_worker
+from framesift.errors import FramesiftError, MissingExtra
 
 START_S = 120.0  # the longest a worker may take to start
 MAX_FAILED_STARTS = 3  # in a row: the cause is then not a video
@@ -49,6 +53,47 @@ class LocalExecutor(Executor):
         workers = min(self.workers or default_workers(), max(1, len(tasks)))
         with WorkerPool(spec, workers, limits, "worker") as pool:
             pool.run(tasks, watch, tries)
+
+
+class InlineExecutor(Executor):
+    """Runs the worker in this thread, each task once: what fails in this process would fail again."""
+
+    isolated: ClassVar[bool] = False
+
+    def run(
+        self,
+        spec: WorkerSpec,
+        tasks: Sequence[Task],
+        watch: OnEvent,
+        *,
+        limits: Limits,  # noqa: ARG002 (a process can not limit itself)
+        tries: Mapping[str, int],  # noqa: ARG002 (nothing is repeated here)
+    ) -> None:
+        if not tasks:
+            return
+        worker = create_worker(spec)
+        for task in tasks:
+            _run_task(worker, task, watch)
+
+
+def _run_task(worker: Worker, task: Task, watch: OnEvent) -> None:
+    started_s = time.monotonic()
+
+    def report(kind: TaskKind, **fields: Any) -> None:
+        watch(TaskEvent(kind, task, "inline", seconds=time.monotonic() - started_s, **fields))
+
+    def progress(stage: str, done: float, total: float) -> None:
+        report("moved", stage=stage, done=done, expected=total)
+
+    report("started")
+    try:
+        row = worker(task, progress)
+    except (RunAborted, MissingExtra):
+        raise
+    except FramesiftError as error:
+        report("failed", error=str(error))
+    else:
+        report("done", row=row)
 
 
 class WorkerPool:
@@ -209,8 +254,7 @@ class _Process:
         return f"the worker exited with code {code}" + self._stderr_tail()
 
     def _stderr_tail(self) -> str:
-        self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, self._stderr.tell() - 4096))
+        self._stderr.seek(0)
         lines = [line for line in self._stderr.read().decode("utf-8", "replace").splitlines() if line.strip()]
         return f" ({lines[-1].strip()[:STDERR_TAIL_CHARS]})" if lines else ""
 
@@ -251,13 +295,9 @@ def worker_environment(number: int, workers: int) -> dict[str, str]:
 
 def _gpus() -> list[str]:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return _list_gpus() if visible is None else [name for name in visible.split(",") if name.strip()]
-
-
-@cache
-def _list_gpus() -> list[str]:
+    if visible is not None:
+        return [name for name in visible.split(",") if name.strip()]
     try:
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True)  # noqa: S607 (on PATH)
-    except (OSError, subprocess.SubprocessError):
+        return [str(k) for k in range(len(os.listdir("/proc/driver/nvidia/gpus")))]
+    except OSError:
         return []
-    return [str(k) for k, line in enumerate(listed.stdout.splitlines()) if line.startswith("GPU")]

@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -57,8 +57,7 @@ class RayExecutor(Executor):
     ) -> Iterator[TaskEvent]:
         pending = {task.name: task for task in tasks}
         for _ in range(limits.tries):
-            attempts = {name: tries.get(name, 0) for name in pending}
-            for event in self._run_round(ray, spec, list(pending.values()), limits, attempts):
+            for event in self._run_round(ray, spec, list(pending.values()), limits, tries):
                 if event.is_end and pending.pop(event.task.name, None) is None:
                     continue
                 yield event
@@ -74,7 +73,7 @@ class RayExecutor(Executor):
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False  # the command shows its own
         context.max_errored_blocks = -1  # a lost block is resubmitted in the next round; the others continue
-        rows = [{"task": json.dumps({"name": t.name, "data": dict(t.data), "tries": tries[t.name]})} for t in tasks]
+        rows = [{"task": json.dumps({"tries": tries.get(task.name, 0), "task": asdict(task)})} for task in tasks]
         actors, resources = _actor_resources(ray.cluster_resources(), self.workers, len(tasks))
         flow = ray.data.from_items(rows, override_num_blocks=min(len(rows), MAX_BLOCKS)).map(
             SupervisorActor,
@@ -82,7 +81,11 @@ class RayExecutor(Executor):
             compute=ray.data.ActorPoolStrategy(size=actors, max_tasks_in_flight_per_actor=1),
             **resources,
         )
-        yield from _read_events(flow.iter_rows())
+        for row in flow.iter_rows():
+            if row["aborted"]:
+                raise RunAborted(row["aborted"])
+            for value in json.loads(row["events"]):
+                yield TaskEvent(**{**value, "task": Task(**value["task"])})
 
 
 class SupervisorActor:
@@ -96,7 +99,7 @@ class SupervisorActor:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, str]:
         value = json.loads(row["task"])
-        task = Task(value["name"], value["data"])
+        task = Task(**value["task"])
         events: list[TaskEvent] = []
         aborted = ""
         try:
@@ -107,14 +110,6 @@ class SupervisorActor:
             events = [TaskEvent("failed", task, "ray", error=str(error))]
         reported = [asdict(event) for event in events if event.kind != "moved"]
         return {"events": json.dumps(reported), "aborted": aborted}
-
-
-def _read_events(rows: Iterable[Mapping[str, str]]) -> Iterator[TaskEvent]:
-    for row in rows:
-        if row["aborted"]:
-            raise RunAborted(row["aborted"])
-        for value in json.loads(row["events"]):
-            yield TaskEvent(**{**value, "task": Task(**value["task"])})
 
 
 def _actor_resources(resources: Mapping[str, float], workers: int | None, tasks: int) -> tuple[int, dict[str, float]]:
