@@ -49,7 +49,6 @@ OLDEST = (5, 18)  # of transformers; before, images could not be prepared withou
 FRAME_MAX_PIXELS = 602_112  # of a frame of Qwen's, as in the paper
 GEMMA_TOKENS = (70, 140, 280, 560, 1120)  # the numbers of tokens a frame that Gemma 4 was trained with
 
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
@@ -80,19 +79,23 @@ class LocalReader:
                 f"frame_tokens is {self.frame_tokens!r}; expected one of {', '.join(map(str, GEMMA_TOKENS))}"
             )
         check_time_format(self.time_format)
-        if not _DEVICE.fullmatch(self.device):
-            raise OptionError(f"device is {self.device!r}; expected auto, cpu, cuda or mps")
         if self.device_map and not is_installed("accelerate"):
             raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")
         self.name = f"{LOCAL}{self.source}"
         self._torch, self._transformers = require("torch", EXTRA), require("transformers", EXTRA)
-        _check_version(self._transformers.__version__)
+        version = self._transformers.__version__
+        if Version(version).release < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise MissingExtra(
+                f"transformers is {version}; local readers need {oldest} or later: pip install -U transformers"
+            )
+        device = pick_device(self._torch, self.device)
         folder = find_folder(self.source)
         config = read_config(folder / "config.json")
         # LLaVA-Video has the model type of other models, but its name says what it is.
         self._family_names = CHECKPOINTS.get(self.source, self.source), str(config.get("model_type", ""))
         with no_progress_bar(self._transformers):
-            self._model, self._inputs = self._load(folder, config)
+            self._model, self._inputs = self._load(folder, config, device)
         self._lock = Lock()
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
@@ -158,9 +161,10 @@ class LocalReader:
                 f"{frames} frames are {tokens} tokens and {self.name} accepts {most}: select fewer frames (--budget)"
             )
 
-    def _load(self, folder: Path, config: dict[str, Any]) -> tuple[Any, ProcessorInputs | llava.LlavaInputs]:
+    def _load(
+        self, folder: Path, config: dict[str, Any], device: str
+    ) -> tuple[Any, ProcessorInputs | llava.LlavaInputs]:
         """The model, and what builds its inputs."""
-        device = pick_device(self._torch, self.device)
         # float32 on a CPU, where half precision is slow; bfloat16 is what the models were trained in.
         dtype = self._torch.float32 if device == "cpu" and not self.device_map else self._torch.bfloat16
         options: dict[str, Any] = {"dtype": dtype} | ({"device_map": self.device_map} if self.device_map else {})
@@ -192,11 +196,3 @@ def find_folder(source: str) -> Path:
     if folder is None or not has_weights(folder):
         raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {wanted}")
     return folder
-
-
-def _check_version(version: str) -> None:
-    if Version(version).release < OLDEST:
-        oldest = ".".join(map(str, OLDEST))
-        raise MissingExtra(
-            f"transformers is {version}; local readers need {oldest} or later: pip install -U transformers"
-        )

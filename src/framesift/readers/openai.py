@@ -51,9 +51,9 @@ class OpenAIReader:
     JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
     connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. frames_as:
     "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
-    "pictures", images each after its own time. preset: see `prompts`; times: whether the
-    frames' times are sent; time_format: see `time_formats`. is_allowed:
-    whether an IP address may be connected to, directly and without a proxy; None: all, by a proxy if one is set.
+    "pictures", images each after its own time. preset: see `prompts`; times: whether the frames' times are sent;
+    time_format: see `time_formats`. is_allowed: whether an IP address may be connected to, directly and without a
+    proxy; None: all, by a proxy if one is set.
     """
 
     address: str
