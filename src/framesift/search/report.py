@@ -14,17 +14,17 @@ from framesift.selection.explainer import short_clock
 
 THUMBNAIL_SIDE = 240  # pixels of the shorter side
 JPEG_QUALITY = 80
-TITLE_END = "framesift search</title>"  # of the page's template
+TITLE_END = b"framesift search</title>"  # of the page's template
 HEAD_BYTES = 1 << 16
 
 
 def check_report_path(path: str | os.PathLike[str]) -> None:
     """Reject a file that exists, unless it is a search report, which may be replaced."""
-    if not os.path.exists(path):
-        return
     try:
         with open(path, "rb") as file:
-            is_report = TITLE_END.encode() in file.read(HEAD_BYTES)
+            is_report = TITLE_END in file.read(HEAD_BYTES)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise output_error(path, error) from error
     if not is_report:
@@ -55,11 +55,10 @@ def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -
 
 def _hit_values(hit: Hit) -> dict[str, Any]:
     is_url = "://" in hit.video
-    location = PurePath(hit.video)
     scores = {"image": hit.relevance, "text": hit.event_relevance}
     return {
         "name": _name(hit),
-        "folder": "" if is_url else printable(str(location.parent)),
+        "folder": "" if is_url else printable(str(PurePath(hit.video).parent)),
         "time": short_clock(hit.time_s),
         "image": "" if is_url else _thumbnail(hit),
         "event": "" if hit.event is None else printable(hit.event.text),

@@ -16,9 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -59,7 +58,6 @@ WINDOW_S = 10.0  # hits this near to a better one of the same video are merged i
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
 RANK_OFFSET = 60
-SearchSource = TypeVar("SearchSource", bound="FrameVectors | EventVectors")
 
 
 @dataclass(frozen=True)
@@ -112,8 +110,8 @@ def search(
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder
     seek = _Search(text, limit, window_s, Store(store), model, videos)
-    frames = seek.frames() if by != "events" else []
-    events = seek.events() if by != "frames" else []
+    frames = seek.rank("frames") if by != "events" else []
+    events = seek.rank("events") if by != "frames" else []
     hits = seek.fuse(frames, events) if by == "both" and events else frames or events
     return [seek.with_video(hit) for hit in hits[:limit]]
 
@@ -133,78 +131,51 @@ class _Search:
         self.store, self.model, self.videos = store, model, videos
         # The folder's name up to the sampling: an index of any sampling can be searched.
         self._prefix = IndexKey("", model.name, fingerprint_of(model), "", "", "").encoder_prefix
-        self._folders = self._list_folders()
-        self._vector = encode_long_texts(model, [text])
-
-    def _list_folders(self) -> dict[str, list[str]]:
-        """The folders of each video, by its fingerprint."""
-        folders: dict[str, list[str]] = {}
-        with suppress(OSError):
-            for path in sorted(entry.path for entry in os.scandir(self.store.root) if len(entry.name) == 32):
-                folders[os.path.basename(path)] = sorted(os.listdir(path))
-        folders = {
-            video: names for video, names in folders.items() if any(name.startswith(self._prefix) for name in names)
-        }
-        if not folders:
+        self._indexes = sorted(store.root.glob(f"{'?' * 32}/{self._prefix}*"))
+        if not self._indexes:
             raise InputError(
-                f"{self.store.root} has no video indexed with {self.model.name}; index some with "
+                f"{store.root} has no video indexed with {model.name}; index some with "
                 "`framesift corpus index`, or give another --store or --encoder"
             )
-        return folders
+        self._vector = encode_long_texts(model, [text])
 
-    def frames(self) -> list[Hit]:
-        """The best frames by cosine."""
+    def rank(self, kind: str) -> list[Hit]:
+        """The best frames or events by cosine, and the best of the events that contain every word of the text."""
+        sources: list[Source] = list(self._sources(kind))
+        scores = unrelated_scores(self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json", sources, self.model)
         sources = [
-            FrameVectors(self.store.root / video / name)
-            for video, inside in self._folders.items()
-            for name in inside
-            if name.startswith(self._prefix) and not name.endswith(PART)
+            each for each in sources if each.owner in scores and (self.videos is None or each.video in self.videos)
         ]
-        sources, rows, level = self._scan("frames", sources, usable_cores())
-        hits = []
-        for k in rows.best(self.limit, self.window_s):
-            number, _, time_s, cosine = rows[k]
-            video = sources[number].video
-            hits.append(Hit("", time_s, cosine, cosine, fingerprint=video, stands_out=cosine > level))
-        return self._in_order(hits)
-
-    def events(self) -> list[Hit]:
-        """The best events by cosine, and the best of those that contain every word of the text."""
-        sources = [
-            source
-            for video, inside in self._folders.items()
-            for name in inside
-            if name.startswith("events-")
-            for source in EventVectors.of(self.store, video, name, self.model, self._duration_s(video))
-        ]
-        # Encoders may not be used by several threads, and vectors that can't be stored are encoded here.
-        sources, rows, level = self._scan("events", sources, threads=1)
-        quoting = [
-            start + k for start, source in zip(rows.starts, sources, strict=False) for k in source.quoting(self.text)
-        ]
+        level = best_level(np.array([scores[source.owner] for source in sources]))
+        # Encoders may not be used by several threads, and vectors of events that can't be stored are encoded here.
+        rows = _ScannedRows.of(sources, self._vector, threads=usable_cores() if kind == "frames" else 1)
+        quoting = [rows.starts[number] + k for number, source in enumerate(sources) for k in source.quoting(self.text)]
         found = rows.best(self.limit, self.window_s, quoting)
         near = {row for k in found for row in rows.near(k, self.window_s).tolist()}
         found += [k for k in rows.best(self.limit, self.window_s) if k not in near]
-        lexical = {number: sources[number].words.scores(self.text) for number in {rows[k][0] for k in found}}
+        scores_of = {
+            number: sources[number].scores(rows.cosines[rows.part(number), None], [self.text])
+            for number in {rows[k][0] for k in found}
+        }
         hits = []
         for k in found:
             number, position, time_s, cosine = rows[k]
+            stands_out = bool(scores_of[number][position] > level) or k in quoting
             source = sources[number]
-            is_above = bool(word_scores(np.array(cosine), lexical[number][position]) > level) or k in quoting
-            event = source.events[position]
-            hits.append(Hit("", time_s, cosine, None, cosine, event, source.video, stands_out=is_above))
+            hit = Hit("", time_s, cosine, fingerprint=source.video, stands_out=stands_out)
+            if isinstance(source, EventVectors):
+                hits.append(replace(hit, event_relevance=cosine, event=source.events[position]))
+            else:
+                hits.append(replace(hit, relevance=cosine))
         return self._in_order(hits)[: self.limit]
 
-    def _scan(
-        self, kind: str, sources: Sequence[SearchSource], threads: int
-    ) -> "tuple[list[SearchSource], _ScannedRows, float]":
-        """The sources of the searched videos, their rows, and the level that unrelated questions reach in them."""
-        file = self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json"
-        scores = unrelated_scores(file, sources, self.model)
-        readable = [source for source in sources if source.owner in scores]
-        searched = [source for source in readable if self.videos is None or source.video in self.videos]
-        level = best_level(np.array([scores[source.owner] for source in searched]))
-        return searched, _ScannedRows.of(searched, self._vector, threads), level
+    def _sources(self, kind: str) -> "Iterator[Source]":
+        if kind == "frames":
+            yield from (FrameVectors(folder) for folder in self._indexes if not folder.name.endswith(PART))
+            return
+        for video in dict.fromkeys(folder.parent for folder in self._indexes):
+            for folder in sorted(video.glob("events-*")):
+                yield from EventVectors.of(folder, self.model, self._duration_s(video.name))
 
     def with_video(self, hit: Hit) -> Hit:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
@@ -220,10 +191,10 @@ class _Search:
 
     def _manifests(self, video: str, *prefixes: str) -> Iterator[dict[str, Any]]:
         """The readable manifests of a video's entries whose folder names begin so."""
-        for name in self._folders[video]:
-            if name.startswith(prefixes):
+        for folder in sorted((self.store.root / video).iterdir()):
+            if folder.name.startswith(prefixes):
                 with suppress(StoreError, OSError):
-                    yield read_manifest(self.store.root / video / name)
+                    yield read_manifest(folder)
 
     def fuse(self, frames: Sequence[Hit], events: Sequence[Hit]) -> list[Hit]:
         """One ranking from both; a frame and an event near the same second of a video become one hit.
@@ -280,7 +251,7 @@ class _ScannedRows:
     cosines: Array
 
     @classmethod
-    def of(cls, sources: "Sequence[FrameVectors | EventVectors]", query: Array, threads: int) -> "_ScannedRows":
+    def of(cls, sources: "Sequence[Source]", query: Array, threads: int) -> "_ScannedRows":
         """Read and compare one source at a time in each thread; one that can't be read has none, with a warning."""
         with ThreadPoolExecutor(threads) as pool:
             parts: list[tuple[Array, Array]] = [_NO_ROWS, *pool.map(partial(_compare, query), sources)]
@@ -303,11 +274,15 @@ class _ScannedRows:
             scores[self.near(found[-1], window_s)] = -np.inf
         return found
 
+    def part(self, number: int) -> slice:
+        """The rows of a source."""
+        return slice(self.starts[number], self.starts[number + 1])
+
     def near(self, k: int, window_s: float) -> Array:
         """The rows of the same video that are no farther than the window from a row, with the row itself."""
         video = self.videos[self[k][0]]
-        spans = zip(pairwise(self.starts), self.videos, strict=True)
-        rows = np.concatenate([np.arange(*span) for span, name in spans if name == video])
+        numbers = (number for number, name in enumerate(self.videos) if name == video)
+        rows = np.r_[tuple(map(self.part, numbers))]
         near: Array = rows[np.abs(self.times_s[rows] - self.times_s[k]) <= window_s]
         return near
 
@@ -315,7 +290,7 @@ class _ScannedRows:
 _NO_ROWS = (np.zeros(0), np.zeros(0))
 
 
-def _compare(query: Array, source: "FrameVectors | EventVectors") -> tuple[Array, Array]:
+def _compare(query: Array, source: "Source") -> tuple[Array, Array]:
     """The times of a source's rows and their cosines with the query (1, D)."""
     try:
         rows, times_s = source.read()
@@ -360,33 +335,41 @@ class FrameVectors:
             frames, times_s = frames[~is_blank], times_s[~is_blank]
         return frames, times_s
 
-    def unrelated_scores(self, queries: Array) -> Array:
-        """(n, K) scores for the unrelated questions, whose vectors are queries (K, D). The file is verified first."""
+    def verify(self) -> None:
+        """Raise StoreError if the file is not the one that was written."""
         StoredCandidates.unpack(read_payload(self.folder, "index", read_manifest(self.folder)))
-        return cosines(self.read()[0], queries)
+
+    def quoting(self, _text: str) -> list[int]:
+        return []
+
+    def scores(self, cosines: Array, _texts: Sequence[str]) -> Array:
+        return cosines
 
 
 @dataclass(frozen=True)
 class EventVectors:
     """The events of one video from one source, and their stored vectors. owner: ends in a digest of the events."""
 
-    video: str
+    folder: Path
     owner: str
     events: tuple[Event, ...]
     texts: tuple[str, ...]  # of all stored events, whose vectors are stored together
     inside: tuple[int, ...]  # positions of `events` among these
     model: Encoder
-    root: Path
+
+    @property
+    def video(self) -> str:
+        return self.folder.parent.name
 
     @classmethod
-    def of(cls, store: Store, video: str, name: str, model: Encoder, duration_s: float) -> "list[EventVectors]":
+    def of(cls, folder: Path, model: Encoder, duration_s: float) -> "list[EventVectors]":
         """The events inside the video, or no source if there are none or they can't be read."""
+        name = f"{folder.parent.name}/{folder.name}"
         try:
-            folder = store.root / video / name
             payload = read_payload(folder, "events", read_manifest(folder))
             listed = events_from(payload)
         except (OSError, InputError, StoreError) as error:
-            log.warning("%s/%s can't be searched (%s)", video, name, error)
+            log.warning("%s can't be searched (%s)", name, error)
             return []
         inside = tuple(k for k, event in enumerate(listed) if event.end_s >= 0 and event.start_s <= duration_s)
         events = tuple(
@@ -395,24 +378,26 @@ class EventVectors:
         )
         digest = hashlib.blake2b(payload + str(inside).encode(), digest_size=8).hexdigest()
         texts = tuple(event.text for event in listed)
-        return [cls(video, f"{video}/{name}@{digest}", events, texts, inside, model, store.root)] if events else []
+        return [cls(folder, f"{name}@{digest}", events, texts, inside, model)] if events else []
 
     def read(self) -> tuple[Array, Array]:
-        vectors = cached_text_vectors(self.model, self.texts, self.root)[list(self.inside)]
+        vectors = cached_text_vectors(self.model, self.texts, self.folder.parent.parent)[list(self.inside)]
         return vectors, np.array([event.start_s for event in self.events])
 
     def quoting(self, text: str) -> list[int]:
         """The positions of the events that contain every word of the text."""
         return quoting([event.text for event in self.events], text)
 
-    @cached_property
-    def words(self) -> EventWords:
-        return EventWords([event.text for event in self.events])
+    def scores(self, cosines: Array, texts: Sequence[str]) -> Array:
+        """(n, K) scores of the events for K texts, from their cosines (n, K)."""
+        words = EventWords([event.text for event in self.events])
+        return word_scores(cosines, np.stack([words.scores(text) for text in texts], axis=1))
 
-    def unrelated_scores(self, queries: Array) -> Array:
-        """(n, K) scores of the events for the unrelated questions, whose vectors are queries (K, D)."""
-        lexical = np.stack([self.words.scores(question) for question in UNRELATED], axis=1)
-        return word_scores(cosines(self.read()[0], queries), lexical)
+    def verify(self) -> None:
+        """Do nothing: the events were verified when they were read."""
+
+
+Source = FrameVectors | EventVectors
 
 
 def cosines(rows: Array, queries: Array) -> Array:
@@ -426,9 +411,7 @@ def cosines(rows: Array, queries: Array) -> Array:
     return out
 
 
-def unrelated_scores(
-    file: Path, sources: Sequence[FrameVectors | EventVectors], model: Encoder
-) -> dict[str, tuple[float, ...]]:
+def unrelated_scores(file: Path, sources: Sequence[Source], model: Encoder) -> dict[str, tuple[float, ...]]:
     """The best score of each unrelated question by source, as stored in the file, which gets what it lacks.
 
     A source that can't be read is left out with a warning.
@@ -439,7 +422,8 @@ def unrelated_scores(
     queries = cached_text_vectors(model, UNRELATED, file.parent.parent) if missing else np.zeros(0)
     for source in missing:
         try:
-            best = source.unrelated_scores(queries).max(axis=0)
+            source.verify()
+            best = source.scores(cosines(source.read()[0], queries), UNRELATED).max(axis=0)
         except (FramesiftError, OSError, ValueError, KeyError) as error:
             log.warning("%s can't be searched (%s)", source.owner.partition("@")[0], error)
         else:
