@@ -77,7 +77,7 @@ def test_reader_may_have_options():
         ({"methods": "gcr", "sweep": ["beta=1"]}, "none of gcr has an option 'beta'; expected one of alpha_ground"),
         ({"methods": "uniform", "ablate": "ground"}, "none of uniform has an option 'without'"),
         ({"methods": "gcr", "ablate": "read"}, "ablate has 'read'; expected some of ground, cover, refine"),
-        ({"budgets": "many"}, "expected whole numbers"),
+        ({"budgets": "many"}, "budget is 'many'; expected a whole number"),
         ({"text_modes": "loud"}, "expected one of none, blank"),
         ({"events": "ears"}, "events is 'ears'"),
         ({"times": "no"}, "times is 'no'; expected true or false"),

@@ -105,7 +105,7 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dat
     missing video is not an error here: `Dataset.with_files` checks the selected questions.
     """
     if name in DATASETS:
-        if folder is None:
+        if not folder:
             raise InputError(f"{name} needs its directory; give it with --data")
         return DATASETS[name](Path(folder))
     if name.lower().endswith(OWN_ENDINGS):

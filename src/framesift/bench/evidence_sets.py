@@ -30,8 +30,6 @@ PAUSE_S = 0.5  # between two of these
 CURVE_STEP_S = 2.0  # between two values of a curve without times, as in QVHighlights
 MAX_DURATION_S = 1e6  # a candidate per second is held in memory
 
-SetKind = Literal["transcripts", "moments"]
-
 
 @dataclass(frozen=True)
 class SetQuestion:
@@ -67,7 +65,7 @@ class EvidenceSet:
     """The videos and questions of a set. annotation: a hash of its file. notes: what was left out, in sentences."""
 
     name: str
-    kind: SetKind
+    kind: Literal["transcripts", "moments"]
     videos: tuple[SetVideo, ...]
     annotation: str
     notes: tuple[str, ...] = ()
@@ -84,13 +82,17 @@ class _Sentence:
     text: str
 
 
-@dataclass(frozen=True)
-class _TranscriptVideo:
-    sentences: tuple[str | _Sentence, ...]
+@dataclass(frozen=True, kw_only=True)
+class _Candidates:
     duration_s: Seconds | None = None
     times_s: tuple[Seconds, ...] | None = None
     file: FilePath | None = None
     vectors: FilePath | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TranscriptVideo(_Candidates):
+    sentences: tuple[str | _Sentence, ...]
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,8 @@ class _TranscriptQuestion:
     id: Name | None = None
 
 
-@dataclass(frozen=True)
-class _MomentRow:
+@dataclass(frozen=True, kw_only=True)
+class _MomentRow(_Candidates):
     windows: tuple[tuple[Seconds, Seconds], ...]
     query: str = ""
     curve: tuple[float, ...] | None = None
@@ -113,10 +115,6 @@ class _MomentRow:
     id: Name | None = None
     qid: Name | None = None  # another name of `id`
     video: Name | None = None
-    duration_s: Seconds | None = None
-    times_s: tuple[Seconds, ...] | None = None
-    file: FilePath | None = None
-    vectors: FilePath | None = None
 
 
 def read_evidence_set(path: Path, *, limit: int | None = None) -> EvidenceSet:

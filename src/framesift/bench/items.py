@@ -96,8 +96,8 @@ class Dataset:
     def choose(
         self,
         *,
-        ids: Sequence[str] | None = None,
-        groups: Iterable[str] | None = None,
+        ids: Sequence[str] = (),
+        groups: Sequence[str] = (),
         sample: int | None = None,
         seed: int = 0,
     ) -> "Dataset":
@@ -106,13 +106,13 @@ class Dataset:
         sample: the number of questions drawn without replacement; the same seed draws the same on any machine.
         """
         items: Sequence[Item] = self.items
-        if ids is not None:
+        if ids:
             known = {item.id for item in items}
             if unknown := next((name for name in ids if name not in known), None):
                 example = self.items[0].id if self.items else ""
                 raise InputError(f"{self.name} has no question {shown(unknown)}; its ids look like {example!r}")
             items = [item for item in items if item.id in set(ids)]
-        if groups is not None:
+        if groups:
             items = self._of_groups(items, {group.strip().lower() for group in groups})
         check_count("sample", sample)
         if sample is not None:

@@ -391,7 +391,7 @@ def _accuracies(parts: Sequence[tuple[Sequence[str], Sequence[Result]]]) -> Line
 
 def _counts(rows: Sequence[Result]) -> Line:
     found = score(rows)
-    return [TableCell.count(count) for count in (found.n, found.unparsed, found.errors)]
+    return list(map(TableCell.count, (found.n, found.unparsed, found.errors)))
 
 
 def _pair_cells(pair: Pair) -> Line:

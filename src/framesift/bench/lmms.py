@@ -84,17 +84,13 @@ class Exhibitor:
 
         # One thread at a time: two that meet a new video must not both decode it.
         with self._lock:
-            exhibit = self._exhibit(clip, question, doc)
+            video = self._prepare(clip.path, str(doc.get(SUBTITLE_FILE) or ""), float(doc.get(CLIP_START) or 0.0))
+            (selection,) = self.pipeline.select_many(video, [question], windows=[clip.window])
+            exhibit = self.pipeline.exhibit(video, selection)
             self._record(exhibit, question)
         return compose_frames(
             exhibit, self.pipeline.config.reading.text_mode, time_format="clock" if self.times else "none"
         )
-
-    def _exhibit(self, clip: Clip, question: Question, doc: Document) -> "Exhibit":
-        start_s = float(doc.get(CLIP_START) or 0.0)
-        video = self._prepare(clip.path, str(doc.get(SUBTITLE_FILE) or ""), start_s)
-        (selection,) = self.pipeline.select_many(video, [question], windows=[clip.window])
-        return self.pipeline.exhibit(video, selection)
 
     @cached_property
     def _prepare(self) -> "Callable[[Path, str, float], PreparedVideo]":

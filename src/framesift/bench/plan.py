@@ -154,7 +154,7 @@ def _choices(block: Mapping[str, Any]) -> list[SelectionChoice]:
     names = {name: words(block[name], name) for name in _FIELDS}
     if empty := [name for name in names if not names[name]]:
         raise OptionError(f"{empty[0]} is empty; expected at least one")
-    budgets = [check_budget(_whole(text)) for text in names["budgets"]]
+    budgets = [check_budget(parse_scalar(text)) for text in names["budgets"]]
     modes = [check_text_mode(text) for text in names["text_modes"]]
     variants = _variants(names["methods"], block)
     return [
@@ -219,10 +219,3 @@ def _named(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
         return text, known[text]
     name, equals, address = text.partition("=")
     return (name.strip(), address.strip()) if equals and not set(name) & set(":/@?") else ("", text)
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise OptionError(f"budgets has {shown(text)}; expected whole numbers") from None

@@ -173,14 +173,13 @@ def _frames(rows: Iterable[Result]) -> dict[str, Sequence[float]]:
 
 def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Result]]]:
     """Group rows that are comparable, each group with a title of its common conditions."""
-    for key, block in group_by(rows, lambda row: values_of(row, (*_CONDITIONS, *over))).items():
+    for block in group_by(rows, lambda row: values_of(row, (*_CONDITIONS, *over))).values():
         first = block[0]
         parts = [layouts.DATASET_TITLES.get(first.dataset, first.dataset), first.reader]
         parts += [counted(first.budget, "frame")] if "budget" in over else []
         parts += [str(first.value(name)) for name in ("method", "variant", "text_mode") if name in over]
-        for name, value in zip(_CONDITIONS[2:], key[2:], strict=False):
-            if len({other.value(name) for other in rows if other.dataset == first.dataset}) > 1:
-                parts.append(f"{name} {value}")
+        others = [row for row in rows if row.dataset == first.dataset]
+        parts += layouts.conditions(first, layouts.differing(others, _CONDITIONS[2:]))
         yield ", ".join(part for part in parts if part), block
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from framesift._utils.credentials import LOCAL
 from framesift.batch.executors import Execution
-from framesift.batch.executors.base import Engine, TaskEvent
+from framesift.batch.executors.base import TaskEvent
 from framesift.batch.items import RunItem
 from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec
@@ -27,12 +27,11 @@ def run_benchmark(
     shard: tuple[int, int] = (1, 1),
     command: str = "",
     progress: Progress | None = None,
-    engine: Engine = "inline",
 ) -> RunSummary:
     """Produce the rows of the plan that the folder of results does not hold yet.
 
-    shard: (2, 8) takes the second eighth of the videos; processes and machines may share the folder. engine: by default
-    this process. A video or a question that fails becomes a row with its error, which the next run tries again.
+    shard: (2, 8) takes the second eighth of the videos; processes and machines may share the folder. A
+    video or a question that fails becomes a row with its error, which the next run tries again.
     """
     return run_questions(
         [run_item(item) for item in dataset.items],
@@ -40,7 +39,7 @@ def run_benchmark(
         [with_prompt(reader, dataset.name, times=plan.times) for reader in plan.readers],
         plan.config,
         folder,
-        Execution(engine, watch=None if progress is None else _ProgressAdapter(progress)),
+        Execution("inline", watch=None if progress is None else _ProgressAdapter(progress)),
         facts={
             "dataset": dataset.name,
             "data": dataset.fingerprint,

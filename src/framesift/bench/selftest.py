@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framesift.batch.items import group_by
 from framesift.batch.results import Result, read_results
 from framesift.bench.datasets import load_dataset
-from framesift.bench.evidence_scores import score_times
+from framesift.bench.evidence_scores import score_selections
 from framesift.bench.items import Dataset
 from framesift.bench.layouts import main_table
 from framesift.bench.metrics import OVERALL, minus, signed
@@ -92,30 +93,28 @@ def run_selftest(
 
 def evidence_hits(rows: Sequence[Result], dataset: Dataset) -> Hits:
     """Whether each variant has a frame inside each question's evidence."""
-    items = {item.id: item for item in dataset.items}
-    hits: dict[tuple[str, int], dict[str, bool]] = {}
-    for row in rows:
-        score = score_times(items[row.item_id], row.times_s)
-        hits.setdefault((row.variant, row.budget), {})[row.item_id] = bool(score and score.scenes_hit)
+    hits = {}
+    for key, part in group_by(rows, lambda row: (row.variant, row.budget)).items():
+        scores, _ = score_selections(dataset.items, {row.item_id: row.times_s for row in part})
+        hits[key] = {score.item_id: bool(score.scenes_hit) for score in scores}
     return hits
 
 
 def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> ResultTable:
-    kinds = [kind for kind in KINDS if kind in dataset.groups]
     lines: list[list[TableCell]] = []
     rules = []
     for budget in sorted({budget for _, budget in hits}):
         block = []
         for variant in VARIANTS:
             cells = [TableCell(variant), TableCell.count(budget)]
-            for kind in (*kinds, OVERALL):
+            for kind in (*KINDS, OVERALL):
                 items = [item for item in dataset.items if kind in (item.group, OVERALL)]
                 hits_of_items = [hits[variant, budget][item.id] for item in items]
                 cells.append(TableCell.percent(share_interval(hits_of_items, [item.video_id for item in items])))
             block.append([*cells, TableCell.count(len(dataset))])
         rules.append(len(lines))
-        lines += bold_best(block, range(2, 3 + len(kinds)))
-    columns = ("Method", "Frames", *kinds, OVERALL, "n")
+        lines += bold_best(block, range(2, 3 + len(KINDS)))
+    columns = ("Method", "Frames", *KINDS, OVERALL, "n")
     title = "Evidence of the synthetic benchmark found (%)"
     return ResultTable("found", title, columns, lines, (NOTE, *notes), rules=rules)
 

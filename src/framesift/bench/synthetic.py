@@ -280,11 +280,8 @@ def _boxes(size: tuple[int, int], shot: Shot, rng: random.Random) -> Iterator[tu
     for k in range(shot.seconds * FPS):
         if shot.style == BLURRED and k % FPS == 0:
             x, y = rng.random(), rng.random()
-        w = whole * (
-            BLURRED_SHARE
-            if shot.style == BLURRED
-            else CLOSE_SHARE[0] + (CLOSE_SHARE[1] - CLOSE_SHARE[0]) * k / shot.seconds / FPS
-        )
+        zoomed = CLOSE_SHARE[0] + (CLOSE_SHARE[1] - CLOSE_SHARE[0]) * k / shot.seconds / FPS
+        w = whole * (BLURRED_SHARE if shot.style == BLURRED else zoomed)
         h = w * HEIGHT / WIDTH
         left, top = x * (width - w), y * (height - h)
         yield left, top, left + w, top + h

@@ -200,8 +200,8 @@ def _load_questions(
 
     limit, allow_missing = settings.get("limit"), bool(settings.get("allow_missing"))
     dataset = load_dataset(name, folder).choose(
-        ids=words(settings.get("ids"), "ids") or None,
-        groups=words(settings.get("groups"), "groups") or None,
+        ids=words(settings.get("ids"), "ids"),
+        groups=words(settings.get("groups"), "groups"),
         sample=settings.get("sample"),
         seed=settings.get("seed") or 0,
     )
@@ -239,7 +239,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     tables = [table for table in islice(make_tables(rows), 1) if table.name == "main"]
     tables += evidence_tables(rows, [dataset for dataset in datasets if dataset.has_moments])
     videos = [len({item.video_id for item in dataset.items}) for dataset in datasets]
-    runs = [_run_values(summary) | {"videos": count} for count, summary in zip(videos, summaries, strict=True)]
+    runs = list(map(_run_values, summaries, videos))
     _print(args, tables, runs=runs)
     if not args.json:
         for count, summary in zip(videos, summaries, strict=True):
@@ -258,7 +258,7 @@ def _print_summary(summary: "RunSummary", videos: int) -> None:
     print(f"{answers}{failed}{before}; all are in {summary.results}")
 
 
-def _run_values(summary: "RunSummary") -> dict[str, Any]:
+def _run_values(summary: "RunSummary", videos: int) -> dict[str, Any]:
     return {
         "folder": str(summary.results),
         "done": summary.done + summary.failed,
@@ -266,6 +266,7 @@ def _run_values(summary: "RunSummary") -> dict[str, Any]:
         "before": summary.skipped,
         "seconds": round(summary.seconds, 3),
         "warnings": summary.warnings,
+        "videos": videos,
     }
 
 
@@ -277,7 +278,7 @@ def _report(args: argparse.Namespace) -> int:
     from framesift.bench.report import write_report
 
     given = [f"{text}=" if _is_own(text) and "=" not in text else text for text in args.data]
-    datasets = [load_dataset(name, folder or None) for name, folder in pairs_of(given, "--data").items()]
+    datasets = [load_dataset(name, folder) for name, folder in pairs_of(given, "--data").items()]
     if args.scenes:
         datasets = [dataset.with_scenes(read_scenes(args.scenes)) for dataset in datasets]
     out = Path(args.out) if args.out else Path(args.results[0]) / "report"
