@@ -96,7 +96,7 @@ def stopwatch(seconds, name):
 def measure(path, mode, encoder, folder, without_reuse):
     """Seconds of the whole and of each part alone."""
     seconds, facts = {}, {}
-    timeline._timelines.clear()
+    timeline._timeline_of.cache_clear()
     with stopwatch(seconds, "demux"):
         lines = timeline.read_timeline(path)
     wanted = frames._candidates(lines, mode, Fraction(1))
@@ -113,13 +113,13 @@ def measure(path, mode, encoder, folder, without_reuse):
     step("convert alone", round(1000 * each, 2), "ms; encode alone", round(facts["encode_fps"]), "frames/s")
     del pixels
     if without_reuse:
-        timeline._timelines.clear()
+        timeline._timeline_of.cache_clear()
         with stopwatch(seconds, "no reuse"):
             indexing.index(path, encoder, 1.0, mode, store=folder / "encode", unchanged_frames="encode")
     gc.collect()
     release_free_memory()
     torch.cuda.empty_cache()
-    timeline._timelines.clear()
+    timeline._timeline_of.cache_clear()
     before = resident_bytes("VmRSS"), torch.cuda.mem_get_info()[0], driver_bytes()
     peak = "VmHWM" if reset_peak() else "VmRSS"
     most = [0, 0, 0]

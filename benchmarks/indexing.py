@@ -207,7 +207,7 @@ def measure_index(path, mode):
         row = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "above": peak_mib() - before}
         row |= {"given": len(index), "seconds": index.info.duration_s}
         row["again"] = elapsed(lambda: fs.index(path, "offline", 1.0, mode, store=store))
-    timeline._timelines.clear()
+    timeline._timeline_of.cache_clear()
     row["scan"] = elapsed(lambda: timeline.read_timeline(path))
     images = []
 

@@ -17,7 +17,7 @@ from framesift.store.store import MANIFEST, PAYLOADS, Store
 from framesift.store.timelines import pack_timeline, timeline_from
 from framesift.video import timeline as video_timeline
 from framesift.video.clock import ClockShifts, Jump
-from framesift.video.timeline import Timeline, read_timeline
+from framesift.video.timeline import Timeline, read_timeline, scan_packets
 from helpers.clips import keep_parts, make_clip
 from helpers.encoders import GridEncoder
 from helpers.read_only import make_read_only
@@ -44,19 +44,18 @@ def scans(monkeypatch):
     """The videos whose packets are scanned, without those of earlier tests in the caches."""
     scanned = []
 
-    class CountedScan(video_timeline._PacketScan):
-        def __init__(self, video):
-            scanned.append(video.path)
-            super().__init__(video)
+    def counted(video):
+        scanned.append(video.path)
+        return scan_packets(video)
 
-    monkeypatch.setattr(video_timeline, "_PacketScan", CountedScan)
+    monkeypatch.setattr(video_timeline, "scan_packets", counted)
     forget()
     return scanned
 
 
 def forget():
     """As in a new process."""
-    video_timeline._timelines.clear()
+    video_timeline._timeline_of.cache_clear()
     video_timeline._keepers.clear()
 
 

@@ -9,9 +9,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import av
 import av.error
@@ -20,7 +20,7 @@ import numpy as np
 from framesift._utils.files import FileIdentity
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.bitstream import PacketKind, PacketParser
+from framesift.video.bitstream import ZEROS, PacketKind, PacketParser
 from framesift.video.clock import ClockShifts, Jump, repair
 from framesift.video.container import (
     EXPECTED,
@@ -40,10 +40,7 @@ TIME_TOLERANCE = Fraction(1, 1000)  # seconds: times are often rounded to millis
 
 MAX_TICK = 2**60  # a timestamp beyond this is damage, and sums would overflow
 
-_CACHE_SIZE = 4  # timelines, so that sampling and then fetching scans the packets once
 _MOST_KEEPERS = 256
-
-Kept = TypeVar("Kept")
 
 # What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers
 # and parsers. A stored timeline made by others is scanned again.
@@ -202,43 +199,35 @@ class TimelineKeeper(Protocol):
         """Keep the timeline if that is possible."""
 
 
-_FileVersion = tuple[str, FileIdentity | None]
-_timelines: OrderedDict[_FileVersion, Timeline] = OrderedDict()
+_FileVersion = tuple[Path, FileIdentity | None]
 _keepers: OrderedDict[_FileVersion, TimelineKeeper] = OrderedDict()
 
 
 def keep_timeline(path: StrPath, identity: FileIdentity | None, keeper: TimelineKeeper) -> None:
     """Let `read_timeline` load and save the timeline of this version of a file; it does so when it is first needed."""
-    key = (str(Path(path).absolute()), identity)
+    key = (Path(path).absolute(), identity)
     if _keepers.get(key) != keeper:
-        _put(_keepers, key, keeper, _MOST_KEEPERS)
+        _keepers[key] = keeper
+        if len(_keepers) > _MOST_KEEPERS:
+            _keepers.popitem(last=False)
 
 
 def read_timeline(path: StrPath) -> Timeline:
     """Scan the packets of a video without decoding; cached until the file changes, and kept where a keeper is set."""
-    file = Path(check_file(path)).absolute()
-    key = (str(file), FileIdentity.of(file))
-    timeline = _timelines.get(key)
-    if timeline is not None:
-        return timeline
-    keeper = _keepers.get(key)
+    name = check_file(path)
+    return _timeline_of(name, (Path(name).absolute(), FileIdentity.of(name)))
+
+
+@lru_cache(maxsize=4)  # so that sampling and then fetching scans the packets once
+def _timeline_of(name: str, version: _FileVersion) -> Timeline:
+    keeper = _keepers.get(version)
     timeline = keeper.load() if keeper else None
     if timeline is None:
-        with open_video(path) as video:
-            timeline = _PacketScan(video).timeline()
-        if keeper and FileIdentity.of(file) == key[1]:
+        with open_video(name) as video:
+            timeline = scan_packets(video)
+        if keeper and FileIdentity.of(name) == version[1]:
             keeper.save(timeline)
-    if FileIdentity.of(file) == key[1]:
-        _put(_timelines, key, timeline, _CACHE_SIZE)
     return timeline
-
-
-def _put(cache: OrderedDict[_FileVersion, Kept], key: _FileVersion, value: Kept, size: int) -> None:
-    """Add to a cache, and remove the oldest beyond its size."""
-    cache[key] = value
-    cache.move_to_end(key)
-    while len(cache) > size:
-        cache.popitem(last=False)
 
 
 def container_start(video: OpenedVideo, first: int) -> Fraction:
@@ -264,134 +253,141 @@ def _plausible(stored: int | None) -> int | None:
     return None if stored is None or abs(stored) > MAX_TICK else stored
 
 
-class _PacketScan:
-    """One pass over the packets of a stream."""
+class _ScannedPacket(NamedTuple):
+    """What is used of a packet. raw: its stored time, -1 if there is none; pts and dts: those that are plausible."""
 
-    def __init__(self, video: OpenedVideo) -> None:
-        self._video = video
-        self._step = usual_step(video)
-        self._pts: list[int | None] = []
-        self._dts: list[int | None] = []
-        self._raw: list[int] = []
-        self._sizes: list[int] = []
-        self._durations: list[int] = []
-        self._keys: list[bool] = []
-        self._hidden: list[bool] = []
-        self._kinds: list[PacketKind] = []
-        self._positions: list[int] = []
-        self._corrupt: list[bool] = []
-        self._damaged: list[bool] = []
-        self._zeros_last: list[bool] = []
+    pts: int | None
+    dts: int | None
+    raw: int
+    position: int
+    size: int
+    duration: int
+    is_key: bool
+    is_hidden: bool
+    is_corrupt: bool
+    is_damaged: bool
+    ends_in_zeros: bool  # padding, or a lost part that goes on in the next packet
+    kind: PacketKind
 
-    def timeline(self) -> Timeline:
-        reader = PacketParser(self._video.codec, self._video.stream.codec_context.extradata)
-        is_cut = False
-        try:
-            for packet in read_packets(self._video.container, self._video.stream):
-                if packet.size:
-                    self._add(packet, reader)
-        except (av.error.FFmpegError, ValueError):
-            is_cut = True
-        if len(self._pts) == 1 and self._video.container.format.name == "gif":
-            raise InputError(f"{self._video.path!r} is a still image; {EXPECTED}")
-        if not self._pts:
-            raise InputError(f"{self._video.path!r} contains no frame; it is truncated or damaged: download it again")
-        return self._built(is_cut)
 
-    def _add(self, packet: VideoPacket, reader: PacketParser) -> None:
-        self._pts.append(_plausible(packet.pts))
-        self._dts.append(_plausible(packet.dts))
-        self._positions.append(-1 if packet.pos is None else packet.pos)
-        self._raw.append(packet.pts if packet.pts is not None else -1)
-        self._sizes.append(packet.size)
-        data = memoryview(packet)
-        self._corrupt.append(packet.is_corrupt)
-        self._damaged.append(reader.is_damaged(data))
-        self._zeros_last.append(reader.ends_in_zeros(data))
-        self._durations.append(packet.duration or self._step)
-        self._keys.append(packet.is_keyframe)
-        self._hidden.append(packet.is_discard)
-        self._kinds.append(reader.kind(data, packet.is_keyframe))
+def scan_packets(video: OpenedVideo) -> Timeline:
+    """The timeline, from one pass over the packets of the stream."""
+    parser = PacketParser(video.codec, video.stream.codec_context.extradata)
+    step = usual_step(video)
+    packets: list[_ScannedPacket] = []
+    is_cut = False
+    try:
+        for packet in read_packets(video.container, video.stream):
+            if packet.size:
+                packets.append(_scanned(packet, parser, step))
+    except (av.error.FFmpegError, ValueError):
+        is_cut = True
+    if len(packets) == 1 and video.container.format.name == "gif":
+        raise InputError(f"{video.path!r} is a still image; {EXPECTED}")
+    if not packets:
+        raise InputError(f"{video.path!r} contains no frame; it is truncated or damaged: download it again")
+    return _built(video, packets, is_cut)
 
-    def _repair(self) -> tuple[list[Jump], ClockShifts]:
-        """Correct the times, as players and ffmpeg do."""
-        stored = [pts if dts is None else dts for pts, dts in zip(self._pts, self._dts, strict=True)]
-        tick = self._video.tick
-        offsets, jumps = repair(stored, self._durations, tick, steps_back=self._video.jumps)
-        if not jumps:
-            return [], ClockShifts()
-        for times in (self._pts, self._dts):
-            times[:] = [None if t is None else t + int(o) for t, o in zip(times, offsets, strict=True)]
-        changes = np.flatnonzero(np.diff(offsets, prepend=0)).tolist()
-        return jumps, ClockShifts(
-            tuple(self._positions[p] for p in changes), tuple(int(offsets[p]) * tick for p in changes)
+
+def _scanned(packet: VideoPacket, parser: PacketParser, step: int) -> _ScannedPacket:
+    data = bytes(packet)
+    return _ScannedPacket(
+        _plausible(packet.pts),
+        _plausible(packet.dts),
+        -1 if packet.pts is None else packet.pts,
+        -1 if packet.pos is None else packet.pos,
+        packet.size,
+        packet.duration or step,
+        packet.is_keyframe,
+        packet.is_discard,
+        packet.is_corrupt,
+        parser.is_damaged(data),
+        data.endswith(ZEROS),
+        parser.kind(data, packet.is_keyframe),
+    )
+
+
+def _repaired(
+    video: OpenedVideo, packets: list[_ScannedPacket]
+) -> tuple[list[_ScannedPacket], list[Jump], ClockShifts]:
+    """The packets with corrected times, as players and ffmpeg correct them."""
+    stored = [packet.pts if packet.dts is None else packet.dts for packet in packets]
+    offsets, jumps = repair(stored, [packet.duration for packet in packets], video.tick, steps_back=video.jumps)
+    if not jumps:
+        return packets, [], ClockShifts()
+    moved = [
+        packet._replace(
+            pts=None if packet.pts is None else packet.pts + offset,
+            dts=None if packet.dts is None else packet.dts + offset,
         )
+        for packet, offset in zip(packets, offsets.tolist(), strict=True)
+    ]
+    changes = np.flatnonzero(np.diff(offsets, prepend=0)).tolist()
+    shifts = ClockShifts(
+        tuple(packets[k].position for k in changes), tuple(int(offsets[k]) * video.tick for k in changes)
+    )
+    return moved, jumps, shifts
 
-    def _built(self, is_cut: bool) -> Timeline:
-        jumps, shifts = self._repair()
-        count = len(self._pts)
-        untimed = sum(pts is None for pts in self._pts)
-        in_order = untimed > MAX_UNTIMED_SHARE * count
-        times = self._decoding_times() if in_order else self._pts
-        ticks = np.array([0 if t is None else t for t in times], dtype=np.int64)
-        visible = np.array([t is not None for t in times]) & ~np.array(self._hidden)
-        keys = np.flatnonzero(np.array(self._keys) | [kind.is_random_access for kind in self._kinds])
-        visible[: keys[0] if len(keys) else 0] = False  # not decodable before the first keyframe
-        _, first = np.unique(ticks[visible], return_index=True)
-        shown = np.flatnonzero(visible)[first]
-        if not len(shown):
-            raise InputError(f"{self._video.path!r} contains no visible frame; it is damaged: download it again")
-        earliest_later = np.append(np.minimum.accumulate(ticks[::-1])[::-1][1:], ticks.max() + 1)
-        layers = np.array([kind.layer for kind in self._kinds])
-        needed = np.array([kind.is_reference for kind in self._kinds]) | (layers < layers.max())
-        damaged = np.array(self._damaged)
-        damaged[:-1] |= np.array(self._zeros_last)[:-1] & damaged[1:]
-        # Damaged data may look like a keyframe, and nothing can be decoded from a damaged one on.
-        fresh = np.array([kind.is_random_access for kind in self._kinds]) & visible & ~damaged
-        broken = damaged | self._corrupt
-        if self._video.container.format.name == "mpegts":
-            # FFmpeg's parser marks the packet before the one with the loss, or the last but one before a loss between
-            # two; there, a keyframe starts anew: mostly nothing is lost, but two recordings were joined.
-            marked = np.flatnonzero(self._corrupt[:-2])
-            lost = np.zeros(count, dtype=bool)
-            lost[marked[~fresh[marked + 2]] + 1] = True
-            broken, needed = lost | damaged, needed | lost
-        broken |= self._after_loss(ticks, fresh)
-        return Timeline(
-            tick=self._video.tick,
-            origin=container_start(self._video, int(ticks[shown[0]])),
-            ticks=ticks,
-            raw=np.array(self._raw, dtype=np.int64),
-            sizes=np.array(self._sizes, dtype=np.int64),
-            is_key=np.array([kind.is_intra for kind in self._kinds]),
-            is_fresh=fresh,
-            is_closed=np.array([kind.resets_decoder for kind in self._kinds]) & (earliest_later > ticks),
-            is_needed=needed,
-            is_broken=broken,
-            shown=shown,
-            end=int((ticks[shown] + np.array(self._durations, dtype=np.int64)[shown]).max()),
-            in_order=in_order,
-            is_cut=is_cut,
-            is_last_incomplete=self._corrupt[-1],
-            jumps=jumps,
-            shifts=shifts,
-        )
 
-    def _after_loss(self, ticks: Array, fresh: Array) -> Array:
-        """(P,) bool: frames before which reference frames are missing, or those shown before such a keyframe."""
-        lost = np.array([kind.is_after_loss for kind in self._kinds])
-        # After a keyframe nothing is missing but the references of the frames that are shown before it.
-        starts = np.flatnonzero(fresh)
-        for start in np.flatnonzero(lost & fresh).tolist():
-            stop = starts[np.searchsorted(starts, start, "right")] if start < starts[-1] else len(lost)
-            lost[start + 1 : stop] |= ticks[start + 1 : stop] < ticks[start]
-        return lost & ~fresh
+def _built(video: OpenedVideo, scanned: list[_ScannedPacket], is_cut: bool) -> Timeline:
+    packets, jumps, shifts = _repaired(video, scanned)
+    kinds = [packet.kind for packet in packets]
+    stored = [packet.pts for packet in packets]
+    in_order = stored.count(None) > MAX_UNTIMED_SHARE * len(packets)
+    times = _decoding_times(packets, usual_step(video)) if in_order else stored
+    ticks = np.array([0 if t is None else t for t in times], dtype=np.int64)
+    hidden, corrupt, damaged = (
+        np.array(column) for column in zip(*((p.is_hidden, p.is_corrupt, p.is_damaged) for p in packets), strict=True)
+    )
+    visible = np.array([t is not None for t in times]) & ~hidden
+    keys = np.flatnonzero([packet.is_key or packet.kind.is_random_access for packet in packets])
+    visible[: keys[0] if len(keys) else 0] = False  # not decodable before the first keyframe
+    _, first = np.unique(ticks[visible], return_index=True)
+    shown = np.flatnonzero(visible)[first]
+    if not len(shown):
+        raise InputError(f"{video.path!r} contains no visible frame; it is damaged: download it again")
+    earliest_later = np.append(np.minimum.accumulate(ticks[::-1])[::-1][1:], ticks.max() + 1)
+    layers = np.array([kind.layer for kind in kinds])
+    needed = np.array([kind.is_reference for kind in kinds]) | (layers < layers.max())
+    damaged[:-1] |= np.array([packet.ends_in_zeros for packet in packets[:-1]], dtype=bool) & damaged[1:]
+    # Damaged data may look like a keyframe, and nothing can be decoded from a damaged one on.
+    fresh = np.array([kind.is_random_access for kind in kinds]) & visible & ~damaged
+    broken = damaged | corrupt
+    if video.container.format.name == "mpegts":
+        # FFmpeg's parser marks the packet before the one with the loss, or the last but one before a loss between
+        # two; there, a keyframe starts anew: mostly nothing is lost, but two recordings were joined.
+        marked = np.flatnonzero(corrupt[:-2])
+        lost = np.zeros(len(packets), dtype=bool)
+        lost[marked[~fresh[marked + 2]] + 1] = True
+        broken, needed = lost | damaged, needed | lost
+    durations = np.array([packet.duration for packet in packets], dtype=np.int64)
+    return Timeline(
+        tick=video.tick,
+        origin=container_start(video, int(ticks[shown[0]])),
+        ticks=ticks,
+        raw=np.array([packet.raw for packet in packets], dtype=np.int64),
+        sizes=np.array([packet.size for packet in packets], dtype=np.int64),
+        is_key=np.array([kind.is_intra for kind in kinds]),
+        is_fresh=fresh,
+        is_closed=np.array([kind.resets_decoder for kind in kinds]) & (earliest_later > ticks),
+        is_needed=needed,
+        is_broken=broken,
+        shown=shown,
+        end=int((ticks + durations)[shown].max()),
+        in_order=in_order,
+        is_cut=is_cut,
+        is_last_incomplete=packets[-1].is_corrupt,
+        jumps=jumps,
+        shifts=shifts,
+    )
 
-    def _decoding_times(self) -> list[int]:
-        """Presentation times for a stream without them: its decoding times in ascending order."""
-        if any(dts is None for dts in self._dts):
-            return [n * self._step for n in range(len(self._dts))]
-        out: list[int] = []
-        for dts in sorted(dts for dts in self._dts if dts is not None):
-            out.append(max(dts, out[-1] + 1) if out else dts)
-        return out
+
+def _decoding_times(packets: list[_ScannedPacket], step: int) -> list[int]:
+    """Presentation times for a stream without them: its decoding times in ascending order."""
+    stored = [packet.dts for packet in packets if packet.dts is not None]
+    if len(stored) < len(packets):
+        return [n * step for n in range(len(packets))]
+    out: list[int] = []
+    for dts in sorted(stored):
+        out.append(max(dts, out[-1] + 1) if out else dts)
+    return out
