@@ -41,7 +41,7 @@ EVENTS = "corpus"  # the name under which a corpus stores its videos' subtitles
 MAX_READER_FAILURES = 10
 QUESTIONS = "questions"  # the stage of progress over rows
 # The frames for some rows, if there are any, and the fields of these rows that follow from them.
-Selected = tuple[Exhibit | None, Mapping[str, Any], Sequence[RowJob]]
+RowFrames = tuple[Exhibit | None, Mapping[str, Any], Sequence[RowJob]]
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class QuestionWorker:
 
     def _select_video(
         self, jobs: Sequence[RowJob], sharing: int, files: ExitStack, progress: Progress
-    ) -> Iterator[Selected]:
+    ) -> Iterator[RowFrames]:
         """The frames of each question on a video, and the rows they are for. sharing: questions on the video."""
         video = jobs[0].item.video
 
@@ -196,7 +196,7 @@ class QuestionWorker:
         score_s: float,
         sharing: int,
         progress: Progress,
-    ) -> Iterator[Selected]:
+    ) -> Iterator[RowFrames]:
         """The frames of each question by the choice that these rows have in common."""
         started = time.perf_counter()
         choice, by_item = jobs[0].choice, group_by(jobs, lambda job: job.item.id)
