@@ -83,7 +83,7 @@ def test_invalid_siglip_folder_raises(monkeypatch, tmp_path):
     assert siglip.FOLDER_VARIABLE in encoders()["siglip"].why_not
 
 
-def test_pull_downloads_no_pickles(monkeypatch, tmp_path):
+def test_pull_downloads_chat_templates_and_no_pickles(monkeypatch, tmp_path):
     hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
     for name in ("config.json", "model.safetensors"):
         (tmp_path / name).touch()
@@ -95,7 +95,7 @@ def test_pull_downloads_no_pickles(monkeypatch, tmp_path):
 
     monkeypatch.setattr(hub, "snapshot_download", download)
     assert pull("siglip") == tmp_path
-    assert set(asked["google/siglip-so400m-patch14-384"]) == {"*.json", "*.txt", "*.model", "*.safetensors"}
+    assert set(asked["google/siglip-so400m-patch14-384"]) == {"*.json", "*.txt", "*.model", "*.safetensors", "*.jinja"}
 
 
 def test_pull_without_network_raises_with_a_remedy(monkeypatch):

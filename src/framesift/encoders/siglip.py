@@ -43,6 +43,7 @@ SUMMARIES = {
 }
 FOLDER_VARIABLE = "FRAMESIFT_SIGLIP"  # a folder with the checkpoint of `siglip`
 NEEDED_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+CHAT_TEMPLATE = "*.jinja"  # of readers, which are downloaded alike
 
 # The share of free memory a batch may take; on a CPU larger batches are not faster, so it is capped.
 MEMORY_SHARE = 0.25
@@ -154,7 +155,7 @@ def fetch(repository: str) -> Path:
     """Download the config and safetensors weights of a checkpoint, never pickles, into the hub cache."""
     hub = require("huggingface_hub", EXTRA)
     try:
-        folder = Path(hub.snapshot_download(repository, allow_patterns=list(NEEDED_FILES)))
+        folder = Path(hub.snapshot_download(repository, allow_patterns=[*NEEDED_FILES, CHAT_TEMPLATE]))
     except hub.errors.RepositoryNotFoundError as error:
         raise FramesiftError(
             f"the model hub has no {repository}, or it needs a login: huggingface-cli login"

@@ -25,7 +25,7 @@ class ChatModel:
     def __init__(
         self,
         address: str,
-        store: str | os.PathLike[str] | None = None,
+        store: str | os.PathLike[str] | None,
         *,
         on_reply: Callable[[], object] = lambda: None,
     ) -> None:

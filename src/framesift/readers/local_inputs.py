@@ -54,7 +54,7 @@ class ProcessorInputs:
         text, image = {"type": "text", "text": USER_TEXT}, {"type": "image"}
         template = self._processor.chat_template or self.tokenizer.chat_template
         if not template:
-            raise InputError(f"{folder} has no chat template; expected a model tuned on instructions")
+            raise InputError(f"{folder} has no chat template; expected all files of a model tuned on instructions")
 
         def write(*content: dict[str, str]) -> tuple[str, str, str]:
             message = {"role": "user", "content": list(content)}
