@@ -1,13 +1,15 @@
-"""The tools as an agent sees them: six methods whose docstrings and signatures are the definitions.
+"""The tools as an agent sees them: six methods whose docstrings and signatures are the definitions; and the resources.
 
 Each returns a Reply. Descriptions are short, because a client sends all of them with every request of the model.
 """
 
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
 from PIL import Image
 from pydantic import BaseModel, Field
@@ -18,9 +20,13 @@ from framesift.library.files import LibraryVideo, public_message
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
-from framesift.mcp.session import AgentSession, Call, StillRunning
+from framesift.mcp.session import AgentSession, Call, StillRunning, Watched
 from framesift.pipeline.pipeline import Pipeline
+from framesift.rendering.exhibit import exhibit
 from framesift.rendering.reasons import explain
+from framesift.rendering.report.page import render_report
+from framesift.rendering.report.view import view_of
+from framesift.rendering.thumbnails import collect_images
 from framesift.search.search import Hit, match_note, search
 from framesift.text.questions import parse_question
 from framesift.types import Event, Slot, VideoInfo
@@ -30,6 +36,7 @@ MAX_LISTED = 500
 MAX_LOOKS = 8
 MAX_CUES = 500
 MAX_HITS = 50
+REPORT, TRANSCRIPT = "framesift://report/", "framesift://transcript/"
 TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library", "video_info")
 
 Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1]), WHOLE]
@@ -93,7 +100,7 @@ class VideoTools:
         """
         if not question.strip():
             raise InputError("the question is empty; expected what you want to know about the video")
-        with self._about(video) as found:
+        with self.about(video) as found:
             prepared = self.session.prepared(found, self.call)
             size = _short_side(prepared.index.info, max_side)
             pipeline = Pipeline(
@@ -115,7 +122,8 @@ class VideoTools:
             parts += [f"[{number}] {times(slot.time_s)}, {slot.role}. {_words(slot, prepared.events)}{reason}", image]
         parts.append(
             f"{describe_cost(images)} Cite times as [{cited(selection.slots[0].time_s)}]. Other moments or details: "
-            "look, read_transcript, or watch with from_s and to_s."
+            "look, read_transcript, or watch with from_s and to_s. "
+            f"Report: {REPORT}{self.session.keep(Watched(found.name, question, selection))}"
         )
         return Reply(tuple(parts))
 
@@ -139,7 +147,7 @@ class VideoTools:
         Returns:
             One line per cue.
         """
-        with self._about(video) as found:
+        with self.about(video) as found:
             text = self.session.text(found, self.call)
         name, source = data(found.name), ", ".join(public_message(each.name, found) for each in text.sources)
         if not text.events:
@@ -178,7 +186,7 @@ class VideoTools:
         Returns:
             Texts and images.
         """
-        with self._about(video) as found, self.session.work_slots:
+        with self.about(video) as found, self.session.work_slots:
             shown_s = sorted(set(on_screen_times(found.path, times_s)))
             short_side = _short_side(probe(found.path), max_side)
             pictures = [Image.fromarray(array) for _, array in fetch(found.path, shown_s, short_side=short_side)]
@@ -231,7 +239,7 @@ class VideoTools:
         Returns:
             A few lines.
         """
-        with self._about(video) as found:
+        with self.about(video) as found:
             info = probe(found.path)
             prepared = self.session.prepared(found, self.call) if self.session.catalog.is_indexed(found) else None
         lines = [
@@ -253,7 +261,7 @@ class VideoTools:
         return Reply(("\n".join(lines),))
 
     @contextmanager
-    def _about(self, name: str) -> Iterator[LibraryVideo]:
+    def about(self, name: str) -> Iterator[LibraryVideo]:
         """The video of this name; errors inside the block name it as the tools do."""
         video = self.session.video(name, self.call)
         try:
@@ -291,6 +299,23 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
     return reply
+
+
+def read_resource(session: AgentSession, uri: str, call: Call) -> Reply:
+    """The words of a video, or the report of a `watch` as HTML."""
+    tools, watched = VideoTools(session, call), session.watched.get(uri.removeprefix(REPORT))
+    try:
+        if uri.startswith(TRANSCRIPT):
+            return tools.read_transcript(unquote(uri.removeprefix(TRANSCRIPT)), limit=sys.maxsize)
+        if watched is None:
+            raise OptionError(
+                f"there is no resource {uri[:200]!r}; {TRANSCRIPT}VIDEO has words; call watch for a report"
+            )
+        with tools.about(watched.video) as found, session.work_slots:
+            shown = exhibit(found.path, watched.selection)
+            return Reply((render_report(view_of([shown], [collect_images(shown)], json_text="")),))
+    except StillRunning:
+        raise FramesiftError("this video is not ready yet; read the resource again in a minute") from None
 
 
 def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:
