@@ -105,7 +105,7 @@ def test_graph_includes_lazy_imports():
     graph = import_graph()
     assert ("framesift", "framesift.indexing.index") in graph  # a table of names
     assert ("framesift.corpus", "framesift.search.search") in graph  # a table and a prefix
-    assert ("framesift.selection.registry", "framesift.selection.aks") in graph  # import_module with an f-string
+    assert ("framesift.selection.registry", "framesift.selection.sift") in graph  # import_module with an f-string
     assert any(area(a) == "cli" and area(b) == "pipeline" for a, b in graph)  # inside functions
 
 

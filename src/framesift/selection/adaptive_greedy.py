@@ -6,8 +6,7 @@ Huang and Zhu, "Adaptive Greedy Frame Selection for Long Video Understanding", 2
 import numpy as np
 
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Share
+from framesift.selection.selector import Count, Share, selector
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 

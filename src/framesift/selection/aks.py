@@ -4,10 +4,9 @@ Tang et al., "Adaptive Keyframe Sampling for Long Video Understanding", CVPR 202
 """
 
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import selector
-from framesift.selection.validation import Finite, Whole
-from framesift.types import CandidateIndex, Evidence, Selection
-from framesift.types.vectors import TIE_TOLERANCE, Array
+from framesift.selection.selector import Finite, Whole, selector
+from framesift.types import Array, CandidateIndex, Evidence, Selection
+from framesift.types.vectors import TIE_TOLERANCE
 
 
 @selector("halve the video until frames stand out, take the best of each part", paper="Tang et al., CVPR 2025")

@@ -7,10 +7,9 @@ import numpy as np
 
 from framesift.selection.gcr.cover import fill_by_mmr, top_frames
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import selector
-from framesift.selection.validation import Share, check_choice
-from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array, merge_ties
+from framesift.selection.selector import Share, check_choice, selector
+from framesift.types import Array, Evidence, Selection
+from framesift.types.vectors import merge_ties
 
 CONVENTIONS = ("centres", "ends", "interior")
 

@@ -18,9 +18,9 @@ from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.lexical import EventWords
 from framesift.selection.registry import DEFAULT_METHOD, Method, get_selector, select_frames
 from framesift.selection.scores import Ranking
+from framesift.selection.selector import check_choice
 from framesift.selection.trace import among_all
-from framesift.types import Basis, Event, Evidence, Question, Selection, Slot, VideoIndex, Window
-from framesift.types.lookup import Lookup
+from framesift.types import Basis, Event, Evidence, Lookup, Question, Selection, Slot, VideoIndex, Window
 from framesift.types.vectors import Array, UnitRows
 from framesift.types.video import EventList
 from framesift.types.window import candidates_in
@@ -54,23 +54,21 @@ def select_from_vectors(
     consider, None for all of it; candidates and events outside take no part in any score. The selections' warnings are
     the index's, and one for each text that is shown far from its own time.
     """
-    query_count = 0 if queries is None else len(queries)
-    if query_count != len(questions):
-        raise InputError(f"queries has {query_count} rows for {len(questions)} questions; expected one each")
+    asked = "questions", len(questions)
+    _check_rows("queries", queries, *asked)
     if queries is None or not questions:
         return []
-    event_count = 0 if event_features is None else len(event_features)
-    if event_count != len(events) and event_scores is None:
-        raise InputError(f"event_features has {event_count} rows for {len(events)} events; expected one each")
-    if windows is not None and len(windows) != len(questions):
-        raise InputError(f"windows has {len(windows)} entries for {len(questions)} questions; expected one each")
-    check_blank_frames(blank_frames)
+    if event_scores is None:
+        _check_rows("event_features", event_features, "events", len(events))
+    if windows is not None:
+        _check_rows("windows", windows, *asked)
+    check_choice("blank_frames", blank_frames, choices=BLANK_FRAMES)
     vectors = index.vectors
     needs = get_selector(method).needs
     texts = UnitRows(queries, "queries", dim=vectors.dim).exact()
     relevance = np.ascontiguousarray(vectors.products(texts).T)
     event_relevance = event_scores
-    if event_relevance is None and event_features is not None and event_count:
+    if event_relevance is None and event_features is not None and len(events):
         features = UnitRows(event_features, "event_features", dim=vectors.dim)
         event_relevance = np.ascontiguousarray(features.products(texts).T)
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
@@ -112,10 +110,10 @@ def select_from_vectors(
     return selections
 
 
-def check_blank_frames(value: str) -> None:
-    """Reject a setting that is neither "skip" nor "keep"."""
-    if value not in BLANK_FRAMES:
-        raise OptionError(f"blank_frames is {value!r}; expected one of {', '.join(BLANK_FRAMES)}")
+def _check_rows(name: str, rows: Sequence[Any] | Array | None, things: str, count: int) -> None:
+    given = 0 if rows is None else len(rows)
+    if given != count:
+        raise InputError(f"{name} has {given} rows for {count} {things}; expected one each")
 
 
 class _VideoPart:

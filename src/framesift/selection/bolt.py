@@ -6,10 +6,9 @@ Liu et al., "BOLT: Boost Large Vision-Language Model Without Training for Long-f
 import numpy as np
 
 from framesift.selection.baselines import evenly_spaced
-from framesift.selection.selector import selector
-from framesift.selection.validation import Positive
-from framesift.types import Evidence, Selection
-from framesift.types.vectors import TIE_TOLERANCE, Array
+from framesift.selection.selector import Positive, selector
+from framesift.types import Array, Evidence, Selection
+from framesift.types.vectors import TIE_TOLERANCE
 
 
 @selector("equal steps of cumulative relevance", paper="Liu et al., CVPR 2025")

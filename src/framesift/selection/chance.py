@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from framesift.types import Array
 from framesift.types.selection import Chance
-from framesift.types.vectors import Array
 
 # Of the best scores of the unrelated questions: what chance reaches. The rest of them may be about the video after all.
 HIGH_PERCENTILE = 95.0

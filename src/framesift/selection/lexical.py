@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from framesift.types.vectors import Array
+from framesift.types import Array
 
 # The usual parameters: how soon repeated words stop counting, and how much long texts are discounted.
 SATURATION = 1.2

@@ -4,12 +4,10 @@ Sun et al., "MDP3: A Training-free Approach for List-wise Frame Selection in Vid
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from framesift.selection.selector import selector
-from framesift.selection.validation import Positive, Whole
+from framesift.selection.selector import Positive, Whole, selector
 from framesift.types import Evidence, Selection
 from framesift.types.vectors import Array, UnitRows
 
@@ -125,14 +123,6 @@ class GreedyPicks:
         self.steps += 1
 
 
-@dataclass(frozen=True)
-class BackPointer:
-    """How a state of the table was reached: the pointer of the previous state and the frames picked since."""
-
-    previous: "BackPointer | None"
-    picks: tuple[int, ...]
-
-
 class FrameCountTable:
     """Dynamic programming over segments: for each number of frames used, the best value and the frames that give it.
 
@@ -143,7 +133,7 @@ class FrameCountTable:
         self.value = np.full(size + 1, -np.inf)
         self.value[0] = 0.0
         self.last = np.full(size + 1, -1)
-        self._pointers: list[BackPointer | None] = [None] * (size + 1)
+        self._frames: list[list[int]] = [[]] * (size + 1)
 
     def extend(self, greedy: GreedyPicks, conditions: list[int], start: int) -> None:
         """Add 0, 1, 2, … frames of the next segment, whose first frame is `start`, to every state."""
@@ -176,18 +166,13 @@ class FrameCountTable:
         return promising
 
     def _record(self, greedy: GreedyPicks, row: Array, value: Array, came_from: Array, start: int) -> None:
-        pointers, last = list(self._pointers), self.last.copy()
+        frames, last = list(self._frames), self.last.copy()
         for used in np.flatnonzero(came_from != np.arange(len(value))).tolist():
             state = int(came_from[used])
-            picks = tuple((start + greedy.picks[row[state], : used - state]).tolist())
-            pointers[used], last[used] = BackPointer(self._pointers[state], picks), max(picks)
-        self.value, self.last, self._pointers = value, last, pointers
+            picks = (start + greedy.picks[row[state], : used - state]).tolist()
+            frames[used], last[used] = self._frames[state] + picks, max(picks)
+        self.value, self.last, self._frames = value, last, frames
 
     def best(self) -> list[int]:
         """The frames of the best list of full size, in the order of the segments, within each as picked."""
-        parts = []
-        pointer = self._pointers[-1]
-        while pointer is not None:
-            parts.append(pointer.picks)
-            pointer = pointer.previous
-        return [index for picks in reversed(parts) for index in picks]
+        return self._frames[-1]

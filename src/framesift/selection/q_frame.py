@@ -6,8 +6,7 @@ Zhang et al., "Q-Frame: Query-aware Frame Selection and Multi-Resolution Adaptat
 import numpy as np
 
 from framesift.selection.scores import Ranking, softmax
-from framesift.selection.selector import selector
-from framesift.selection.validation import Flag, Positive, Seed
+from framesift.selection.selector import Flag, Positive, Seed, selector
 from framesift.types import Evidence, Selection
 
 EPSILON = 1e-10  # keeps both logarithms of the noise finite

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from framesift.selection.scores import Ranking, softmax
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Positive, Share
-from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array
+from framesift.selection.selector import Count, Positive, Share, selector
+from framesift.types import Array, Evidence, Selection
 
 SMALLEST_THRESHOLD = 1e-6  # of relevance, below which the pool of candidates is not widened
 

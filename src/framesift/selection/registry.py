@@ -9,10 +9,17 @@ from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
 from framesift.errors import InputError, OptionError, PluginError, UnknownName
-from framesift.selection.selector import DEFAULT_METHOD, NEEDS, Method, Selector, from_function, from_plugin
-from framesift.selection.validation import check_budget, check_options
-from framesift.types import Basis, Evidence, Selection
-from framesift.types.lookup import Lookup
+from framesift.selection.selector import (
+    DEFAULT_METHOD,
+    NEEDS,
+    Method,
+    Selector,
+    check_budget,
+    check_options,
+    from_function,
+    from_plugin,
+)
+from framesift.types import Basis, Evidence, Lookup, Selection
 
 # With what callers need to validate a request before it runs.
 __all__ = [
@@ -49,7 +56,9 @@ MODULES = (
     "text",
     "vsi_lite",
     "looking.focus",
-    "looking.object_search",
+    "looking.t_star",
+    "looking.vsi",
+    "looking.logic_in_frames",
     "looking.q_gate",
     "looking.tspo",
     "looking.toolmerge",
@@ -97,14 +106,12 @@ def get_selector(method: Method) -> Selector:
         if not callable(method):
             raise InputError(f"method is of type {type(method).__name__}; expected a name or a function")
         return from_function(method)
-    if method in _built_in():
-        return _built_in()[method]
-    available = selectors()
-    if method not in available:
-        raise UnknownName(f"there is no selector {shown(method)}; {suggestion(method, available)}")
-    if available[method].problem:
-        raise PluginError(available[method].problem)
-    return available[method]
+    selector = _built_in().get(method) or _from_other_packages().get(method)
+    if selector is None:
+        raise UnknownName(f"there is no selector {shown(method)}; {suggestion(method, selectors())}")
+    if selector.problem:
+        raise PluginError(selector.problem)
+    return selector
 
 
 def built_in(name: str) -> Selector | None:

@@ -18,10 +18,9 @@ import numpy as np
 from framesift._utils.text import counted, duration_text, ordinal
 from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED, event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import selector
+from framesift.selection.selector import Amount, Finite, Flag, Positive, Share, check_fields, check_number, selector
 from framesift.selection.spread import Choice, DuplicateFilter, Spread
 from framesift.selection.trace import ContextRow, CoverTrace, GroundTrace, SiftEventRow, event_columns, rows_of
-from framesift.selection.validation import Amount, Finite, Flag, Positive, Share, check_fields, check_number
 from framesift.types import CandidateIndex, Evidence, Role, Selection
 from framesift.types.selection import make_slots
 from framesift.types.vectors import TIE_TOLERANCE, Array

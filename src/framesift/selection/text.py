@@ -9,8 +9,7 @@ import numpy as np
 from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import selector
-from framesift.types import Evidence, Selection
-from framesift.types.vectors import Array
+from framesift.types import Array, Evidence, Selection
 
 
 @selector(
@@ -44,18 +43,15 @@ def assign_frames(
     lo, hi = event_frame_ranges(times_s, start_s, end_s)
     score = min_max(event_relevance)
     pending = np.lexsort((np.arange(len(score)), start_s, -score)).tolist()
+    best_first = {e: iter(sorted(range(lo[e], hi[e]), key=ranking.rank.__getitem__)) for e in pending}
     event_of: dict[int, int] = {}
-    free = np.ones(len(times_s), dtype=bool)
-    while pending and len(event_of) < size:
-        next_round = []
-        for e in pending:
+    while best_first and len(event_of) < size:
+        for e in tuple(best_first):
             if len(event_of) == size:
                 break
-            rank = np.where(free[lo[e] : hi[e]], ranking.rank[lo[e] : hi[e]], len(free))
-            if rank.min() == len(free):
-                continue
-            index = int(ranking.order[rank.min()])
-            event_of[index], free[index] = e, False
-            next_round.append(e)
-        pending = next_round
+            index = next((index for index in best_first[e] if index not in event_of), None)
+            if index is None:
+                del best_first[e]
+            else:
+                event_of[index] = e
     return event_of

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from framesift._utils.records import read_record, shown
-from framesift.types import CandidateIndex, Evidence, Selection
-from framesift.types.vectors import Array
+from framesift.types import Array, CandidateIndex, Evidence, Selection
 
 _ATOMS = {float, int, str, bool, type(None)}
 

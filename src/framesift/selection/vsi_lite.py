@@ -8,8 +8,7 @@ Findings.
 import numpy as np
 
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import selector
-from framesift.selection.validation import Amount, Share
+from framesift.selection.selector import Amount, Share, selector
 from framesift.types import Event, Evidence, Selection
 from framesift.types.vectors import Array, merge_ties
 

@@ -13,8 +13,7 @@ from framesift._utils.optional import require
 from framesift.selection.baselines import evenly_spaced
 from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.scores import largest_remainder, min_max, softmax
-from framesift.selection.selector import selector
-from framesift.selection.validation import Finite, Flag, Positive
+from framesift.selection.selector import Finite, Flag, Positive, selector
 from framesift.types import CandidateIndex, Evidence, Selection
 from framesift.types.vectors import TIE_TOLERANCE, Array
 

@@ -2,8 +2,10 @@
 
 from framesift.types.answer import Answer
 from framesift.types.evidence import Evidence
+from framesift.types.lookup import Lookup
 from framesift.types.question import Question, VisualDemand
 from framesift.types.selection import ROLES, SELECTION_SCHEMA, Basis, CandidateIndex, Role, Selection, Slot
+from framesift.types.vectors import Array
 from framesift.types.video import Event, SubtitleTrack, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.window import Window
 
@@ -11,10 +13,12 @@ __all__ = [
     "ROLES",
     "SELECTION_SCHEMA",
     "Answer",
+    "Array",
     "Basis",
     "CandidateIndex",
     "Event",
     "Evidence",
+    "Lookup",
     "Question",
     "Role",
     "Selection",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from framesift.selection.validation import Amount, Count, Share, check_choice, check_fields
+from framesift.selection.selector import Amount, Count, Share, check_choice, check_fields
 from framesift.types import VisualDemand
 
 STAGES = ("ground", "cover", "refine")

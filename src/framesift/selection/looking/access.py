@@ -40,7 +40,7 @@ class Access:
     """
 
     def __init__(self, evidence: Evidence, lookup: Lookup, limit: int = 0) -> None:
-        self._evidence, self._lookup, self._limit = evidence, lookup, limit
+        self.evidence, self.lookup, self._limit = evidence, lookup, limit
         self._inspected: set[int] = set()
         self.known: dict[int, float] = {}
         self.captions: dict[int, str] = {}
@@ -48,16 +48,16 @@ class Access:
 
     def select(self, indices: Sequence[int], **about: Any) -> Selection:
         """The selection of these frames; its trace has the number of distinct frames that were inspected."""
-        return Selection.of(self._evidence, indices, looked_at=len(self._inspected), **about)
+        return Selection.of(self.evidence, indices, looked_at=len(self._inspected), **about)
 
     def scores(self, indices: Sequence[int]) -> dict[int, float]:
         """The relevance of these frames, from the evidence or the source of frames."""
         new = [index for index in dict.fromkeys(indices) if index not in self.known]
         if new:
-            if self._evidence.is_scored:
-                values = self._evidence.relevance[new]
+            if self.evidence.is_scored:
+                values = self.evidence.relevance[new]
             else:
-                given = self._lookup.require("frames").scores(new)
+                given = self.lookup.require("frames").scores(new)
                 values = validate_scores(given, len(new), "the source's scores")
             self.known |= dict(zip(new, values.tolist(), strict=True))
             self._inspected.update(new)
@@ -68,7 +68,7 @@ class Access:
 
         Without a size they are as large as for a description, in proportion; 16 : 9 if the source has no size.
         """
-        source = self._lookup.require("frames")
+        source = self.lookup.require("frames")
         if size is None:
             shape = getattr(source, "size", (0, 0))
             width, height = shape if min(shape) > 0 else (16, 9)
@@ -92,7 +92,7 @@ class Access:
         for start in range(0, len(indices), side * side):
             batch = list(indices[start : start + side * side])
             grid = tile_images(self.images(batch, CELL_SIZE), side)
-            for box in self._lookup.require("detector").detect([grid], phrases)[0]:
+            for box in self.lookup.require("detector").detect([grid], phrases)[0]:
                 column = min(max(int((box.left + box.right) / 2 // width), 0), side - 1)
                 row = min(max(int((box.top + box.bottom) / 2 // height), 0), side - 1)
                 cell = row * side + column
@@ -104,7 +104,7 @@ class Access:
 
     def detect_alone(self, index: int, phrases: Sequence[str]) -> list[Box]:
         """The boxes of one frame that is looked at alone."""
-        return list(self._lookup.require("detector").detect(self.images([index], ALONE_SIZE), phrases)[0])
+        return list(self.lookup.require("detector").detect(self.images([index], ALONE_SIZE), phrases)[0])
 
     @property
     def left(self) -> int:
@@ -116,7 +116,7 @@ class Access:
         if count > self.left:
             needed = self.calls + count
             raise OptionError(
-                f"{self._lookup.method} needs {needed} model calls for this question, more than calls = "
+                f"{self.lookup.method} needs {needed} model calls for this question, more than calls = "
                 f"{self._limit}; allow more (--set calls={needed})"
             )
 
@@ -124,7 +124,7 @@ class Access:
         """The model's reply to one message. model: another one, whose calls count as well."""
         self.require_calls(1)
         self.calls += 1
-        reply = (model or self._lookup.require("model"))(parts)
+        reply = (model or self.lookup.require("model"))(parts)
         if not isinstance(reply, str):
             raise InputError(f"the model returned {type(reply).__name__}; expected a text")
         return reply
@@ -133,18 +133,18 @@ class Access:
         """Add the captions of those frames that have none yet, one call for each."""
         new = [index for index in dict.fromkeys(indices) if index not in self.captions]
         for index, image in zip(new, self.images(new) if new else [], strict=True):
-            text = self.ask(CAPTION_PROMPT, image, model=self._lookup.captioner)
+            text = self.ask(CAPTION_PROMPT, image, model=self.lookup.captioner)
             self.captions[index] = printable(text)[:MAX_CHARACTERS]
 
     def listed(self, indices: Sequence[int]) -> str:
         """The captions of these frames, one a line, each with its number and its time."""
-        lines = ((clock(float(self._evidence.times_s[index])), self.captions[index]) for index in indices)
+        lines = ((clock(float(self.evidence.times_s[index])), self.captions[index]) for index in indices)
         return "\n".join(f"{k}. [{time}] {caption}" for k, (time, caption) in enumerate(lines, 1))
 
     @cached_property
     def question(self) -> str:
         """The question and its options by letter, as prompts state them."""
-        question = self._lookup.require("question")
+        question = self.lookup.require("question")
         choices = (f"{option_letter(k)}. {text}" for k, text in question.choices.items())
         return "\n".join([f"Question: {question.text.strip()}", *choices])
 
@@ -186,6 +186,13 @@ def json_values(reply: str, kind: type | tuple[type, ...]) -> Iterator[Any]:
 def parse_json(reply: str, kind: type | tuple[type, ...] = (dict, list)) -> Any:
     """The first JSON object or array in a reply, of the given types; None if there is none that can be read."""
     return next(json_values(reply, kind), None)
+
+
+def whole_number(value: object) -> int | None:
+    """A whole number of a reply, also one that is a text; None for anything else."""
+    if isinstance(value, str):
+        return int(value) if value.strip().isdecimal() and len(value) < 9 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def candidate_rate(evidence: Evidence) -> float:

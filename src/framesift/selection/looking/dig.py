@@ -13,11 +13,8 @@ import numpy as np
 from framesift._utils.optional import require
 from framesift.selection.looking.access import Access, candidate_rate, parse_json
 from framesift.selection.scores import Ranking, min_max
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Positive, Whole
-from framesift.types import CandidateIndex, Evidence, Selection
-from framesift.types.lookup import Lookup
-from framesift.types.vectors import Array
+from framesift.selection.selector import Count, Positive, Whole, selector
+from framesift.types import Array, CandidateIndex, Evidence, Lookup, Selection
 
 CHUNK_S = 60.0  # changes are peaks among those of the same minute
 MOST_REWARD = 100.0
@@ -93,7 +90,7 @@ def dig(
         rewards = (MOST_REWARD * min_max(evidence.relevance[middles])).tolist()
     else:
         access.require_calls(len(middles))
-        rewards = [_reward(evidence, access, index) for index in middles]
+        rewards = [_reward(access, index) for index in middles]
     intervals = useful_intervals(rewards, cuts, window=window)
     indices = Ranking(evidence.relevance).fill(list(dict.fromkeys(spread_over(intervals, size))), size)
     rows = [
@@ -103,10 +100,11 @@ def dig(
     return Selection.of(evidence, indices, question_type="local", calls=access.calls, segments=rows)
 
 
-def _reward(evidence: Evidence, access: Access, index: int) -> float:
+def _reward(access: Access, index: int) -> float:
     """The model's rating of a frame from 0 to 100; 0 if the reply has none."""
     (image,) = access.images([index], IMAGE_SIZE)
-    prompt = REWARD_PROMPT.format(time=evidence.times_s[index], duration=evidence.duration_s, question=access.question)
+    times = {"time": access.evidence.times_s[index], "duration": access.evidence.duration_s}
+    prompt = REWARD_PROMPT.format(question=access.question, **times)
     reply = parse_json(access.ask(image, prompt), dict) or {}
     try:
         reward = float(reply.get("reward", 0.0))

@@ -11,11 +11,8 @@ import numpy as np
 
 from framesift.selection.looking.access import Access
 from framesift.selection.scores import softmax
-from framesift.selection.selector import selector
-from framesift.selection.validation import Positive, Seed, Share
-from framesift.types import CandidateIndex, Evidence, Selection
-from framesift.types.lookup import Lookup
-from framesift.types.vectors import Array
+from framesift.selection.selector import Positive, Seed, Share, selector
+from framesift.types import Array, CandidateIndex, Evidence, Lookup, Selection
 
 MIN_ARMS = 8
 EXTRA_SAMPLES = 2  # random frames of each arm in addition to its centre
@@ -24,48 +21,6 @@ OPENED_SHARE, MIN_OPENED, MAX_SHARING = 1 / 4, 4, 32
 FINE_STEP_S = 1.0  # seconds per frame scored in an opened arm
 EVEN_SHARE = 0.5  # of the frames scored in an opened arm; the others are random
 MAX_GAP_S, GAP_SHARE, MIN_SPACING_S = 1.0, 0.25, 0.2  # frames of the arms keep a distance, a share of their spacing
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Lengths in candidates, for a video of `count` of them, `rate` per second, in arms of `arm_s` seconds."""
-
-    count: int
-    rate: float
-    arm_s: float
-
-    @classmethod
-    def of(cls, times_s: Array, arm_s: float) -> "Layout":
-        seconds = float(times_s[-1] - times_s[0])
-        return cls(len(times_s), (len(times_s) - 1) / seconds if seconds else 1.0, arm_s)
-
-    @property
-    def duration_s(self) -> float:
-        return self.count / self.rate
-
-    @property
-    def wanted_arms(self) -> int:
-        """Rounding the length of an arm down can give more."""
-        return max(MIN_ARMS, math.ceil(self.duration_s / self.arm_s))
-
-    @property
-    def arm_length(self) -> int:
-        return max(1, self.count // self.wanted_arms)
-
-    @property
-    def fine_step(self) -> int:
-        """Candidates per frame that is scored in an opened arm."""
-        return min(max(1, round(FINE_STEP_S * self.rate)), self.arm_length)
-
-    @property
-    def half_window(self) -> int:
-        """Candidates on either side of an opened arm's centre among which frames are scored."""
-        return max(1, round(max(1 / self.rate, self.duration_s / self.wanted_arms / 2) * self.rate))
-
-    def gap(self, size: int) -> int:
-        """The distance of a frame drawn from an arm to those selected before."""
-        spacing_s = self.duration_s / size
-        return 0 if spacing_s <= MIN_SPACING_S else round(min(GAP_SHARE * spacing_s, MAX_GAP_S) * self.rate)
 
 
 @dataclass
@@ -107,26 +62,35 @@ def focus(
     """
     rng = np.random.default_rng(seed)
     size, access = min(budget, len(evidence)), Access(evidence, lookup)
-    layout = Layout.of(evidence.times_s, arm_s)
-    arms = sample_arms(layout, access, rng)
+    count, seconds = len(evidence), float(evidence.times_s[-1] - evidence.times_s[0])
+    rate = (count - 1) / seconds if seconds else 1.0  # candidates per second
+    duration_s = count / rate
+    wanted_arms = max(MIN_ARMS, math.ceil(duration_s / arm_s))  # rounding the length of an arm down can give more
+    arm_length = max(1, count // wanted_arms)
+    arms = sample_arms(access, count, count // arm_length, rng)
     by_bound = sorted(arms, key=lambda arm: -arm.bound)
     most_opened = max(MIN_OPENED, math.ceil(OPENED_SHARE * len(arms)))
     opened, sharing = by_bound[:most_opened], by_bound[: min(most_opened, MAX_SHARING)]
-    access.scores(fine_samples(opened, layout, access.known, rng))
+    # Candidates on either side of an opened arm's centre among which frames are scored, and per frame that is.
+    half_window = max(1, round(max(1 / rate, duration_s / wanted_arms / 2) * rate))
+    fine_step = min(max(1, round(FINE_STEP_S * rate)), arm_length)
+    windows = [range(max(0, arm.centre - half_window), min(count, arm.centre + half_window + 1)) for arm in opened]
+    access.scores(fine_samples(windows, fine_step, access.known, rng))
     selected = _best_first(access.known)[: round(global_share * min(size, len(access.known)))]
-    selected += draw_from_arms(sharing, selected, size, gap=layout.gap(size), temperature=temperature, rng=rng)
-    selected += next_best(access, selected, size, by_bound, len(evidence))
+    spacing_s = duration_s / size
+    gap = 0 if spacing_s <= MIN_SPACING_S else round(min(GAP_SHARE * spacing_s, MAX_GAP_S) * rate)
+    selected += draw_from_arms(sharing, selected, size, gap=gap, temperature=temperature, rng=rng)
+    selected += next_best(access, selected, size, by_bound, count)
     spans = sorted([CandidateIndex(arm.frames[0]), CandidateIndex(arm.frames[-1])] for arm in opened)
     return access.select(selected, scores=access.known, arms=len(arms), opened=spans)
 
 
-def sample_arms(layout: Layout, access: Access, rng: np.random.Generator) -> list[Arm]:
+def sample_arms(access: Access, count: int, number: int, rng: np.random.Generator) -> list[Arm]:
     """The arms in order of time, with the scores of their centre and random frames, and their bounds.
 
     They are of equal length; the candidates left over at the end of the video are in none.
     """
-    number = layout.count // layout.arm_length
-    length = layout.count // number
+    length = count // number
     arms = [Arm(range(k * length, (k + 1) * length), {}, 0.0) for k in range(number)]
     samples = []
     for arm in arms:
@@ -146,16 +110,14 @@ def confidence_bound(scores: list[float], total: int) -> float:
     return float(np.mean(scores)) + deviation + 3 * math.log(total) / len(scores)
 
 
-def fine_samples(opened: list[Arm], layout: Layout, known: Collection[int], rng: np.random.Generator) -> list[int]:
-    """The frames to score next, ascending: in a window around each opened arm, half of them evenly spaced."""
+def fine_samples(windows: list[range], step: int, known: Collection[int], rng: np.random.Generator) -> list[int]:
+    """The frames to score next, ascending: in windows around the opened arms, half of them evenly spaced."""
     samples: set[int] = set()
-    for arm in opened:
-        start = max(0, arm.centre - layout.half_window)
-        window = range(start, min(layout.count, arm.centre + layout.half_window + 1))
-        wanted = max(1, len(window) // layout.fine_step)
+    for window in windows:
+        wanted = max(1, len(window) // step)
         even = round(EVEN_SHARE * wanted)
-        step = len(window) / even if even else 0.0
-        samples.update({start + int(k * step + step / 2) for k in range(even)}.difference(known))
+        spacing = len(window) / even if even else 0.0
+        samples.update({window[int(k * spacing + spacing / 2)] for k in range(even)}.difference(known))
         free = [index for index in window if index not in known and index not in samples]
         samples.update(_draw(rng, free, wanted - even))
     return sorted(samples)

@@ -15,11 +15,8 @@ import numpy as np
 from framesift._utils.optional import require
 from framesift.errors import OptionError
 from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count
-from framesift.types import Evidence, Selection
-from framesift.types.lookup import Lookup
-from framesift.types.vectors import Array
+from framesift.selection.selector import Count, selector
+from framesift.types import Array, Evidence, Lookup, Selection
 
 CLIP, OBJECT, SCREEN, SPEECH = "CLIP", "OVD", "OCR", "ASR"
 EXPERTS = (CLIP, OBJECT, SCREEN, SPEECH)
@@ -103,16 +100,16 @@ def himu(
     options, both by CLIP. Sounds (CLAP) are not available. Equal values rank by index.
     """
     access = Access(evidence, lookup, calls)
-    conditions = _tree(lookup, access, tree, has_text=bool(evidence.events))
+    conditions = _tree(access, tree)
     rate = candidate_rate(evidence)
-    curves = _curves(evidence, lookup, access, tuple(dict.fromkeys(leaves_of(conditions))), rate)
+    curves = _curves(access, tuple(dict.fromkeys(leaves_of(conditions))), rate)
     curve = evaluate(conditions, curves, rate)
     picked = peaks_and_neighbours(curve, min(budget, len(evidence)), rate)
     return Selection.of(evidence, picked, tree=show_tree(conditions), calls=access.calls)
 
 
-def _tree(lookup: Lookup, access: Access, tree: Mapping[str, Any] | str | None, *, has_text: bool) -> Tree:
-    question = lookup.require("question")
+def _tree(access: Access, tree: Mapping[str, Any] | str | None) -> Tree:
+    question = access.lookup.require("question")
     if tree is not None:
         given = read_tree(parse_json(tree, dict) if isinstance(tree, str) else tree, EXPERTS)
         if given is None:
@@ -120,9 +117,9 @@ def _tree(lookup: Lookup, access: Access, tree: Mapping[str, Any] | str | None, 
                 'tree has no conditions; expected {"op": "LEAF", "expert": "CLIP", "query": "…"}, or more'
             )
         return given
-    if lookup.model is not None:
-        experts = EXPERTS if has_text else EXPERTS[:2]
-        prompt = PROMPT.format(question=access.question, text=TEXT_LINES if has_text else "", experts="|".join(experts))
+    if access.lookup.model is not None:
+        experts, text = (EXPERTS, TEXT_LINES) if access.evidence.events else (EXPERTS[:2], "")
+        prompt = PROMPT.format(question=access.question, text=text, experts="|".join(experts))
         written = read_tree(parse_json(access.ask(prompt), dict), experts)
         if written is not None:
             return written
@@ -133,49 +130,40 @@ def _tree(lookup: Lookup, access: Access, tree: Mapping[str, Any] | str | None, 
     return Branch("AND", (stem, options[0] if len(options) == 1 else Branch("OR", options)))
 
 
-def _curves(
-    evidence: Evidence, lookup: Lookup, access: Access, leaves: Sequence[Leaf], rate: float
-) -> dict[Leaf, Array]:
+def _curves(access: Access, leaves: Sequence[Leaf], rate: float) -> dict[Leaf, Array]:
     """Leaf → (N,) its normalised and smoothed scores."""
     curves: dict[Leaf, Array] = {}
     # Short and long words are compared with speech in two ways, whose scores have two scales.
     streams = {leaf: (leaf.expert, leaf.expert == SPEECH and _is_long(leaf)) for leaf in leaves}
     for stream in dict.fromkeys(streams.values()):
         together = [leaf for leaf in leaves if streams[leaf] == stream]
-        scores = _scores(evidence, lookup, access, together, rate)
+        scores = _scores(access, together, rate)
         sigma = (SPEECH_SIGMA_S if stream[0] == SPEECH else VISUAL_SIGMA_S) * rate
         for leaf, curve in zip(together, normalise(scores), strict=True):
             curves[leaf] = smooth(curve, sigma)
     return curves
 
 
-def _scores(evidence: Evidence, lookup: Lookup, access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
+def _scores(access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
     """(N,) per leaf of one stream, in [0, 1]."""
-    queries = [leaf.query for leaf in leaves]
-    expert = leaves[0].expert
+    evidence, lookup = access.evidence, access.lookup
+    queries, expert = [leaf.query for leaf in leaves], leaves[0].expert
     if expert == OBJECT and lookup.detector is not None:
-        return detected_scores(access, range(len(evidence)), queries)
+        return detected_scores(access, queries)
     if expert in (CLIP, OBJECT):
         return list(np.clip((lookup.score_frames(evidence, queries) + 1) / 2, 0, 1))
-    if expert == SCREEN:
-        on_screen = [k for k, event in enumerate(evidence.events) if event.source == "screen"]
-        return [
-            event_scores(evidence, {k: match_text(query, evidence.events[k].text) for k in on_screen}, rate)
-            for query in queries
+    is_screen = expert == SCREEN
+    texts = {k: event.text for k, event in enumerate(evidence.events) if (event.source == "screen") == is_screen}
+    if expert == SPEECH and _is_long(leaves[0]):
+        rows = zip(queries, np.maximum(lookup.score_remaining_events(evidence, queries), 0.0), strict=True)
+        values = [
+            {k: 1.0 if query.lower() in text.lower() else float(row[k]) for k, text in texts.items()}
+            for query, row in rows
         ]
-    spoken = [k for k, event in enumerate(evidence.events) if event.source != "screen"]
-    cosines = lookup.score_remaining_events(evidence, queries) if _is_long(leaves[0]) else None
-    rows = []
-    for position, query in enumerate(queries):
-        values = {}
-        for k in spoken:
-            text = evidence.events[k].text
-            if cosines is None:
-                values[k] = match_words(query, text)
-            else:
-                values[k] = 1.0 if query.lower() in text.lower() else max(0.0, float(cosines[position, k]))
-        rows.append(event_scores(evidence, values, rate))
-    return rows
+    else:
+        match = match_text if is_screen else match_words
+        values = [{k: match(query, text) for k, text in texts.items()} for query in queries]
+    return [event_scores(evidence, of_query, rate) for of_query in values]
 
 
 def _is_long(leaf: Leaf) -> bool:
@@ -196,11 +184,11 @@ def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float) -
     return scores
 
 
-def detected_scores(access: Access, frames: Sequence[int], queries: Sequence[str]) -> list[Array]:
+def detected_scores(access: Access, queries: Sequence[str]) -> list[Array]:
     """(N,) per query: the largest confidence of its phrase, its other number, or its last word."""
     spellings = {query: phrase_variations(query) for query in queries}
     phrases = tuple(dict.fromkeys(phrase for group in spellings.values() for phrase in group))
-    boxes = access.detect(frames, phrases, side=GRID)
+    boxes = access.detect(range(len(access.evidence)), phrases, side=GRID)
     return [np.clip(phrase_scores(boxes, spellings[query]), 0.0, 1.0) for query in queries]
 
 

@@ -5,7 +5,7 @@ Yang et al., "MemoryCard: Topic-Aware Multi-Modal Clue Compression for Long-Vide
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +16,9 @@ from framesift.errors import OptionError
 from framesift.selection.baselines import evenly_spaced
 from framesift.selection.looking.access import Access, json_values
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Positive, Whole
-from framesift.types import Evidence, Selection
+from framesift.selection.selector import Count, Positive, Whole, selector
+from framesift.types import Array, Evidence, Selection
 from framesift.types.lookup import Lookup, Part
-from framesift.types.vectors import Array
 
 MAX_TRANSCRIPT = 12_000  # characters
 SHORTEST_S = 0.5  # a shorter session of a reply is left out
@@ -53,6 +51,11 @@ class Session:
     @property
     def length_s(self) -> float:
         return self.end_s - self.start_s
+
+    @property
+    def count(self) -> int:
+        """How many key frames it has."""
+        return len(self.key_times_s)
 
     def spread(self, count: int) -> "Session":
         """The session with this many key frames at equal distances."""
@@ -102,16 +105,16 @@ def memorycard(
     counts = {"fewest": min_sessions, "most": max_sessions, "pool": pool, "per_session": MAX_PER_SESSION}
     reply = access.ask(*_video_parts(evidence, access, frames), PROMPT.format(**_described(evidence, frames), **counts))
     start_s, end_s = evidence.start_s, evidence.duration_s
-    named = read_sessions(reply, end_s, start_s)
+    named = read_sessions(reply)
     sessions = repair_sessions(named, end_s, fewest=min_sessions, most=max_sessions, frames=pool, start_s=start_s)
     note = {} if sessions else {"note": "the model's reply names no session: the sessions are of equal length"}
     sessions = sessions or even_sessions(end_s, max_sessions, pool, start_s)
     cards = nearest_candidates(evidence.times_s, [time_s for session in sessions for time_s in session.key_times_s])
     chosen = draw_cards(evidence.relevance, cards, budget, temperature, seed)
-    rows = []
-    for session in sessions:
-        row = asdict(session)
-        rows.append(row | {"frames": len(row.pop("key_times_s"))})
+    rows = [
+        {"start_s": s.start_s, "end_s": s.end_s, "topic": s.topic, "summary": s.summary, "frames": s.count}
+        for s in sessions
+    ]
     return access.select(Ranking(evidence.relevance).fill(chosen, budget), sessions=rows, cards=len(cards), **note)
 
 
@@ -154,24 +157,23 @@ def _described(evidence: Evidence, count: int) -> dict[str, object]:
     return {"shown": min(count, len(evidence)), "transcript": transcript, **times}
 
 
-def read_sessions(reply: str, duration_s: float, start_s: float = 0.0) -> list[Session]:
+def read_sessions(reply: str) -> list[Session]:
     """The sessions of a reply in its order; of one that was cut off, those that are complete."""
     entries: list[Any] = []
     for value in json_values(reply, dict):
         listed = value.get("sessions")
         entries += listed if isinstance(listed, list) else [value]
-    sessions = [_session(entry, duration_s, start_s) for entry in entries if isinstance(entry, dict)]
+    sessions = [_session(entry) for entry in entries if isinstance(entry, dict)]
     return [session for session in sessions if session is not None]
 
 
-def _session(entry: dict[str, Any], duration_s: float, first_s: float) -> Session | None:
+def _session(entry: dict[str, Any]) -> Session | None:
     start_s, end_s = _number(entry.get("start")), _number(entry.get("end"))
     if start_s is None or end_s is None or not end_s > start_s:
         return None
     times = entry.get("keyframes")
-    key_times = [_number(value) for value in times] if isinstance(times, list) else []
+    key_times = map(_number, times if isinstance(times, list) else [])
     topic, summary = (printable(text) if isinstance(text, str) else "" for text in map(entry.get, ("topic", "summary")))
-    start_s, end_s = max(first_s, start_s), min(duration_s, end_s)
     return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if time is not None))
 
 
@@ -242,23 +244,20 @@ def _with_own_times(session: Session) -> Session:
 
 def _with_total(parts: list[Session], total: int) -> list[Session]:
     """The sessions with `total` key frames in all; fewer if they are too short for as many different times."""
-    requested = [len(part.key_times_s) for part in parts]
-    parts = [part if part.key_times_s else part.spread(1) for part in parts]
-    counts = [len(part.key_times_s) for part in parts]
-    while sum(counts) > total:
-        k = max(range(len(parts)), key=lambda k: counts[k])
+    requested = [part.count for part in parts]
+    parts = [part if part.count else part.spread(1) for part in parts]
+    while sum(part.count for part in parts) > total:
+        k = max(range(len(parts)), key=lambda k: parts[k].count)
         parts[k] = _without_densest(parts[k])
-        counts[k] -= 1
     full: set[int] = set()
-    while sum(counts) < total:
-        open_parts = [k for k in range(len(parts)) if counts[k] < MAX_PER_SESSION and k not in full]
+    while sum(part.count for part in parts) < total:
+        open_parts = [k for k, part in enumerate(parts) if part.count < MAX_PER_SESSION and k not in full]
         if not open_parts:
             break
         k = max(open_parts, key=lambda k: (requested[k], parts[k].length_s))
-        parts[k] = _with_one_more(parts[k])
-        if len(parts[k].key_times_s) == counts[k]:
+        before, parts[k] = parts[k], _with_one_more(parts[k])
+        if parts[k] == before:
             full.add(k)
-        counts[k] = len(parts[k].key_times_s)
     return parts
 
 

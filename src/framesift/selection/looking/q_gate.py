@@ -11,12 +11,10 @@ from framesift.errors import OptionError
 from framesift.selection.looking.access import Access
 from framesift.selection.looking.object_search import detection_score, object_weights
 from framesift.selection.scores import Ranking, min_max, softmax
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Positive, check_number
+from framesift.selection.selector import Count, Positive, check_number, selector
 from framesift.selection.vsi_lite import events_of_frames, score_by_subtitles
-from framesift.types import Evidence, Selection
-from framesift.types.lookup import Lookup
-from framesift.types.vectors import Array, merge_ties
+from framesift.types import Array, Evidence, Lookup, Selection
+from framesift.types.vectors import merge_ties
 
 STREAMS = ("objects", "relevance", "subtitles")
 REACH_S = 2.0

@@ -13,8 +13,7 @@ import numpy as np
 from framesift.errors import OptionError
 from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import selector
-from framesift.selection.validation import Amount, Count
+from framesift.selection.selector import Amount, Count, selector
 from framesift.types import Event, Evidence, Selection
 from framesift.types.lookup import Lookup
 from framesift.types.vectors import Array
@@ -76,14 +75,14 @@ def toolmerge(
     lookup.require("question")
     if lookup.model is not None:
         access.require_calls((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
-    queries, expression = _plan(evidence, lookup, access, plan)
-    ranks = {q["id"]: rank for q, rank in zip(queries, _ranks(evidence, lookup, access, queries), strict=True)}
+    queries, expression = _plan(access, plan)
+    ranks = {q["id"]: rank for q, rank in zip(queries, _ranks(access, queries), strict=True)}
     joined, order = join_ranks(ranks, expression)
     rate = candidate_rate(evidence)
     widest_s = min(len(evidence) / rate / (2 * budget), gap_cap_s)
     shown: dict[int, Event] = {}
     if lookup.model is not None and texts:
-        shown = _confirmed(evidence, access, texts)
+        shown = _confirmed(access, texts)
         for index in cluster_middles(sorted(shown), int(widest_s * rate)):
             joined[index] = 1.0
     picked = select_with_gap(joined, order, budget, int((widest_s if gap_s is None else gap_s) * rate))
@@ -92,21 +91,19 @@ def toolmerge(
     return Selection.of(evidence, Ranking(joined).fill(picked, budget), carried=shown, **trace)
 
 
-def _plan(
-    evidence: Evidence, lookup: Lookup, access: Access, plan: Mapping[str, Any] | str | None
-) -> tuple[list[dict[str, str]], str]:
+def _plan(access: Access, plan: Mapping[str, Any] | str | None) -> tuple[list[dict[str, str]], str]:
     """The searches and the expression that joins them."""
     if plan is not None:
         queries, expression = read_plan(parse_json(plan, dict) if isinstance(plan, str) else plan)
         if not queries:
             raise OptionError(f"plan has no searches; expected {json.dumps(_alone('…'))}")
         return queries, expression
-    if lookup.model is not None:
-        prompt = PLAN_PROMPT.format(question=access.question, duration=evidence.duration_s)
+    if access.lookup.model is not None:
+        prompt = PLAN_PROMPT.format(question=access.question, duration=access.evidence.duration_s)
         queries, expression = read_plan(parse_json(access.ask(prompt), dict))
         if queries:
             return queries, expression
-    return read_plan(_alone(lookup.require("question").query_text))
+    return read_plan(_alone(access.lookup.require("question").query_text))
 
 
 def _alone(query: str) -> dict[str, Any]:
@@ -126,8 +123,9 @@ def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
     return found[:MAX_QUERIES], expression if isinstance(expression, str) else ""
 
 
-def _ranks(evidence: Evidence, lookup: Lookup, access: Access, queries: Sequence[Mapping[str, str]]) -> list[Array]:
+def _ranks(access: Access, queries: Sequence[Mapping[str, str]]) -> list[Array]:
     """(N,) per search: the rank of each frame, from 0 for the worst to 1."""
+    evidence, lookup = access.evidence, access.lookup
     detected = [q["query"] for q in queries if q["tool"] == OBJECT and lookup.detector is not None]
     compared = [q["query"] for q in queries if q["query"] not in detected]
     rows = dict(zip(compared, lookup.score_frames(evidence, compared), strict=True)) if compared else {}
@@ -223,7 +221,7 @@ def screen_texts(evidence: Evidence) -> list[str]:
     return list({text.lower(): text for text in shown if text}.values())
 
 
-def _confirmed(evidence: Evidence, access: Access, texts: Sequence[str]) -> dict[int, Event]:
+def _confirmed(access: Access, texts: Sequence[str]) -> dict[int, Event]:
     """Frame index → the text on its screen that helps to answer."""
     helpful: set[str] = set()
     for start in range(0, len(texts), TEXTS_PER_CALL):
@@ -232,13 +230,12 @@ def _confirmed(evidence: Evidence, access: Access, texts: Sequence[str]) -> dict
         reply = access.ask(TEXT_PROMPT.format(question=access.question, texts=listed))
         refused = {int(k) for k in re.findall(r"(?m)^\s*(\d{1,4})\s*[.):-]\s*NO\b", reply, re.I)}
         helpful |= {text.lower() for k, text in enumerate(part, 1) if k not in refused}
+    evidence = access.evidence
     found: dict[int, Event] = {}
     for event in evidence.events:
         if event.source == "screen" and " ".join(event.text.split()).lower() in helpful:
-            first = int(np.searchsorted(evidence.times_s, event.start_s, side="left"))
-            after = int(np.searchsorted(evidence.times_s, event.end_s, side="right"))
-            for index in range(first, after):
-                found.setdefault(index, event)
+            inside = (evidence.times_s >= event.start_s) & (evidence.times_s <= event.end_s)
+            found = dict.fromkeys(np.flatnonzero(inside).tolist(), event) | found
     return found
 
 

@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from framesift.errors import InputError, OptionError
 from framesift.selection.baselines import best_of_bins
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import selector
-from framesift.selection.validation import check_choice
-from framesift.types import Evidence, Selection
-from framesift.types.lookup import Lookup
+from framesift.selection.selector import check_choice, selector
+from framesift.types import Evidence, Lookup, Selection
 from framesift.types.vectors import Array, UnitRows, merge_ties
 
 TEMPERATURE = 0.025

@@ -11,12 +11,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from framesift._utils.text import clock, printable
-from framesift.selection.looking.access import Access, parse_json
+from framesift.selection.looking.access import Access, parse_json, whole_number
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Whole, check_whole
-from framesift.types import CandidateIndex, Evidence, Selection
-from framesift.types.lookup import Lookup
+from framesift.selection.selector import Count, Whole, check_whole, selector
+from framesift.types import CandidateIndex, Evidence, Lookup, Selection
 from framesift.types.vectors import merge_ties
 
 UNSURE, SURE = 1, 3  # the confidence goes from 1 (too little information) to 3 (enough)
@@ -98,7 +96,7 @@ def videoagent(
         reply = access.ask(MISSING.format(question=access.question, segments=times, **shown))
         # One call is for the answer from the new frames.
         wanted = parse_missing(reply, len(segments))[: max(0, access.left - 1)]
-        found = retrieve(evidence, lookup, segments, wanted)
+        found = retrieve(access, segments, wanted)
         steps[-1]["missing"] = [
             {"description": text, "index": CandidateIndex(index)}
             for (_, text), index in zip(wanted, found, strict=True)
@@ -114,16 +112,11 @@ def segments_between(frames: Sequence[int]) -> list[tuple[int, int]]:
     return [(a + 1, b + 1) for a, b in pairwise(frames)]
 
 
-def retrieve(
-    evidence: Evidence,
-    lookup: Lookup,
-    segments: Sequence[tuple[int, int]],
-    wanted: Sequence[tuple[int, str]],
-) -> list[int]:
+def retrieve(access: Access, segments: Sequence[tuple[int, int]], wanted: Sequence[tuple[int, str]]) -> list[int]:
     """For each (segment, description) the frame of the segment that is nearest to the description, ties by time."""
     if not wanted:
         return []
-    scores = lookup.score_frames(evidence, [text for _, text in wanted])
+    scores = access.lookup.score_frames(access.evidence, [text for _, text in wanted])
     spans = [segments[segment] for segment, _ in wanted]
     return [a + int(np.argmax(merge_ties(row[a:b]))) for (a, b), row in zip(spans, scores, strict=True)]
 
@@ -131,9 +124,8 @@ def retrieve(
 def parse_confidence(reply: str) -> int:
     """The number from 1 to 3 of a reply; 1 if it has none."""
     value = parse_json(reply)
-    given = value.get("confidence") if isinstance(value, dict) else value
-    number = int(given) if isinstance(given, str) and given.strip() in ("1", "2", "3") else given
-    return number if isinstance(number, int) and UNSURE <= number <= SURE and number is not True else UNSURE
+    number = whole_number(value.get("confidence") if isinstance(value, dict) else value)
+    return number if number is not None and UNSURE <= number <= SURE else UNSURE
 
 
 def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
@@ -142,10 +134,9 @@ def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
     entries = value.get("frames") if isinstance(value, dict) else value
     wanted = []
     for entry in entries if isinstance(entries, list) else []:
-        text, number = (entry.get("description"), entry.get("segment")) if isinstance(entry, dict) else (None, None)
-        if isinstance(number, str) and number.strip().isdecimal() and len(number) < 9:
-            number = int(number)
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= segments:
+        text, given = (entry.get("description"), entry.get("segment")) if isinstance(entry, dict) else (None, None)
+        number = whole_number(given)
+        if number is None or not 1 <= number <= segments:
             continue
         if isinstance(text, str) and text.strip():
             wanted.append((number - 1, printable(text)))

@@ -11,10 +11,8 @@ import numpy as np
 from framesift._utils.optional import require
 from framesift.selection.looking.access import Access, parse_json
 from framesift.selection.scores import Ranking
-from framesift.selection.selector import selector
-from framesift.selection.validation import Count, Whole
-from framesift.types import CandidateIndex, Evidence, Selection
-from framesift.types.lookup import Lookup
+from framesift.selection.selector import Count, Whole, selector
+from framesift.types import CandidateIndex, Evidence, Lookup, Selection
 from framesift.types.vectors import Array, merge_ties
 
 KMEANS_STEPS = 15
