@@ -8,10 +8,7 @@ import threading
 
 import pytest
 
-from framesift import corpus
-from framesift.batch.executors.base import Task, TaskEvent
 from framesift.cli import main
-from framesift.indexing.index import PART_SIZE
 from framesift.pipeline.pipeline import Pipeline
 from helpers.batch_videos import framesift, install_encoder, make_video
 from helpers.strict_server import StrictServer
@@ -19,7 +16,6 @@ from helpers.strict_server import StrictServer
 TIMEOUT_S = 120
 QUESTION = {"id": "q", "video": "v.mp4", "question": "Red?", "options": ["yes", "no"], "answer": "B"}
 STOPPED, KEPT = "framesift: stopped", "framesift: stopped; what was done so far is kept"
-NOTHING = "framesift: stopped; nothing was stored yet"
 ASK = ("ask", "v.mp4", "-q", "Red?", "--budget", "2", "--encoder", "test-encoder", "--out", "x", "--reader")
 ASK_MANY = ("ask", "v.mp4", "--questions", "q.jsonl", *ASK[4:])
 BENCH = ("bench", "q.jsonl", "--budgets", "2", "--methods", "uniform", "--encoder", "test-encoder", "--out", "r")
@@ -140,8 +136,8 @@ def test_entry_point_imports_next_to_nothing(module, own):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["index", "v.mp4"], NOTHING),
-        (["select", "v.mp4", "--questions", "q.jsonl"], NOTHING),
+        (["index", "v.mp4"], KEPT),
+        (["select", "v.mp4", "--questions", "q.jsonl"], KEPT),
         (["select", "v.mp4", "--questions", "q.jsonl", "--no-exhibit"], STOPPED),
         (["select", "v.mp4", "-q", "Red?"], STOPPED),
     ],
@@ -153,29 +149,6 @@ def test_work_is_said_to_be_kept_only_where_it_is(arguments, sentence, site, mon
     monkeypatch.chdir(site)
     monkeypatch.setattr(Pipeline, "index", interrupt)
     assert main(arguments) == 130
-    assert capsys.readouterr().err == sentence + "\n"
-
-
-@pytest.mark.parametrize("words", [["index", "v.mp4"], ["select", "v.mp4", "--questions", "q.jsonl"]])
-def test_work_is_kept_from_the_first_part_on(words, site, monkeypatch, capsys):
-    def interrupt(*_, progress, **__):
-        progress("indexing", PART_SIZE, 2 * PART_SIZE)
-        raise KeyboardInterrupt
-
-    monkeypatch.chdir(site)
-    monkeypatch.setattr(Pipeline, "index", interrupt)
-    assert main(words) == 130
-    assert capsys.readouterr().err == KEPT + "\n"
-
-
-@pytest.mark.parametrize(("done", "sentence"), [(PART_SIZE - 1, NOTHING), (PART_SIZE, KEPT)])
-def test_corpus_index_keeps_work_from_the_first_part_on(done, sentence, monkeypatch, capsys):
-    def interrupt(*_, watch, **__):
-        watch(TaskEvent("moved", Task("v.mp4", {}), "1", done=done, expected=300, stage="indexing"))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(corpus, "index", interrupt, raising=False)
-    assert main(["corpus", "index", "v.mp4"]) == 130
     assert capsys.readouterr().err == sentence + "\n"
 
 

@@ -22,7 +22,6 @@ from framesift.cli.settings import (
     config_from,
 )
 from framesift.errors import OptionError
-from framesift.indexing.index import INDEXING, PART_SIZE
 
 if TYPE_CHECKING:
     from framesift.batch.executors.base import TaskEvent
@@ -37,7 +36,7 @@ def add_commands(add: AddCommand) -> None:
 
     def add_one(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, stored=name != "search")
         return command
 
     index = add_one(
@@ -49,7 +48,6 @@ def add_commands(add: AddCommand) -> None:
     index.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
     _add_execution(index)
     add_settings(index, *INDEX_SETTINGS)
-    index.set_defaults(stored=False)
 
     select = add_one("select", _select, "select frames for every question of a file, each on the video it names")
     _add_questions(select)
@@ -75,7 +73,6 @@ def _add_questions(command: argparse.ArgumentParser) -> None:
     questions = "JSON, JSONL or CSV with question, video and, where there are any, options, answer, subtitles, id"
     command.add_argument("--questions", required=True, metavar="FILE", help=questions)
     command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to append to")
-    command.set_defaults(stored=True)
     add_settings(command, *SELECTION_SETTINGS, *INDEX_SETTINGS)
     add_method_options(command)
     command.add_argument(
@@ -148,12 +145,6 @@ def _run(args: argparse.Namespace, unit: str, function: Callable[..., Any], *of:
     from framesift.batch.executors.base import Limits
 
     with RunDisplay(args, unit) as display:
-
-        def watch(event: "TaskEvent") -> None:
-            is_part = event.stage == INDEXING and event.done >= PART_SIZE
-            args.stored = args.stored or event.kind == "done" or is_part
-            display.watch(event)
-
         return display, function(
             *of,
             config=config_from(args),
@@ -162,7 +153,7 @@ def _run(args: argparse.Namespace, unit: str, function: Callable[..., Any], *of:
             address=args.address,
             limits=Limits(args.tries, args.stall, args.time_limit),
             begin=display.begin,
-            watch=watch,
+            watch=display.watch,
             **settings,
         )
 

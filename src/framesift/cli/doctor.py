@@ -27,22 +27,7 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from framesift.encoders import registry as encoders
-    from framesift.readers import base as readers
-    from framesift.selection import registry as selectors
-
     report = examine(config_from(args).index.store)
-    report["plugins"] = [
-        {"kind": plugin.kind, "name": plugin.name, "package": plugin.package, "problem": plugin.problem}
-        for registry in (selectors, encoders, readers)
-        for plugin in registry.plugins()
-    ]
-    if report["plugins"]:
-        report["lines"] += ["", "of other packages:"]
-        report["lines"] += [
-            f"  {row['kind']:<8} {row['name']:<16} " + (row["problem"] or f"ready, from {row['package']}")
-            for row in report["plugins"]
-        ]
     if args.json:
         print_json(report)
     else:
@@ -52,30 +37,39 @@ def _doctor(args: argparse.Namespace) -> int:
 
 def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Report what is installed, what is missing and how to install it, and which encoder "auto" selects and why."""
-    from framesift.encoders.registry import choose_encoder, encoders
+    from framesift.encoders import registry as encoders
+    from framesift.readers import base as readers
+    from framesift.selection import registry as selectors
     from framesift.store.maintenance import describe_size, index_count
     from framesift.store.store import Store
     from framesift.video.cuda import why_not_cuda
 
-    extras = {name: unmet_requirements(name) for name in _extras()}
-    encoder, why = choose_encoder()
-    available = encoders().values()
+    listed = metadata("framesift").get_all("Provides-Extra") or []
+    extras = {name: unmet_requirements(name) for name in listed if name not in ("all", "dev")}
+    encoder, why = encoders.choose_encoder()
     opened = Store(store)
     entries = list(opened.entries())
-    unmet, problem = unmet_requirements(), _decoding_problem()
+    unmet, problem, no_cuda = unmet_requirements(), _decoding_problem(), why_not_cuda()
     lines = [f"framesift {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
-    no_cuda = why_not_cuda()
-    on_gpu = f"on the CPU; not on a GPU: {no_cuda}" if no_cuda else "on the CPU and the GPU (NVDEC)"
-    lines += [f"required: {', '.join(unmet)}: pip install -U framesift"] if unmet else []
-    lines += [f"decoder: {problem}" if problem else f"decoder: PyAV {installed_version('av')} works, {on_gpu}"]
+    if unmet:
+        lines.append(f"required: {', '.join(unmet)}: pip install -U framesift")
+    where = f"on the CPU; not on a GPU: {no_cuda}" if no_cuda else "on the CPU and the GPU (NVDEC)"
+    works = f"PyAV {installed_version('av')} works, {where}"
+    lines.append(f"decoder: {problem or works}")
     lines += [f"device: {_device()}", "", "extras:"]
     for name, missing in extras.items():
-        state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'framesift[{name}]'"
+        state = f"missing {', '.join(missing)}: pip install 'framesift[{name}]'" if missing else "installed"
         lines.append(f"  {name:<11} {state}")
-    lines += ["", "encoders:"]
-    lines += [f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available]
-    lines += [f"  auto means {why}", "", f"agents: {_agents()}"]
-    lines.append(f"library: {describe_size(opened, entries)}")
+    available = encoders.encoders().values()
+    lines += ["", "encoders:", *(f"  {e.name:<11} {'ready' if e.available else e.why_not}" for e in available)]
+    agents = f"framesift mcp FOLDER is ready (MCP SDK {installed_version('mcp')})"
+    if extras.get("mcp"):
+        agents = f"framesift mcp needs {', '.join(extras['mcp'])}: pip install 'framesift[mcp]'"
+    lines += [f"  auto means {why}", "", f"agents: {agents}", f"library: {describe_size(opened, entries)}"]
+    plugins = [plugin for registry in (selectors, encoders, readers) for plugin in registry.plugins()]
+    lines += ["", "of other packages:"] if plugins else []
+    for plugin in plugins:
+        lines.append(f"  {plugin.kind:<8} {plugin.name:<16} {plugin.problem or f'ready, from {plugin.package}'}")
     return {
         "version": __version__,
         "python": sys.version.split()[0],
@@ -86,6 +80,9 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         "store": str(opened.root),
         "indexes": index_count(entries),
         "lines": lines,
+        "plugins": [
+            {name: getattr(plugin, name) for name in ("kind", "name", "package", "problem")} for plugin in plugins
+        ],
     }
 
 
@@ -116,17 +113,6 @@ def _write_clip(path: Path) -> Path:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
         container.mux(stream.encode(None))
     return path
-
-
-def _agents() -> str:
-    """Whether `framesift mcp` can run."""
-    if missing := unmet_requirements("mcp"):
-        return f"framesift mcp needs {', '.join(missing)}: pip install 'framesift[mcp]'"
-    return f"framesift mcp FOLDER is ready (MCP SDK {installed_version('mcp')})"
-
-
-def _extras() -> list[str]:
-    return [name for name in metadata("framesift").get_all("Provides-Extra") or [] if name not in ("all", "dev")]
 
 
 def _device() -> str:

@@ -20,7 +20,7 @@ def add_commands(add: AddCommand) -> None:
     index = add("index", _index, "decode and encode videos once, so that every later command is quick")
     index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
     add_settings(index, *INDEX_SETTINGS)
-    index.set_defaults(stored=False)
+    index.set_defaults(stored=True)
 
 
 def _index(args: argparse.Namespace) -> int:
@@ -58,11 +58,8 @@ def _index_one(args: argparse.Namespace, path: Path, pipeline: "Pipeline") -> tu
             index = pipeline.index(path, progress=progress)
             row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
             row |= {"cached": not progress.was_called, "warnings": list(index.warnings)}
-            args.stored = True
         except FramesiftError as error:
             row["error"], code = str(error), error_code(error)
-        finally:
-            args.stored = args.stored or bar.has_part
     return row | {"seconds": round(time.perf_counter() - started, 3)}, code
 
 

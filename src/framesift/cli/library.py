@@ -6,16 +6,12 @@ import re
 import sys
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from framesift._utils.credentials import public_url
 from framesift._utils.text import clock, counted, duration_text, printable, suggestion
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import TEXT_SETTINGS, AddCommand, add_settings, config_from
 from framesift.errors import OptionError, UnknownName
-
-if TYPE_CHECKING:
-    pass
 
 
 def add_commands(add: AddCommand) -> None:
@@ -45,16 +41,15 @@ def _age(text: str) -> float:
 
 def parse_size(text: str) -> float:
     """Bytes from a number with a unit, such as 5GB."""
-    units = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-    return _quantity(text, units | {f"{unit}B": size for unit, size in units.items()}, "500MB, 5GB")
+    units = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+    return _quantity(text, units | {f"{unit}b": size for unit, size in units.items()}, "500MB, 5GB")
 
 
 def _quantity(text: str, units: dict[str, float], examples: str) -> float:
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", text)
-    by_unit = {unit.lower(): size for unit, size in units.items()}
-    if match is None or match[2].lower() not in by_unit:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([a-z]+)\s*", text.lower())
+    if match is None or match[2] not in units:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number with a unit; expected for example {examples}")
-    return float(match[1]) * by_unit[match[2].lower()]
+    return float(match[1]) * units[match[2]]
 
 
 def _events(args: argparse.Namespace) -> int:
@@ -99,22 +94,20 @@ def _library(args: argparse.Namespace) -> int:
     from framesift.store.store import Store
 
     store = Store(config_from(args).index.store)
-    if (args.older_than or args.max_size) and not args.prune:
+    has_limit = args.older_than or args.max_size
+    if has_limit and not args.prune:
         raise OptionError("--older-than and --max-size go with --prune")
     removed = prune(store, older_than_s=args.older_than, max_bytes=args.max_size) if args.prune else []
     entries = list(store.entries())
-    rows = [describe(entry) for entry in entries]
-    rows = [row | {"video": public_url(row["video"])} for row in rows]
+    rows = [row | {"video": public_url(row["video"])} for row in map(describe, entries)]
     if args.json:
         print_json({"store": str(store.root), "indexes": rows, "removed": removed})
         return 0
     if args.prune and not removed:
-        why = "no entry is damaged, unfinished or of a missing video"
-        if args.older_than or args.max_size:
-            why += ", and none is beyond --older-than and --max-size"
-        else:
-            why += "; choose others with --older-than AGE or --max-size SIZE"
-        print(f"nothing was removed: {why}", file=sys.stderr)
+        others = ", and none is beyond --older-than and --max-size"
+        if not has_limit:
+            others = "; choose others with --older-than AGE or --max-size SIZE"
+        print(f"nothing was removed: no entry is damaged, unfinished or of a missing video{others}", file=sys.stderr)
     for gone in removed:
         print(f"removed {gone['folder']} ({gone['reason']})")
     replies = Counter(row["encoder"] for row in rows if row["kind"] == "reply")
@@ -124,10 +117,9 @@ def _library(args: argparse.Namespace) -> int:
         if row["kind"] == "reply" and not row["problem"]:
             continue
         length = "" if row["duration_s"] is None else duration_text(row["duration_s"])
+        name, maker = printable(row["video"] or row["folder"]), row["encoder"] or row["kind"]
         size = f"{row['bytes'] / 1e6:.1f} MB"
-        name = row["video"] or row["folder"]
-        maker = row["encoder"] or row["kind"]
-        print(f"{printable(name):<40} {length:>8}  {maker:<14} {size:>10}  {row['problem']}".rstrip())
+        print(f"{name:<40} {length:>8}  {maker:<14} {size:>10}  {row['problem']}".rstrip())
     print_video_warnings((row["video"], warning) for row in rows for warning in row["warnings"])
     print(describe_size(store, entries))
     return 0

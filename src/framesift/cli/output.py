@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from framesift._utils.json import dump_json
 from framesift._utils.text import printable
 from framesift.errors import FramesiftError, OutputError, ReaderError
-from framesift.indexing.index import INDEXING, PART_SIZE
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -89,7 +88,7 @@ def print_video_warnings(pairs: Iterable[tuple[str, str]]) -> None:
 class ProgressBar:
     """A bar for each stage on a terminal, nothing elsewhere. A Progress; a context manager.
 
-    single: one bar for the whole run, with the stage behind it. has_part: whether a part of an index is stored.
+    single: one bar for the whole run, with the stage behind it.
     """
 
     def __init__(self, name: str = "", *, show: bool, unit: str = " frames", single: bool = False) -> None:
@@ -97,7 +96,6 @@ class ProgressBar:
         self._show = show and sys.stderr.isatty()
         self._bar: Any = None
         self._stage = ""
-        self.has_part = False
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +105,6 @@ class ProgressBar:
             self._bar.close()
 
     def __call__(self, stage: str, done: float, total: float) -> None:
-        self.has_part = self.has_part or (stage == INDEXING and done >= PART_SIZE)
         if not self._show:
             return
         if self._bar is None or (stage != self._stage and not self.single):

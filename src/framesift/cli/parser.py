@@ -27,8 +27,8 @@ def run_command(argv: Sequence[str]) -> int:
     prepare_streams()
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     Parser.words = words = bench.expand_shorthand(argv)
-    # stored: for commands that store each result as soon as it is known and continue from there, whether there are some
-    args = argparse.Namespace(argv=words, run_command=run_command, stored=None)
+    # stored: whether the command stores each result as soon as it is known, and continues from there
+    args = argparse.Namespace(argv=words, run_command=run_command, stored=False)
     try:
         for word in words:
             reject_login(word)
@@ -42,8 +42,8 @@ def run_command(argv: Sequence[str]) -> int:
         print(f"framesift: {printable(str(error))}", file=sys.stderr)
         code = error_code(error)
     except KeyboardInterrupt:
-        kept = {True: "; what was done so far is kept", False: "; nothing was stored yet", None: ""}
-        print(f"framesift: stopped{kept[args.stored]}", file=sys.stderr)
+        kept = "; what was done so far is kept" if args.stored else ""
+        print(f"framesift: stopped{kept}", file=sys.stderr)
         raise
     return check_output(code)
 

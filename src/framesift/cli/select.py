@@ -117,7 +117,7 @@ class ExhibitRun:
         check_formats(args.format)
         self._out = _out_folder(args)
         if not args.no_exhibit:
-            args.stored = True if args.questions else None
+            args.stored = bool(args.questions)
             check_free(self._out, force=args.force, marker=self.LIST if args.questions else REPORT)
 
     def select(self) -> None:
@@ -219,11 +219,7 @@ def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
 def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
     """The video with its index and events; progress, sources and warnings go to the error output."""
     with ProgressBar(", ".join(Path(name).name for name in args.videos), show=not args.json) as bar:
-        try:
-            video = pipeline.prepare(args.videos, progress=bar)
-        except KeyboardInterrupt:
-            args.stored = None if args.stored is None else bar.has_part
-            raise
+        video = pipeline.prepare(args.videos, progress=bar)
     if not args.json:
         names = [span.name for span in video.index.videos] or [video.path.name]
         for name, one in zip(names, video.videos or (video,), strict=True):
