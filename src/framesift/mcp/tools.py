@@ -308,9 +308,8 @@ def read_resource(session: AgentSession, uri: str, call: Call) -> Reply:
         if uri.startswith(TRANSCRIPT):
             return tools.read_transcript(unquote(uri.removeprefix(TRANSCRIPT)), limit=sys.maxsize)
         if watched is None:
-            raise OptionError(
-                f"there is no resource {uri[:200]!r}; {TRANSCRIPT}VIDEO has words; call watch for a report"
-            )
+            expected = f"{TRANSCRIPT}VIDEO or {REPORT}ID with the ID of a recent report; call watch again for a new one"
+            raise OptionError(f"there is no resource {uri[:200]!r}; expected {expected}")
         with tools.about(watched.video) as found, session.work_slots:
             shown = exhibit(found.path, watched.selection)
             return Reply((render_report(view_of([shown], [collect_images(shown)], json_text="")),))
