@@ -140,6 +140,6 @@ def test_any_text_on_any_image_changes_only_the_band(text: str, width: int, heig
 )
 def test_ocr_reads_the_text_at_384_pixels(size: tuple[int, int], text: str) -> None:
     rendered = render(photograph(*size), text).resize((384, 384), Image.Resampling.LANCZOS)
-    read = "".join(line.text for line in load_ocr()(np.asarray(rendered)) if line.box[1] > 0.7)
+    read = "".join(line.text for line in load_ocr()(np.asarray(rendered)) if line.top > 0.7)
     letters = [c for c in text.casefold() if c.isalnum()]
     assert "".join(c for c in read.casefold() if c.isalnum()) == "".join(letters)

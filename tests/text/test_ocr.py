@@ -140,7 +140,7 @@ def test_no_frames_give_no_events(monkeypatch):
 
 
 def line(text, *, confidence=0.9, box=(0.3, 0.85, 0.7, 0.92)):
-    return ScreenLine(text, confidence, box)
+    return ScreenLine(text, confidence, *box)
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_the_same_text_much_later_is_a_new_event(scripted):
 
 def test_running_clock_at_the_edge_is_a_logo(scripted):
     def clock(k):
-        return ScreenLine(f"REC 00:1{k}:{k}{k}", 0.95, (0.02, 0.02, 0.3, 0.08))
+        return ScreenLine(f"REC 00:1{k}:{k}{k}", 0.95, 0.02, 0.02, 0.3, 0.08)
 
     assert scripted(*([clock(k)] for k in range(6))) == []
 

@@ -24,7 +24,6 @@ from framesift.types import Event
 from framesift.types.vectors import Array
 
 LineReader = Callable[[Array], "list[ScreenLine]"]
-Bounds = tuple[float, float, float, float]  # left, top, right, bottom as shares of the frame's width and height
 Grouped = TypeVar("Grouped")
 
 # Frames are compared as grey thumbnails of this width, in squares of this side, so that a change of a subtitle line,
@@ -62,15 +61,32 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ScreenLine:
-    """A line of text in one frame."""
+    """A line of text in one frame; its sides are shares of the frame's width and height."""
 
     text: str
     confidence: float
-    box: Bounds
+    left: float
+    top: float
+    right: float
+    bottom: float
 
     @property
     def height(self) -> float:
-        return self.box[3] - self.box[1]
+        return self.bottom - self.top
+
+    @property
+    def area(self) -> float:
+        return (self.right - self.left) * self.height
+
+    def shared_area(self, other: "ScreenLine") -> float:
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(width, 0.0) * max(height, 0.0)
+
+    def is_at(self, other: "ScreenLine") -> bool:
+        """Whether both are at about the same place."""
+        shared = self.shared_area(other)
+        return shared >= MIN_OVERLAP * (self.area + other.area - shared) > 0
 
 
 @dataclass
@@ -115,10 +131,8 @@ def read_screen(
             readings += 1
         progress("screen text", time_s, max(duration_s, time_s))
     tracks = tracker.finish()
-    text_tracks = tracks if readings < MIN_LOGO_READINGS else without_logos(tracks, count)
-    logos = len(tracks) - len(text_tracks)
-    log.info("screen text: read %d of %d frames, %d lines, %d of a logo", readings, count, len(text_tracks), logos)
-    return merge_adjacent(text_tracks)
+    log.info("screen text: read %d of %d frames, %d lines", readings, count, len(tracks))
+    return merge_adjacent(tracks if readings < MIN_LOGO_READINGS else without_logos(tracks, count))
 
 
 def thumbnail(frame: Array) -> Array:
@@ -173,15 +187,15 @@ def _to_lines(result: Any, shape: tuple[int, ...]) -> list[ScreenLine]:
         text = printable(text)  # the text of a video is untrusted
         if confidence >= MIN_CONFIDENCE and sum(map(str.isalnum, text)) >= 2:
             (left, top), (right, bottom) = np.min(corners, axis=0), np.max(corners, axis=0)
-            box = float(left / width), float(top / height), float(right / width), float(bottom / height)
-            lines.append(ScreenLine(text, float(confidence), box))
+            sides = map(float, (left / width, top / height, right / width, bottom / height))
+            lines.append(ScreenLine(text, float(confidence), *sides))
     return lines
 
 
 def join_rows(lines: Iterable[ScreenLine]) -> list[ScreenLine]:
     """Join boxes on one row that are at most two letters apart."""
-    rows = _grouped(sorted(lines, key=lambda line: line.box[0]), _continues_row)
-    return sorted(map(_joined, rows), key=lambda line: (line.box[1], line.box[0]))
+    rows = _grouped(sorted(lines, key=lambda line: line.left), _continues_row)
+    return sorted(map(_joined, rows), key=lambda line: (line.top, line.left))
 
 
 def _grouped(items: Iterable[Grouped], fits: Callable[[list[Grouped], Grouped], bool]) -> list[list[Grouped]]:
@@ -197,17 +211,22 @@ def _grouped(items: Iterable[Grouped], fits: Callable[[list[Grouped], Grouped], 
 
 
 def _continues_row(parts: list[ScreenLine], line: ScreenLine) -> bool:
-    before = _joined(parts)
-    left, top, right, bottom = before.box
-    same_row = min(line.box[3], bottom) - max(line.box[1], top) > 0.6 * min(line.height, before.height)
-    letter = (right - left) / len(before.text)
-    return same_row and 0 <= line.box[0] - right + letter <= 3 * letter
+    row = _joined(parts)
+    shared_height = min(line.bottom, row.bottom) - max(line.top, row.top)
+    letter = (row.right - row.left) / len(row.text)
+    is_beside = 0 <= line.left - row.right + letter <= 3 * letter
+    return is_beside and shared_height > 0.6 * min(line.height, row.height)
 
 
 def _joined(parts: Sequence[ScreenLine]) -> ScreenLine:
-    left, top, right, bottom = zip(*(part.box for part in parts), strict=True)
-    text = " ".join(part.text for part in parts)
-    return ScreenLine(text, min(part.confidence for part in parts), (min(left), min(top), max(right), max(bottom)))
+    return ScreenLine(
+        " ".join(part.text for part in parts),
+        min(part.confidence for part in parts),
+        min(part.left for part in parts),
+        min(part.top for part in parts),
+        max(part.right for part in parts),
+        max(part.bottom for part in parts),
+    )
 
 
 class LineTracker:
@@ -241,13 +260,13 @@ class LineTracker:
 
     def finish(self) -> list[LineTrack]:
         """Return all tracks sorted by start, then from top to bottom."""
-        return sorted([*self._closed, *self._open], key=lambda t: (t.first_s, t.best.box[1], t.best.box[0]))
+        return sorted([*self._closed, *self._open], key=lambda t: (t.first_s, t.best.top, t.best.left))
 
 
 def _match_score(line: ScreenLine, track: LineTrack) -> float:
     """Return the similarity of a line to a track, 0 if it does not match; text that moves must be identical."""
     score = max(similarity(line.text, track.latest.text), similarity(line.text, track.best.text))
-    required = MIN_SIMILARITY if _overlap(line.box, track.latest.box) >= MIN_OVERLAP else 1.0
+    required = MIN_SIMILARITY if line.is_at(track.latest) else 1.0
     return score if score >= required else 0.0
 
 
@@ -263,15 +282,14 @@ def without_logos(tracks: Sequence[LineTrack], frame_count: int) -> list[LineTra
     Other text read at the same place is dropped too: it is the logo, partly covered.
     """
     groups = _grouped(tracks, lambda group, track: _is_same_place(group[0].best, track.best))
-    logos = [g for g in groups if sum(t.frames for t in g) > LOGO_SHARE * frame_count and _is_at_edge(g[0].best.box)]
+    logos = [g for g in groups if sum(t.frames for t in g) > LOGO_SHARE * frame_count and _is_at_edge(g[0].best)]
     dropped = {id(track) for group in logos for track in group}
-    boxes = [group[0].best.box for group in logos]
-    return [t for t in tracks if id(t) not in dropped and not any(_is_inside(t.best.box, box) for box in boxes)]
+    lines = [group[0].best for group in logos]
+    return [t for t in tracks if id(t) not in dropped and not any(_is_inside(t.best, line) for line in lines)]
 
 
 def _is_same_place(one: ScreenLine, other: ScreenLine) -> bool:
-    texts = (_DIGITS.sub("0", line.text) for line in (one, other))
-    return _overlap(one.box, other.box) >= MIN_OVERLAP and similarity(*texts) >= MIN_SIMILARITY
+    return one.is_at(other) and similarity(*(_DIGITS.sub("0", line.text) for line in (one, other))) >= MIN_SIMILARITY
 
 
 def merge_adjacent(tracks: Sequence[LineTrack]) -> list[Event]:
@@ -286,30 +304,16 @@ def merge_adjacent(tracks: Sequence[LineTrack]) -> list[Event]:
 def _continues(above: LineTrack, below: LineTrack) -> bool:
     if (above.first_s, above.last_s) != (below.first_s, below.last_s):
         return False
-    upper, lower = above.best.box, below.best.box
-    height = max(above.best.height, below.best.height)
-    shared_width = min(upper[2], lower[2]) - max(upper[0], lower[0])
-    return shared_width > 0 and -0.5 * height <= lower[1] - upper[3] <= 0.8 * height
+    upper, lower = above.best, below.best
+    height = max(upper.height, lower.height)
+    shared_width = min(upper.right, lower.right) - max(upper.left, lower.left)
+    return shared_width > 0 and -0.5 * height <= lower.top - upper.bottom <= 0.8 * height
 
 
-def _is_at_edge(box: Bounds) -> bool:
-    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    return min(x, 1 - x, y, 1 - y) < LOGO_EDGE and box[3] - box[1] < LOGO_HEIGHT
+def _is_at_edge(line: ScreenLine) -> bool:
+    x, y = (line.left + line.right) / 2, (line.top + line.bottom) / 2
+    return min(x, 1 - x, y, 1 - y) < LOGO_EDGE and line.height < LOGO_HEIGHT
 
 
-def _overlap(one: Bounds, other: Bounds) -> float:
-    """Return the intersection over union."""
-    shared = _area(_shared(one, other))
-    return shared / (_area(one) + _area(other) - shared) if shared else 0.0
-
-
-def _is_inside(one: Bounds, other: Bounds) -> bool:
-    return _area(_shared(one, other)) > 0.6 * _area(one)
-
-
-def _area(box: Bounds) -> float:
-    return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
-
-
-def _shared(one: Bounds, other: Bounds) -> Bounds:
-    return max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])
+def _is_inside(one: ScreenLine, other: ScreenLine) -> bool:
+    return one.shared_area(other) > 0.6 * one.area

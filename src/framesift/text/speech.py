@@ -17,6 +17,7 @@ from framesift._utils.text import suggestion
 from framesift.errors import InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress
 from framesift.text.moonshine import INSTALL, Moonshine, model_folder
+from framesift.text.subtitles.languages import language_code
 from framesift.text.word_timing import (
     MAX_COMPRESSION,
     Word,
@@ -30,8 +31,6 @@ from framesift.video.audio import RATE, SILENCE, AudioBlock, AudioTrack, loudnes
 
 # Part of the name under which recognised events are stored: increase it when the same audio gives other events.
 VERSION = 3
-
-ENGLISH = ("en", "eng", "english")
 
 # Whisper's sizes and the repositories of faster-whisper's weights, the best trade-off of accuracy and speed first.
 # English-only models come last.
@@ -105,11 +104,9 @@ def recognise(
         check_language(name, language)
         progress("speech recognition", 0.0, sound.duration_s)
         with closing(_load(name, language, warn)) as model:
-            utterances = _utterances(sound, model, progress)
-            recognised = [event for words in utterances for event in split_sentences(words)]
+            recognised = [event for words in _utterances(sound, model, progress) for event in split_sentences(words)]
     events = without_overlaps(without_loops(event for event in recognised if not is_hallucination(event)))
-    dropped = len(recognised) - len(events)
-    log.info("%s: %d events recognised by %s, %d dropped as hallucinated", path, len(events), name, dropped)
+    log.info("%s: %d of %d events recognised by %s are no hallucination", path, len(events), len(recognised), name)
     return events
 
 
@@ -162,7 +159,7 @@ def engine_name(engine: str) -> str:
 
 def check_language(name: str, language: str | None) -> None:
     """Raise if an engine, named as `engine_name` returns it, does not support the language."""
-    if language is None or language.lower().replace("_", "-").split("-")[0] in ENGLISH:
+    if language is None or language_code(language) == "en":
         return
     if name == "moonshine":
         remedy = f"use Whisper: {_download_command('small')}"
@@ -173,8 +170,6 @@ def check_language(name: str, language: str | None) -> None:
 
 def _load(name: str, language: str | None, warn: Callable[[str], None]) -> SpeechEngine:
     if name == "moonshine":
-        if language is None:
-            log.info("speech: moonshine assumes English")
         return Moonshine(model_folder())
     return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language, warn)
 
