@@ -24,7 +24,7 @@ def test_waiting_request_is_ended_at_once_and_not_sent_again(server):
     def ask() -> None:
         stop_requests_with(stop)
         try:
-            outcome.append(OpenAIReader(server.url).complete("Why?"))
+            outcome.append(OpenAIReader(server.url).reply(["Why?"]))
         except BaseException as error:
             outcome.append(type(error))
 
@@ -42,7 +42,7 @@ def test_request_of_a_stopped_thread_is_not_sent(server):
         stop = StopEvent()
         stop.set()
         stop_requests_with(stop)
-        OpenAIReader(server.url).complete("Why?")
+        OpenAIReader(server.url).reply(["Why?"])
 
     with pytest.raises(Stopped):
         copy_context().run(ask)

@@ -304,6 +304,5 @@ def _in_shard(video_id: str, shard: tuple[int, int]) -> bool:
 
 
 def _prompt_text(name: str) -> str:
-    preset = PRESETS[name]
-    parts = [preset.before, "{question}", "{options}", preset.after]
-    return "\n".join(part for part in parts if part)
+    before, after = PRESETS[name]
+    return "\n".join(filter(None, [before, "{question}", "{options}", after]))

@@ -180,5 +180,6 @@ def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:
     if isinstance(namer, str):
         from framesift.readers.openai import OpenAIReader
 
-        return LanguageModelNamer(OpenAIReader(namer).complete)
+        reader = OpenAIReader(namer)
+        return LanguageModelNamer(lambda prompt: reader.reply([prompt]))
     return namer or RuleBasedNamer()

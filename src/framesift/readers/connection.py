@@ -141,6 +141,8 @@ class ServerConnection:
         except ValueError:
             raise ReaderError(failures.not_a_completion(server)) from None
         except Exception:  # older versions of the package do not replace the errors of their HTTP library in a stream
+            if not streaming:
+                raise
             raise ReaderError(failures.lost_connection(server)) from None
 
     def redact(self, message: str) -> str:

@@ -5,8 +5,6 @@ Weights are read from local safetensors files; nothing is downloaded, and no cod
 
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -103,11 +101,18 @@ class LocalReader:
         time_format = resolve_time_format(self.time_format, *self._family_names, times=self.times)
         prompt = compose(exhibit, question, text_mode, preset=self.preset, time_format=time_format)
         limit = reply_limit(question, self.max_tokens)
-        with self._lock, self._torch.inference_mode(), self._explain_out_of_memory(len(prompt.images)):
-            inputs = self.prepare(prompt)
-            prompt_tokens = inputs["input_ids"].shape[1]
-            self._check_length(prompt_tokens + limit, len(prompt.images))
-            reply, tokens, is_truncated = self._generate(inputs, limit)
+        frames = len(prompt.images)
+        try:
+            with self._lock, self._torch.inference_mode():
+                inputs = self.prepare(prompt)
+                prompt_tokens = inputs["input_ids"].shape[1]
+                self._check_length(prompt_tokens + limit, frames)
+                reply, tokens, is_truncated = self._generate(inputs, limit)
+        except self._torch.cuda.OutOfMemoryError as error:
+            raise ReaderError(
+                f"{frames} frames do not fit into the GPU's memory with {self.name}: select fewer (--budget), "
+                "downscale them (frame_max_pixels), or distribute the model with device_map='auto'"
+            ) from error
         return answer_about(
             exhibit,
             question,
@@ -141,16 +146,6 @@ class LocalReader:
         )[0][inputs["input_ids"].shape[1] :]
         is_truncated = len(generated) >= limit and int(generated[-1]) not in ends
         return self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), is_truncated
-
-    @contextmanager
-    def _explain_out_of_memory(self, frames: int) -> Iterator[None]:
-        try:
-            yield
-        except self._torch.cuda.OutOfMemoryError as error:
-            raise ReaderError(
-                f"{frames} frames do not fit into the GPU's memory with {self.name}: select fewer (--budget), "
-                "downscale them (frame_max_pixels), or distribute the model with device_map='auto'"
-            ) from error
 
     def _check_length(self, tokens: int, frames: int) -> None:
         """Reject a prompt beyond the model's context, where it generates nonsense without an error."""

@@ -175,10 +175,6 @@ class OpenAIReader:
         finally:
             chunks.close()
 
-    def complete(self, text: str) -> str:
-        """Return the model's reply to a text-only prompt."""
-        return self.reply([text])
-
     def reply(self, parts: Sequence["str | Image"]) -> str:
         """Return the model's reply to one message of texts and images, in this order."""
         self._resolve_model()

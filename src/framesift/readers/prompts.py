@@ -43,24 +43,17 @@ FREE_WITHOUT_TIMES = (
 MOST_OPTIONS = 26
 
 
-@dataclass(frozen=True)
-class Preset:
-    """The instructions around a question with options; `{letters}` becomes "A, B, C, or D"."""
-
-    before: str
-    after: str
-
-
+# The instructions before and after a question with options; `{letters}` becomes "A, B, C, or D".
 PRESETS = {
     # lmms-eval, tasks longvideobench_val_v and _i
-    "longvideobench": Preset("", "Answer with the option's letter from the given choices directly."),
+    "longvideobench": ("", "Answer with the option's letter from the given choices directly."),
     # lmms-eval, task videomme
-    "videomme": Preset(
+    "videomme": (
         "Select the best answer to the following multiple-choice question based on the video and the subtitles. "
         "Respond with only the letter ({letters}) of the correct option.",
         "The best answer is:",
     ),
-    "bare": Preset("", ""),
+    "bare": ("", ""),
 }
 
 
@@ -150,8 +143,7 @@ def format_question(question: Question, preset: str, *, has_times: bool = True) 
         raise InputError(f"the question has {len(question.options)} options; letters reach for {MOST_OPTIONS}")
     letters = [option_letter(k) for k in choices]
     options = [f"{letter}. {text}" for letter, text in zip(letters, choices.values(), strict=True)]
-    around = PRESETS[preset]
-    before, after = (part.format(letters=_listed(letters)) for part in (around.before, around.after))
+    before, after = (part.format(letters=_listed(letters)) for part in PRESETS[preset])
     return "\n".join(filter(None, [before, question.text.strip(), *options, after]))
 
 
