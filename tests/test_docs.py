@@ -77,6 +77,14 @@ def test_every_file_named_in_the_pages_exists():
             assert (ROOT / path).exists(), f"{page} names {path}"
 
 
+def test_every_step_of_a_question_is_a_function_in_its_file():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| `(?:\w+\.)?(\w+)` \|", page, re.MULTILINE)
+    assert 8 < len(steps) <= 12
+    for file, function in steps:
+        assert f"def {function}(" in (ROOT / "src" / "framesift" / file).read_text(encoding="utf-8")
+
+
 def test_version_agrees_with_changelog_and_citation():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
