@@ -5,8 +5,7 @@ import pytest
 from framesift._utils.output_folder import LIST
 from framesift.batch.results import Results
 from framesift.bench.items import Dataset
-from framesift.bench.provenance import describe
-from framesift.bench.report import make_tables, write_report
+from framesift.bench.report import describe, make_tables, write_report
 from framesift.errors import InputError
 from helpers.published_annotations import item
 from helpers.result_rows import RUN, answers, results

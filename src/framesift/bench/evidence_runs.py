@@ -22,7 +22,7 @@ from framesift.batch.runner import package_versions
 from framesift.batch.settings import SelectionChoice, row_identity
 from framesift.bench.evidence_sets import EvidenceSet, SetVideo
 from framesift.bench.items import Spans
-from framesift.bench.provenance import describe
+from framesift.bench.report import describe
 from framesift.bench.statistics import share_interval
 from framesift.bench.tables import ResultTable, TableCell, bold_best
 from framesift.errors import FramesiftError, InputError

@@ -14,8 +14,7 @@ from framesift.bench.items import Dataset
 from framesift.bench.layouts import main_table
 from framesift.bench.metrics import OVERALL, minus, signed
 from framesift.bench.plan import make_plan
-from framesift.bench.provenance import describe
-from framesift.bench.report import write_report
+from framesift.bench.report import describe, write_report
 from framesift.bench.runner import run_benchmark
 from framesift.bench.statistics import difference_interval, share_interval
 from framesift.bench.synthetic import KINDS, OCCLUDED, SECONDS, SPOKEN, VIDEOS, VISUAL, make_synthetic
