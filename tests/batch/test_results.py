@@ -79,7 +79,7 @@ def test_truncated_line_is_skipped_and_counted(tmp_path):
 def test_run_resumes_after_a_truncated_line(tmp_path):
     path = keep(tmp_path, row("a"), row("b"))
     path.write_bytes(path.read_bytes()[:-20])
-    keep(tmp_path, row("b"), run=new_run())
+    keep(tmp_path, row("b"), run=new_run(encoder="siglip"))
     assert [one.item_id for one in read_results(tmp_path).rows] == ["a", "b"]
 
 

@@ -228,7 +228,7 @@ def test_row_says_whether_the_prompt_has_the_frames_times(run):
 
 
 def test_plan_chooses_the_times_of_prompts_unless_a_reader_has_its_own():
-    spec = with_prompt(ReaderSpec("http://host/v1"), "longvideobench", times=False)
+    spec = with_prompt(ReaderSpec("http://host/v1", {}), "longvideobench", times=False)
     assert spec.options == {"preset": "longvideobench", "times": False}
-    own = ReaderSpec("http://host/v1", options={"times": True})
+    own = ReaderSpec("http://host/v1", {"times": True})
     assert with_prompt(own, "videomme", times=False).options == {"preset": "videomme", "times": True}

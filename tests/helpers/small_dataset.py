@@ -50,5 +50,5 @@ def make_dataset(folder, videos=2):
 
 def small_plan(reader=None, **settings):
     plan = make_plan({"methods": "gcr,uniform", "budgets": "4", **settings})
-    readers = () if reader is None else (ReaderSpec(reader),)
+    readers = () if reader is None else (ReaderSpec(reader, {}),)
     return replace(plan, readers=readers, config=plan.config.replace(encoder=GridEncoder()))

@@ -35,7 +35,7 @@ class RunItem:
     id: str
     video: FilePath
     question: Question
-    subtitles: FilePath = AUTO
+    subtitles: FilePath
     subtitles_offset_s: float = 0.0
     events: tuple[Event, ...] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)

@@ -21,18 +21,11 @@ SPARE_BYTES = 512 * 2**20
 
 
 @contextmanager
-def local_file(path: str, progress: Progress) -> Iterator[Path]:
-    """The file itself, or a temporary copy of a remote one."""
-    if is_url(path):
-        with local_copy(path, progress) as copy:
-            yield copy
-    else:
-        yield Path(path)
-
-
-@contextmanager
-def local_copy(url: str, progress: Progress, folder: str | None = None) -> Iterator[Path]:
-    """A temporary copy of the file at a URL of any scheme fsspec supports."""
+def local_file(url: str, progress: Progress) -> Iterator[Path]:
+    """The file itself, or a temporary copy of one at a URL of any scheme that fsspec supports."""
+    if not is_url(url):
+        yield Path(url)
+        return
     require("fsspec", "corpus")
     from fsspec.core import url_to_fs
 
@@ -50,13 +43,13 @@ def local_copy(url: str, progress: Progress, folder: str | None = None) -> Itera
     # Every storage backend raises errors of its own package.
     except Exception as error:
         raise InputError(f"{shown} can't be reached ({_first_line(error)})") from error
-    directory = folder or tempfile.gettempdir()
+    directory = tempfile.gettempdir()
     free = shutil.disk_usage(directory).free
     if free < size + SPARE_BYTES:
         raise FramesiftError(
             f"{shown} is {size / 1e6:.0f} MB, {directory} has {free / 1e6:.0f} MB free; free some space or set TMPDIR"
         )
-    handle, name = tempfile.mkstemp(suffix=PurePosixPath(urlsplit(url).path).suffix, prefix="framesift-", dir=directory)
+    handle, name = tempfile.mkstemp(suffix=PurePosixPath(urlsplit(url).path).suffix, prefix="framesift-")
     try:
         with os.fdopen(handle, "wb") as copy:
             try:

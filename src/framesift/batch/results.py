@@ -44,11 +44,11 @@ class Run:
     """
 
     id: str
+    encoder: str
     command: str = ""
     dataset: str = ""
     data: str = ""
     annotation: str = ""
-    encoder: str = ""
     encoder_fingerprint: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)

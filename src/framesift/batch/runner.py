@@ -99,7 +99,7 @@ def ask(
     choice = SelectionChoice(selection.method, options, selection.budget, reading.text_mode)
     readers = []
     if reading.reader is not None:
-        readers = [ReaderSpec(reading.reader, options=reading.reader_options, width=reading.concurrency)]
+        readers = [ReaderSpec(reading.reader, reading.reader_options, width=reading.concurrency)]
     return run_questions(
         items,
         [choice],

@@ -1,7 +1,7 @@
 """The settings that a run of questions sends to its workers, as JSON values."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from framesift.batch.items import RunItem
@@ -41,8 +41,8 @@ class ReaderSpec:
     """
 
     reader: str | Reader
+    options: Mapping[str, Any]
     name: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
     prompt: str = ""
     times: bool = True
@@ -64,7 +64,7 @@ class ReaderSpec:
         )
 
 
-NO_READER = ReaderSpec("", width=1)
+NO_READER = ReaderSpec("", {}, width=1)
 
 
 @dataclass(frozen=True)

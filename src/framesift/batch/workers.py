@@ -5,7 +5,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ import numpy as np
 
 from framesift._utils.credentials import public_url
 from framesift._utils.memory import peak_memory
+from framesift._utils.plugins import reason
 from framesift.batch.executors.base import RunAborted, Task
 from framesift.batch.items import RunItem, group_by, read_clip_events
 from framesift.batch.journal import file_stamp
 from framesift.batch.listing import is_url
-from framesift.batch.remote_files import local_copy, local_file
+from framesift.batch.remote_files import local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import QuestionSettings, RowJob, text_source
 from framesift.encoders.registry import identify
@@ -89,12 +90,9 @@ class IndexWorker:
 
         Returns the warnings about them.
         """
-        subtitles = str(task.data.get("subtitles", ""))
-        source: AbstractContextManager[str | Path] = nullcontext(subtitles or AUTO)
-        if is_url(subtitles):
-            source = local_copy(subtitles, progress)
-        with source as subtitle_file:
-            found = Pipeline(self.pipeline.config.replace(subtitles=subtitle_file)).find_events(file.path)
+        subtitles = task.data["subtitles"]
+        with local_file(subtitles, progress) if subtitles else nullcontext(AUTO) as source:
+            found = Pipeline(self.pipeline.config.replace(subtitles=source)).find_events(file.path)
         file.check_content()
         store_subtitles(self.store, file.fingerprint, found, task.title)
         self.pipeline.encode_events(video_index, found.events, progress=progress)
@@ -292,11 +290,10 @@ class QuestionWorker:
 
 def describe_error(error: BaseException) -> str:
     """An error in one line; one of another library starts with its type."""
-    text = " ".join(str(error).split())
     if isinstance(error, FramesiftError):
-        return text
+        return " ".join(str(error).split())
     log.debug("unexpected error", exc_info=error)
-    return f"{type(error).__name__}: {text}"[:500]
+    return reason(error)
 
 
 def _check_weights(encoder: str, expected: str) -> None:

@@ -121,7 +121,7 @@ def readers_of(value: Any, known: Mapping[str, Any] | None = None) -> tuple[Read
         address = options.pop("reader", None)
         if not isinstance(address, str):
             raise OptionError(f"the reader {name!r} has no address; expected a URL, local:MODEL or similarity")
-        readers.append(ReaderSpec(address, str(name), options))
+        readers.append(ReaderSpec(address, options, str(name)))
     return tuple(readers)
 
 

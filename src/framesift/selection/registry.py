@@ -95,7 +95,10 @@ def select_frames(
     selector = get_selector(method)
     check_options(selector.name, options, selector.options)
     selection = selector.run(evidence, check_budget(budget), lookup=lookup, **options)
-    return replace(selection, basis=Basis.of(evidence)) if evidence.is_scored else selection
+    if not evidence.is_scored:
+        return selection
+    basis = Basis(evidence.times_s, evidence.relevance, evidence.duration_s, tuple(evidence.events))
+    return replace(selection, basis=basis)
 
 
 def get_selector(method: Method) -> Selector:

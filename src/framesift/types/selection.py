@@ -119,11 +119,6 @@ class Basis:
         """The indices of the candidates in the window; of all of them without one."""
         return range(len(self.times_s)) if self.window is None else candidates_in(self.times_s, self.window)
 
-    @classmethod
-    def of(cls, evidence: Evidence, question: Question | None = None, encoder: str = "") -> "Basis":
-        events = tuple(evidence.events)
-        return cls(evidence.times_s, evidence.relevance, evidence.duration_s, events, question, encoder)
-
     def to_dict(self) -> dict[str, Any]:
         """JSON values only; `from_dict` restores the same Basis."""
         return {

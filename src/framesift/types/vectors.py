@@ -257,13 +257,9 @@ class UnitRows:
 def _as_floats(values: ArrayLike, name: str) -> Array:
     try:
         rows = np.asarray(values)
-        if rows.dtype == np.float16:
-            return rows.astype(np.float32)
         if rows.dtype in (np.float32, np.float64):
             return rows
-        if rows.dtype == np.complex128 or rows.dtype == np.complex64:
-            raise TypeError
-        return rows.astype(np.float64)
+        return rows.astype(np.float32 if rows.dtype == np.float16 else np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InputError(f"{name} can't be read as an array of numbers; expected float32 or float64") from None
 
