@@ -81,7 +81,7 @@ def folder(kind, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def detector(folder):
-    return detect.load(str(folder), device="cpu", threshold=0.0)
+    return detect.load(str(folder), threshold=0.0)
 
 
 def test_boxes_are_inside_the_image_and_have_a_phrase(detector, images):
@@ -98,7 +98,7 @@ def test_boxes_match_transformers(detector, folder, kind, images):
     from PIL import Image
 
     image = Image.fromarray(images[0])
-    processor = image_processor(detect.FAMILIES[kind].processor).from_pretrained(folder)
+    processor = image_processor(detect.FAMILIES[kind][0]).from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
     looks = processor(images=[image], return_tensors="pt")
@@ -126,9 +126,9 @@ def test_boxes_match_transformers(detector, folder, kind, images):
 
 
 def test_boxes_below_the_threshold_are_dropped(folder, images):
-    everything = detect.load(str(folder), device="cpu", threshold=0.0).detect(images[:1], PHRASES)[0]
+    everything = detect.load(str(folder), threshold=0.0).detect(images[:1], PHRASES)[0]
     middle = float(np.median([box.score for box in everything]))
-    some = detect.load(str(folder), device="cpu", threshold=middle).detect(images[:1], PHRASES)[0]
+    some = detect.load(str(folder), threshold=middle).detect(images[:1], PHRASES)[0]
     assert some == [box for box in everything if box.score >= middle]
 
 

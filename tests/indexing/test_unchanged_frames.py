@@ -72,16 +72,10 @@ def test_an_unknown_choice_lists_the_valid_ones():
         PipelineConfig(unchanged_frames="skip")
 
 
-def test_an_estimate_names_what_takes_less_and_short_work_has_none():
-    note = describe_estimate(12_000, encoding=1.0, encoder="siglip", fps=1.0)
-    assert note == (
-        "indexing takes about 3.3 hours on this machine; --encoder siglip-base about 42 minutes, "
-        "--encoder offline about 1 minute, --fps 0.5 about 1.7 hours"
-    )
-    assert describe_estimate(600, encoding=0.4, encoder="own", fps=2.0) == (
-        "indexing takes about 10 minutes on this machine; --fps 1 about 8 minutes"
-    )
-    assert describe_estimate(60, encoding=1.0, encoder="siglip", fps=1.0) is None
+def test_only_long_work_has_an_estimate():
+    assert describe_estimate(12_000).startswith("indexing takes about 3.3 hours on this machine")
+    assert describe_estimate(600).startswith("indexing takes about 10 minutes on this machine")
+    assert describe_estimate(60) is None
 
 
 def test_a_long_run_sends_its_estimate_once(clip, tmp_path, monkeypatch):

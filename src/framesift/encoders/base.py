@@ -1,5 +1,6 @@
 """The encoder interface, texts beyond an encoder's limit, and what the models share."""
 
+import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
@@ -83,6 +84,11 @@ def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: 
     return means
 
 
+def _evenly_spaced(pieces: list[str]) -> list[str]:
+    count = len(pieces)
+    return pieces if count <= MAX_PIECES else [pieces[k * count // MAX_PIECES] for k in range(MAX_PIECES)]
+
+
 def split_by_tokens(text: str, *, limit: int, count: Callable[[str], int]) -> list[str]:
     """Split a text between words into pieces of at most `limit` tokens, each as long as possible.
 
@@ -92,25 +98,26 @@ def split_by_tokens(text: str, *, limit: int, count: Callable[[str], int]) -> li
     if count(text) <= limit:
         return [text]
 
-    def fits(piece: str) -> bool:
-        return count(piece) <= limit
+    def fitting(units: Sequence[str], joint: str) -> int:
+        """How many of the first units fit when joined; a token is taken for no more than 16 characters."""
+        lengths = range(1, min(len(units), 16 * limit) + 1)
+        return bisect.bisect_right(lengths, limit, key=lambda length: count(joint.join(units[:length])))
 
     pieces: list[str] = []
     words = text.split()
-    start = 0
-    while start < len(words):
-        length = _longest_prefix(words, start, " ", fits)
-        if length:
-            pieces.append(" ".join(words[start : start + length]))
-            start += length
+    while words:
+        if length := fitting(words, " "):
+            pieces.append(" ".join(words[:length]))
+            del words[:length]
             continue
-        *parts, rest = _split_word(words[start], fits)
-        pieces += parts
-        if fits(rest):
-            words[start] = rest  # the words after it may share its piece
+        word = words.pop(0)
+        while (length := max(1, fitting(word, ""))) < len(word):
+            pieces.append(word[:length])
+            word = word[length:]
+        if count(word) <= limit:
+            words.insert(0, word)  # the words after it may share its piece
         else:
-            pieces.append(rest)
-            start += 1
+            pieces.append(word)
     return pieces
 
 
@@ -134,10 +141,8 @@ def check_image(image: Any) -> Array:
 
 def to_unit(values: Array) -> Array:
     """Normalise rows to unit length, in float64, and return float32."""
-    if not len(values):
-        return values.astype(np.float32)
-    rows: Array = unit_rows(values.astype(np.float64), "vectors").astype(np.float32)
-    return rows
+    rows: Array = unit_rows(values.astype(np.float64), "vectors") if len(values) else values
+    return rows.astype(np.float32)
 
 
 def pick_device(torch: Any, device: str) -> str:
@@ -149,36 +154,3 @@ def pick_device(torch: Any, device: str) -> str:
     if device not in found and f"{device}:0" not in found:
         raise OptionError(f"device is {device!r}; expected auto, or what PyTorch finds here: {', '.join(found)}")
     return device
-
-
-def _evenly_spaced(pieces: list[str]) -> list[str]:
-    count = len(pieces)
-    return pieces if count <= MAX_PIECES else [pieces[k * count // MAX_PIECES] for k in range(MAX_PIECES)]
-
-
-def _split_word(word: str, fits: Callable[[str], bool]) -> list[str]:
-    """Split a word between characters into pieces that fit, each as long as possible; one character is not split."""
-    pieces: list[str] = []
-    start = 0
-    while start < len(word):
-        length = max(1, _longest_prefix(word, start, "", fits))
-        pieces.append(word[start : start + length])
-        start += length
-    return pieces
-
-
-def _longest_prefix(units: Sequence[str], start: int, joint: str, fits: Callable[[str], bool]) -> int:
-    """The number of units from `start` on that fit when joined; 0 if not even one does.
-
-    The search doubles the length until it is too long, so that its work depends on the result, not on the rest.
-    """
-    left = len(units) - start
-    low, high = 0, 1
-    while high <= left and fits(joint.join(units[start : start + high])):
-        low, high = high, 2 * high
-    high = min(high - 1, left)
-    while low < high:
-        middle = (low + high + 1) // 2
-        is_short = fits(joint.join(units[start : start + middle]))
-        low, high = (middle, high) if is_short else (low, middle - 1)
-    return low

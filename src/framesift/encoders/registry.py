@@ -10,8 +10,9 @@ The libraries of the models are imported only when an encoder is loaded.
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _loaded: dict[tuple[str, str], Encoder] = {}
-_texts_only: dict[str, TextEncoder] = {}
 _loading = Lock()
 
 
@@ -74,7 +74,7 @@ def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
     name = _resolve_name(name)
     with _loading:
         if (name, device) not in _loaded:
-            _loaded[name, device] = _loader(name)(device=device)
+            _loaded[name, device] = _load(name, device)
         return _loaded[name, device]
 
 
@@ -97,23 +97,24 @@ def identify(name: str = "auto") -> tuple[str, str]:
     name = _resolve_name(name)
     if name == offline.NAME:
         return name, offline.fingerprint()
-    if name in siglip.CHECKPOINTS or name not in _from_other_packages():
-        _loader(name)
-        return name, siglip.fingerprint(name)
-    return name, fingerprint_of(get_encoder(name))
+    if name in _from_other_packages():
+        return name, fingerprint_of(get_encoder(name))
+    return name, siglip.fingerprint(name)
 
 
 def get_text_encoder(name: str) -> TextEncoder:
     """A text-only encoder ("minilm", better at comparing texts than image encoders), or any encoder."""
-    with _loading:
-        if name == minilm.NAME and name not in _texts_only:
-            _texts_only[name] = minilm.SentenceEncoder()
-    if name in _texts_only:
-        return _texts_only[name]
+    if name == minilm.NAME:
+        return _sentence_encoder()
     try:
         return get_encoder(name)
     except UnknownName:
         raise _unknown(name, minilm.NAME) from None
+
+
+@cache
+def _sentence_encoder() -> minilm.SentenceEncoder:
+    return minilm.SentenceEncoder()
 
 
 def pull(name: str) -> Path:
@@ -130,22 +131,20 @@ def _resolve_name(name: str) -> str:
     if name == "auto":
         name, why = choose_encoder()
         log.info("%s", why)
-    if name in (offline.NAME, *siglip.CHECKPOINTS) or not Path(name).is_dir():
+    if name in (offline.NAME, *siglip.CHECKPOINTS):
         return name
-    return str(Path(name).resolve())
+    if Path(name).is_dir():
+        return str(Path(name).resolve())
+    if name not in _from_other_packages() and not _HUB_NAME.fullmatch(name):
+        raise _unknown(name)
+    return name
 
 
-def _loader(name: str) -> Callable[..., Encoder]:
+def _load(name: str, device: str) -> Encoder:
     if name == offline.NAME:
-        return offline.load
-    if name in siglip.CHECKPOINTS:
-        return lambda device: siglip.load(name, device=device)
+        return offline.load()
     others = _from_other_packages()
-    if name in others:
-        return lambda device: load(others[name], device)
-    if Path(name).is_dir() or _HUB_NAME.fullmatch(name):
-        return lambda device: siglip.load(name, device=device)
-    raise _unknown(name)
+    return load(others[name], device) if name in others else siglip.load(name, device=device)
 
 
 def _unknown(name: str, *more: str) -> UnknownName:

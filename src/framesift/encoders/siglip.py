@@ -6,7 +6,7 @@ preprocessed by transformers' PIL processors, as the others need torchvision; on
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -93,14 +93,12 @@ def is_ready(name: str) -> bool:
 
 def load(name: str, *, device: str = "auto") -> "DualEncoder":
     """Load a checkpoint by built-in name, folder or hub name from the files on this machine."""
-    require("torch", EXTRA)
-    require("transformers", EXTRA)
-    return DualEncoder(name, _weights(name), device=device)
+    return DualEncoder(name, weights_folder(name), device=device)
 
 
 def fingerprint(name: str) -> str:
     """The fingerprint of a checkpoint's files, without loading the model."""
-    return folder_fingerprint(_weights(name))
+    return folder_fingerprint(weights_folder(name))
 
 
 def folder_fingerprint(folder: Path) -> str:
@@ -117,7 +115,7 @@ def find_weights(name: str) -> Path | None:
         return folder
     if name not in CHECKPOINTS and Path(name).is_dir():
         if not has_weights(Path(name)):
-            raise InputError(f"{name} has no config.json with safetensors weights; expected a CLIP or SigLIP folder")
+            raise InputError(f"{name} has no config.json with safetensors weights; expected the folder of a checkpoint")
         return Path(name)
     repository = CHECKPOINTS.get(name, name)
     # Importing the hub's client takes longer than a selection; most machines can be answered without it.
@@ -129,9 +127,11 @@ def find_weights(name: str) -> Path | None:
     return cached if cached is not None and has_weights(cached) else None
 
 
-def _weights(name: str) -> Path:
+def weights_folder(name: str) -> Path:
+    """The folder of a checkpoint's weights, as `find_weights`; FramesiftError, with the command, if there is none."""
     folder = find_weights(name)
     if folder is None:
+        require("torch", EXTRA)
         repository = CHECKPOINTS.get(name, name)
         raise FramesiftError(f"the weights of {repository} are not on this machine: framesift pull {name}")
     return folder
@@ -194,20 +194,15 @@ class DualEncoder:
         self.name = name
         self._folder = folder
         self._torch = torch
-        kind = read_field(read_config(folder / "config.json"), "model_type", str, str(folder))
-        if kind not in FAMILIES:
-            raise InputError(f"{folder} contains a model of type {kind!r}; expected one of {', '.join(FAMILIES)}")
-        self._family = FAMILIES[kind]
+        self._family = FAMILIES[model_type(folder, FAMILIES)]
         self._device = pick_device(torch, device)
-        local = {"local_files_only": True}
-        processor = getattr(transformers, f"{self._family.processor}Pil", None)  # its name in transformers 5
-        self._processor = (processor or getattr(transformers, self._family.processor)).from_pretrained(folder, **local)
+        self._processor = load_processor(transformers, self._family.processor, folder)
         self._layout = image_layout(self._processor) if self._device.startswith("cuda") else None
         self.image_device = None if self._layout is None else self._device
         self._streams = GpuStreams.of(torch, self._device)
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         with no_progress_bar(transformers):
-            model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local)
+            model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, local_files_only=True)
         self.logit_scale = math.exp(model.logit_scale.item())
         self.logit_bias = model.logit_bias.item() if hasattr(model, "logit_bias") else 0.0
         self._model = model.to(device=self._device, dtype=_precision(torch, self._device)).eval()
@@ -282,6 +277,20 @@ class DualEncoder:
     def _count_tokens(self, text: str) -> int:
         # verbose=False: transformers would warn about texts beyond the limit.
         return len(self._tokenizer(self._cased(text), verbose=False)["input_ids"])
+
+
+def model_type(folder: Path, known: Collection[str]) -> str:
+    """The type of the model in a checkpoint's folder; InputError if it is not among the known ones."""
+    kind: str = read_field(read_config(folder / "config.json"), "model_type", str, str(folder))
+    if kind not in known:
+        raise InputError(f"{folder} contains a model of type {kind!r}; expected one of {', '.join(known)}")
+    return kind
+
+
+def load_processor(transformers: Any, name: str, folder: Path) -> Any:
+    """The image processor of this class, the one by PIL, which has another name in transformers 5."""
+    processor = getattr(transformers, f"{name}Pil", None) or getattr(transformers, name)
+    return processor.from_pretrained(folder, local_files_only=True)
 
 
 def _is_installed() -> bool:

@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal, get_args
@@ -46,9 +46,6 @@ UNCHANGED_FRAMES: tuple[UnchangedFrames, ...] = get_args(UnchangedFrames)
 # A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
 MINUTE_S = 60.0
 LONG_S = 120.0  # shorter work needs no note on how long it takes
-# The time of an image on a CPU relative to that with `siglip`, measured on two cores (docs/performance.md).
-RELATIVE_COSTS: Mapping[str, float] = {"siglip": 1.0, "siglip2": 1.0, "siglip-base": 0.21, "offline": 0.003}
-
 log = logging.getLogger(__name__)
 
 
@@ -187,8 +184,7 @@ def _build(
     if done:
         log.info("%s: resuming after %d candidates", path, done)
     after_s = float(parts[-1].times_s[-1]) if parts else None
-    side = getattr(encoder, "picture_side", None)
-    short_side = None if side is None else IMAGE_MARGIN * side
+    short_side = decoded_side(encoder)
     gpu = _gpu_decoder(settings.decode, getattr(encoder, "image_device", None))
     with sample(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu) as sampling:
         expected = done + sampling.expected
@@ -199,9 +195,7 @@ def _build(
         size, reuse = getattr(encoder, "batch_size", DEFAULT_BATCH), key.unchanged_frames == "reuse"
         began = time.perf_counter()
         for number, batch in enumerate(_batches(sampling, size, reuse)):
-            encoding = time.perf_counter()
             vectors = np.concatenate((vectors[-1:], _encode(encoder, batch, path)))
-            encoding = time.perf_counter() - encoding
             new = batch.stored(vectors)
             file.check()
             if parts and len(parts[-1]) < PART_SIZE:
@@ -214,11 +208,9 @@ def _build(
                 release_free_memory()
             progress(INDEXING, done, max(expected, done))
             now = time.perf_counter()
-            if number == 1:  # the first includes what is loaded and prepared once
-                left_s = (now - began) / len(new) * (expected - done)
-                share = encoding / (now - began)
-                if estimate := describe_estimate(left_s, encoding=share, encoder=encoder.name, fps=sampling.fps):
-                    send_note(progress, estimate)
+            # The first batch includes what is loaded and prepared once.
+            if number == 1 and (note := describe_estimate((now - began) / len(new) * (expected - done))):
+                send_note(progress, note)
             began = now
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
@@ -238,6 +230,12 @@ def _build(
         }
     file.check_content()
     store.save(key, candidates, manifest)
+
+
+def decoded_side(encoder: Encoder) -> int | None:
+    """The shorter side to which frames are decoded for an encoder; None for their own size."""
+    side = getattr(encoder, "picture_side", None)
+    return None if side is None else IMAGE_MARGIN * side
 
 
 def _gpu_decoder(decode: Decode, image_device: str | None) -> CudaDecoder | None:
@@ -412,22 +410,10 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
             ended.wait()
 
 
-def describe_estimate(seconds: float, *, encoding: float, encoder: str, fps: float) -> str | None:
-    """The note for work that takes this long from now on; None if it is short.
-
-    encoding: the share of it that other settings reduce; decoding takes as long for fewer candidates.
-    """
+def describe_estimate(seconds: float) -> str | None:
+    """The note for work that takes this long from now on; None if it is short."""
     if seconds < LONG_S:
         return None
-    cost = RELATIVE_COSTS.get(encoder, 0.0)
-    cheaper = [(f"--encoder {name}", other / cost) for name, other in RELATIVE_COSTS.items() if other < cost]
-    shares = [*cheaper, (f"--fps {fps / 2:g}", 0.5)]
-    others = ", ".join(f"{flag} about {_rounded((1 - encoding * (1 - share)) * seconds)}" for flag, share in shares)
-    return f"indexing takes about {_rounded(seconds)} on this machine; {others}"
-
-
-def _rounded(seconds: float) -> str:
     minutes = seconds / 60
-    if minutes < 1.5:
-        return "1 minute"
-    return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
+    length = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
+    return f"indexing takes about {length} on this machine, and less with another --encoder or a lower --fps"

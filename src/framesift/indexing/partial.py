@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from framesift.encoders.base import Encoder
-from framesift.indexing.index import IMAGE_MARGIN
+from framesift.indexing.index import decoded_side
 from framesift.progress import Progress, ignore_progress
 from framesift.store.store import StoredCandidates
 from framesift.types import VideoIndex, VideoInfo
@@ -25,9 +25,7 @@ def overview(path: str, encoder: Encoder, progress: Progress = ignore_progress) 
     """Yield encoded keyframes of the whole video: first a few, then more between them."""
     progress(OVERVIEW, 0, 0)
     duration_s = max(probe(path).duration_s, 1.0)
-    side = getattr(encoder, "picture_side", None)
-    short_side = None if side is None else IMAGE_MARGIN * side
-    with sample(path, OVERVIEW_FRAMES / duration_s, "keyframes", short_side=short_side) as sampling:
+    with sample(path, OVERVIEW_FRAMES / duration_s, "keyframes", short_side=decoded_side(encoder)) as sampling:
         decoded = [(time_s, image) for time_s, image in sampling if sampling.damaged_s[-1:] != [time_s]]
     started = time.monotonic()
     order = coarse_to_fine(len(decoded))
@@ -62,15 +60,11 @@ def partial_index(
     parts: Sequence[StoredCandidates], keyframes: StoredCandidates | None, info: VideoInfo, encoder: str
 ) -> VideoIndex | None:
     """An index of consecutive parts from the start, and of the keyframes after them; None without any."""
-    known = list(parts)
     end_s = float(parts[-1].times_s[-1]) if parts else -1.0
-    if keyframes is not None and (keyframes.times_s > end_s).any():
-        known.append(keyframes.take(np.flatnonzero(keyframes.times_s > end_s)))
-    if not known:
+    rest = [] if keyframes is None else [keyframes.take(np.flatnonzero(keyframes.times_s > end_s))]
+    known = [part.take(np.flatnonzero(~part.is_damaged)) for part in (*parts, *rest)]
+    if not any(map(len, known)):
         return None
-    joined = StoredCandidates.join(known)
-    candidates = joined.take(np.flatnonzero(~joined.is_damaged))
-    if not len(candidates):
-        return None
+    candidates = StoredCandidates.join(known)
     frames = unit_rows(candidates.frames, "frames").astype(np.float32)
     return VideoIndex(info, candidates.times_s, frames, encoder, is_blank=candidates.is_blank)

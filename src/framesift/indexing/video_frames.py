@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from framesift.errors import InputError
-from framesift.indexing.index import IMAGE_MARGIN
+from framesift.indexing.index import decoded_side
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch
 
@@ -67,11 +67,9 @@ class VideoFrames:
             raise InputError("frames can't be scored without an encoder; pass encoder= and query=")
         query = np.asarray(self._query, dtype=np.float64)
         out = np.empty(len(indices))
-        encoder_side = getattr(self._encoder, "picture_side", None)
-        side = None if encoder_side is None else IMAGE_MARGIN * encoder_side
         for start in range(0, len(indices), batch := int(getattr(self._encoder, "batch_size", 16))):
             part = indices[start : start + batch]
-            rows = self._encoder.encode_images(self._decode(part, short_side=side))
+            rows = self._encoder.encode_images(self._decode(part, decoded_side(self._encoder)))
             out[start : start + batch] = rows.astype(np.float64) @ query
         return out
 

@@ -5,9 +5,9 @@ The packets are scanned first, which is cheap, so that only the wanted frames an
 
 import itertools
 import logging
-import math
 import os
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
 from typing import Any, Literal, Self, get_args
@@ -79,9 +79,28 @@ def sample(
     short_side: shrink to that many pixels. after_s: only the candidates later than this. gpu: decodes the video where
     it can; the images then are of type CudaImage.
     """
-    return Sampling(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu)
+    if mode not in MODES:
+        raise OptionError(f"mode is {mode!r}; expected one of {', '.join(MODES)}")
+    if short_side is not None and short_side < 1:
+        raise OptionError(f"short_side is {short_side}; expected a number of pixels, at least 1")
+    rate = None if fps == "auto" else _checked_rate(fps)
+    timeline = read_timeline(path)
+    with open_video(path, threads=1) as video:
+        info = _describe(video, (timeline.origin, timeline.end))
+        warnings = container_warnings(video, timeline)
+    rate = rate or _auto_rate(timeline, mode)
+    every = _candidates(timeline, mode, rate)
+    wanted = [packet for packet in every if after_s is None or timeline.time_s(packet) > after_s]
+    log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), rate, mode)
+    plan = DecodePlan(timeline, wanted, keys_only=mode == "keyframes")
+    damaged_s: list[float] = []
+    missed_s: list[float] = []
+    # Not a method: a reference cycle would keep the file open until the next garbage collection.
+    candidates = _sampled(info.path, plan, short_side, gpu, damaged_s, missed_s)
+    return Sampling(info, float(rate), len(wanted), damaged_s, missed_s, candidates, warnings, len(every))
 
 
+@dataclass(eq=False)
 class Sampling:
     """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time; images on the GPU are of type CudaImage.
 
@@ -90,35 +109,14 @@ class Sampling:
     missed_s, the times of frames that could not be decoded and were skipped or replaced by the previous frame.
     """
 
-    def __init__(
-        self,
-        path: StrPath,
-        fps: Fps,
-        mode: Mode,
-        *,
-        short_side: int | None,
-        after_s: float | None,
-        gpu: CudaDecoder | None = None,
-    ) -> None:
-        _check_options(mode, short_side, after_s)
-        rate = None if fps == "auto" else _checked_rate(fps)
-        timeline = read_timeline(path)
-        with open_video(path, threads=1) as video:
-            self.info: VideoInfo = _describe(video, (timeline.origin, timeline.end))
-            self._warnings = container_warnings(video, timeline)
-        chosen = _auto_rate(timeline, mode) if rate is None else rate
-        self.fps: float = float(chosen)
-        wanted = _candidates(timeline, mode, chosen)
-        self._total = len(wanted)
-        if after_s is not None:
-            wanted = [packet for packet in wanted if timeline.time_s(packet) > after_s]
-        self.expected: int = len(wanted)
-        log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), self.fps, mode)
-        plan = DecodePlan(timeline, wanted, keys_only=mode == "keyframes")
-        self.damaged_s: list[float] = []
-        self.missed_s: list[float] = []
-        # Not a method: a reference cycle would keep the file open until the next garbage collection.
-        self._candidates = _sampled(self.info.path, plan, short_side, self.damaged_s, self.missed_s, gpu)
+    info: VideoInfo
+    fps: float
+    expected: int
+    damaged_s: list[float]
+    missed_s: list[float]
+    _candidates: Generator[tuple[float, Any], None, None]
+    _warnings: list[str]
+    _total: int
 
     @property
     def warnings(self) -> list[str]:
@@ -157,12 +155,11 @@ def fetch_available(
     path: StrPath, times_s: Sequence[float], *, short_side: int | None = None
 ) -> Iterator[tuple[float, Array | None]]:
     """Fetch frames as `fetch` does, with None in place of one that can't be decoded."""
-    _check_options("exact", short_side, None)
     timeline = read_timeline(path)
     ascending = sorted(set(map(float, times_s)))
     packets = [int(timeline.shown[timeline.find(time_s)]) for time_s in ascending]
     plan = DecodePlan(timeline, list(dict.fromkeys(packets)))
-    return _at_times(ascending, packets, _fetched(check_file(path), plan, short_side))
+    return _fetched(check_file(path), plan, short_side, list(zip(ascending, packets, strict=True)))
 
 
 def decodable_times(path: StrPath, times_s: Sequence[float]) -> set[float]:
@@ -227,9 +224,9 @@ def _sampled(
     path: str,
     plan: DecodePlan,
     short_side: int | None,
+    gpu: CudaDecoder | None,
     damaged_s: list[float],
     missed_s: list[float],
-    gpu: CudaDecoder | None,
 ) -> Generator[tuple[float, Any], None, None]:
     decoded = 0
     for result in decode_images(path, plan, short_side, gpu):
@@ -252,35 +249,22 @@ def _all_required(path: str, fetched: Iterator[tuple[float, Array | None]]) -> I
         yield time_s, image
 
 
-def _at_times(
-    times_s: Sequence[float], packets: Sequence[int], images: Iterator[Array | None]
+def _fetched(
+    path: str, plan: DecodePlan, short_side: int | None, wanted: Sequence[tuple[float, int]]
 ) -> Iterator[tuple[float, Array | None]]:
-    """Yield each time with the image of its packet; `images` has one for each packet that differs from the last."""
-    last: int | None = None
-    image: Array | None = None
-    for time_s, packet in zip(times_s, packets, strict=True):
-        if packet != last:
-            image, last = next(images), packet
-        yield time_s, image
-
-
-def _fetched(path: str, plan: DecodePlan, short_side: int | None) -> Iterator[Array | None]:
+    """Yield each time of `wanted`, which come with their packets, with the image of the packet."""
     decoded = decode_images(path, plan, short_side)
     result = next(decoded, None)
-    for wanted in plan.wanted:
+    for packet, times in itertools.groupby(wanted, key=lambda entry: entry[1]):
         image: Array | None = None
-        if result is not None and result.wanted == wanted:
-            image = result.image if result.packet == wanted else None
+        if result is not None and result.wanted == packet:
+            image = result.image if result.packet == packet else None
             result = next(decoded, None)
-        if image is None:
-            image = _decode_alone(path, plan.timeline, wanted, short_side)
-        yield image
-
-
-def _decode_alone(path: str, timeline: Timeline, wanted: int, short_side: int | None) -> Array | None:
-    """Decode one frame by itself: other wanted frames may have been decoded in its place. None if it can't be."""
-    results = decode_images(path, DecodePlan(timeline, [wanted]), short_side)
-    return next((result.image for result in results if result.packet == wanted), None)
+        if image is None:  # other wanted frames may have been decoded in its place: decode it by itself
+            alone = decode_images(path, DecodePlan(plan.timeline, [packet]), short_side)
+            image = next((other.image for other in alone if other.packet == packet), None)
+        for time_s, _ in times:
+            yield time_s, image
 
 
 def _describe(video: OpenedVideo, bounds: tuple[Fraction, int]) -> VideoInfo:
@@ -346,15 +330,6 @@ def _quick_bounds(video: OpenedVideo) -> tuple[Fraction, int] | None:
     if not ends or (max(ends) - first) * video.tick > LONGEST_GAP_S:
         return None
     return container_start(video, first), max(ends)
-
-
-def _check_options(mode: str, short_side: int | None, after_s: float | None) -> None:
-    if mode not in MODES:
-        raise OptionError(f"mode is {mode!r}; expected one of {', '.join(MODES)}")
-    if short_side is not None and (isinstance(short_side, bool) or int(short_side) != short_side or short_side < 1):
-        raise OptionError(f"short_side is {short_side}; expected a number of pixels, at least 1")
-    if after_s is not None and math.isnan(after_s):
-        raise OptionError("after_s is not a number; expected seconds")
 
 
 def _checked_rate(fps: float | str) -> Fraction:
