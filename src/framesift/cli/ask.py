@@ -1,11 +1,9 @@
 """The command that gets an answer: everything `select` does, then the reader."""
 
 import argparse
-import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import tee
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import add_file
@@ -21,14 +19,7 @@ from framesift.cli.select import (
 from framesift.cli.settings import AddCommand, add_reader, config_from
 from framesift.cli.tokens import add_token_options, fit_config
 from framesift.errors import OptionError
-from framesift.readers.parsing import cited_times
 from framesift.types import Answer
-
-if TYPE_CHECKING:
-    from framesift.pipeline.pipeline import Pipeline
-
-_CITATION = re.compile(r"\[[^\[\]\n]{1,40}\]")
-_START_OF_CITATION = re.compile(r"\[[^\[\]\n]{0,40}\Z")
 
 
 def add_commands(add: AddCommand) -> None:
@@ -57,7 +48,7 @@ def _ask(args: argparse.Namespace) -> int:
     is_streamed = not (args.questions or args.json or asked[0].question.choices)
     answers: Iterator[Answer]
     if is_streamed:
-        answers = (_stream(pipeline, exhibit) for exhibit in sent)
+        answers = (print_stream(pipeline.answer(exhibit.exhibit, exhibit.asked.question)) for exhibit in sent)
     else:
         pairs = ((exhibit.exhibit, exhibit.asked.question) for exhibit in sent)
         answers = pipeline.answer_many(pairs, keep_failures=bool(args.questions))
@@ -87,83 +78,35 @@ def _write_all(run: ExhibitRun) -> Iterator[SavedExhibit]:
             return
 
 
-def _stream(pipeline: "Pipeline", exhibit: SavedExhibit) -> Answer:
-    """Print the answer as it arrives."""
-    shown = exhibit.exhibit
-    # A time alone names no frame of several videos; the lines below the answer have their links.
-    report = "" if shown.several else _report(exhibit)
-    return print_stream(pipeline.answer(shown, exhibit.asked.question), shown.selection.times_s, report=report)
-
-
 def _print_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: Answer, *, is_streamed: bool) -> None:
     from framesift.readers.answers import answer_lines
 
     question = exhibit.asked.question
-    lines = answer_lines(answer, question, report=_report(exhibit))
-    if is_streamed:  # the first line is printed
-        print("\n".join(lines[1:]), end="\n\n")
-        return
+    report = "" if exhibit.folder is None else (exhibit.folder / "report.html").as_uri()
+    lines = answer_lines(answer, question, report=report)
     # Of many questions, several are in flight at a time: an answer names the one it belongs to.
     asked = f" to {printable(question.text)!r}" if args.questions else ""
-    print(f"Answer{asked}:", "\n".join(lines), end="\n\n")
+    start = [f"Answer{asked}: {lines[0]}"] if not is_streamed else []
+    print("\n".join([*start, *lines[1:]]), end="\n\n")
 
 
-def _report(exhibit: SavedExhibit) -> str:
-    """The URL of the exhibit's report; empty if there is none."""
-    return "" if exhibit.folder is None else (exhibit.folder / "report.html").as_uri()
-
-
-def print_stream(pieces: Iterable[str | Answer], times_s: Sequence[float], *, report: str) -> Answer:
+def print_stream(pieces: Iterable[str | Answer]) -> Answer:
     """Print "Answer:" and the pieces as they arrive, and return the Answer that follows them.
 
-    report: the URL of the exhibit's report; on a terminal, cited times are links to it. After an error or Ctrl-C the
-    line is ended, so that what is printed next starts on its own.
+    After an error or Ctrl-C the line is ended, so that what is printed next starts on its own.
     """
-    link_to = report if sys.stdout.isatty() else ""
-    answers: list[Answer] = []
-
-    def texts() -> Iterator[str]:
-        for piece in pieces:
-            if isinstance(piece, str):
-                yield piece
-            else:
-                answers.append(piece)
-
     print("Answer: ", end="", flush=True)
+    is_empty = True
     try:
-        is_empty = True
-        for text in link_citations(texts(), times_s, report=link_to):
-            shown = text.lstrip() if is_empty else text
+        for piece in pieces:
+            if isinstance(piece, Answer):
+                answer = piece
+                continue
+            shown = piece.lstrip() if is_empty else piece
             is_empty = is_empty and not shown
             print(shown, end="", flush=True)
         if is_empty:
-            text = answers[0].text or "no answer: the reply is empty"
-            print(*link_citations([text], times_s, report=link_to), sep="", end="")
+            print(answer.text or "no answer: the reply is empty", end="")
     finally:
         print(flush=True)
-    return answers[0]
-
-
-def link_citations(texts: Iterable[str], times_s: Sequence[float], *, report: str) -> Iterator[str]:
-    """Yield the texts with each citation like [1:07] as a terminal's link to the frame in the report.
-
-    What may be the start of a citation is held back until its end arrives. Without a report nothing changes.
-    """
-    if not report:
-        yield from texts
-        return
-
-    def link(match: re.Match[str]) -> str:
-        cited = cited_times(match[0], times_s)
-        if len(cited) != 1:
-            return match[0]
-        return f"\033]8;;{report}#frame-{list(times_s).index(cited[0]) + 1}\033\\{match[0]}\033]8;;\033\\"
-
-    held = ""
-    for text in texts:
-        held += text
-        start = _START_OF_CITATION.search(held)
-        end = start.start() if start else len(held)
-        yield _CITATION.sub(link, held[:end])
-        held = held[end:]
-    yield held
+    return answer

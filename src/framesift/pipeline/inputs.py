@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -150,7 +151,10 @@ def resolve_options(index: VideoIndex, encoders: Encoders, *, questions: int, pr
     if "fps" in defaults and index.info.fps > 0:
         resolved.setdefault("fps", index.info.fps)
     if "logit_scale" in defaults and "logit_scale" not in options:
-        resolved |= _logits(encoders)
+        with suppress(FramesiftError):  # the caller's own vectors, by an encoder that can't be loaded here
+            model: Any = encoders.frames
+            if getattr(model, "logit_bias", 0.0):
+                resolved |= {"logit_scale": model.logit_scale, "logit_bias": model.logit_bias}
     limit = options.get("calls", defaults.get("calls"))
     most, made = questions * (limit if isinstance(limit, int) else 1), 0
 
@@ -165,15 +169,6 @@ def resolve_options(index: VideoIndex, encoders: Encoders, *, questions: int, pr
 
             resolved[name] = ChatModel(resolved[name], encoders.store, on_reply=count_call)
     return resolved
-
-
-def _logits(encoders: Encoders) -> dict[str, float]:
-    try:
-        model = encoders.frames
-    except FramesiftError:
-        return {}  # the caller's own vectors, by an encoder that can't be loaded here
-    bias = getattr(model, "logit_bias", 0.0)
-    return {"logit_scale": model.logit_scale, "logit_bias": bias} if bias else {}  # type: ignore[attr-defined]
 
 
 def _resolve_namer(namer: ObjectNamer | str | None) -> ObjectNamer:
