@@ -12,6 +12,7 @@ from framesift.bench.evidence_scores import EvidenceSummary
 from framesift.bench.items import Item
 from framesift.bench.metrics import (
     FRAME_FIELDS,
+    GROUP_ORDER,
     OVERALL,
     PROMPT_FIELDS,
     SETTING,
@@ -19,7 +20,7 @@ from framesift.bench.metrics import (
     by_setting,
     compare,
     compare_all,
-    ordered_groups,
+    ranked,
     score,
     score_categories,
     score_groups,
@@ -77,8 +78,7 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
     """Table 1: a line per reader, method, text mode and budget; each data set's groups and overall."""
     answers = [row for row in rows if row.reader]
     by_dataset = group_by(answers, lambda row: row.dataset)
-    ranked = [*(name for name in DATASET_TITLES if name in by_dataset), *sorted(by_dataset.keys() - DATASET_TITLES)]
-    groups = {name: _groups(by_dataset[name]) for name in ranked}
+    groups = {name: _groups(by_dataset[name]) for name in ranked(by_dataset, list(DATASET_TITLES))}
     lines = _lines(by_setting(answers))
     sides = differing([rows[0] for line in lines for rows in line.values()], _SIDES)
     width = sum(map(len, groups.values()))
@@ -92,13 +92,13 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
             side = ", ".join(conditions(first, sides))
             label = f"{first.reader} + {first.variant}" + (f" ({side})" if side else "")
             labels = [TableCell(label), TableCell(first.text_mode), TableCell.count(first.budget)]
-            cells.append(labels + _accuracies([(groups[name], line.get(name, [])) for name in ranked]))
+            cells.append(labels + _accuracies([(groups[name], line.get(name, [])) for name in groups]))
         body += bold_best(cells, range(3, 3 + width))
-    heads = [(DATASET_TITLES.get(name, name), len(groups[name])) for name in ranked]
+    heads = [(DATASET_TITLES.get(name, name), len(groups[name])) for name in groups]
     return ResultTable(
         "main",
         "Accuracy (%) by length of video",
-        ("Reader and method", "Text", "Frames", *(group for name in ranked for group in groups[name]), *COUNTS),
+        ("Reader and method", "Text", "Frames", *(group for own in groups.values() for group in own), *COUNTS),
         body,
         (INTERVALS, *notes),
         (*[BLANK] * 3, *heads, *[BLANK] * 3),
@@ -129,7 +129,6 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
 def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
     """Table 3: the text modes, with the gain over visual-only. Rows of one data set, reader, method, budget."""
     modes = group_by(rows, lambda row: row.text_mode)
-    order = list(TEXT_MODE_TITLES)
     answered = _answered(modes)
     pairs = compare_all(answered, against=VISUAL_ONLY) if VISUAL_ONLY in answered else []
     gains = {pair.first: _pair_cells(pair) for pair in pairs}
@@ -140,7 +139,7 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
             *gains.get(mode, [EMPTY] * 4),
             *_counts(modes[mode]),
         ]
-        for mode in sorted(modes, key=lambda mode: (order.index(mode) if mode in order else len(order), mode))
+        for mode in ranked(modes, list(TEXT_MODE_TITLES))
     ]
     columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", *COUNTS)
     return ResultTable("text-modes", "Text modes", columns, bold_best(lines, [1]), (INTERVALS, PAIRED, *notes))
@@ -209,7 +208,7 @@ def gains_table(rows: Sequence[Result], notes: Sequence[str] = (), *, baseline: 
     variants = by_variant(rows)
     base = variants.pop(baseline, [])
     lines = []
-    for name in ordered_groups({name for row in base if row.is_answer for name in row.categories}):
+    for name in sorted({name for row in base if row.is_answer for name in row.categories}):
         theirs = [row for row in base if name in row.categories]
         answered = {row.item_id for row in theirs if row.is_answer}
         line = [TableCell(name)]
@@ -373,7 +372,7 @@ def _concerns(name: str, row: Result) -> bool:
 
 def _groups(rows: Iterable[Result]) -> list[str]:
     groups = {row.group for row in rows if row.group}
-    return [*ordered_groups(groups), OVERALL] if len(groups) > 1 else [OVERALL]
+    return [*ranked(groups, GROUP_ORDER), OVERALL] if len(groups) > 1 else [OVERALL]
 
 
 def _answered(parts: Mapping[str, list[Result]]) -> dict[str, list[Result]]:

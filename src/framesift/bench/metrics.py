@@ -85,7 +85,7 @@ def score(rows: Sequence[Result]) -> AccuracyScore:
 def score_groups(rows: Sequence[Result]) -> dict[str, AccuracyScore]:
     """The accuracy of each group, then of all questions under Overall."""
     groups = group_by((row for row in rows if row.group), lambda row: row.group)
-    return {**{name: score(groups[name]) for name in ordered_groups(groups)}, OVERALL: score(rows)}
+    return {**{name: score(groups[name]) for name in ranked(groups, GROUP_ORDER)}, OVERALL: score(rows)}
 
 
 def score_categories(rows: Sequence[Result]) -> dict[str, AccuracyScore]:
@@ -119,10 +119,9 @@ def compare_all(rows: Mapping[str, Sequence[Result]], *, against: str | None = N
     return [replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
-def ordered_groups(names: Iterable[str]) -> list[str]:
-    """Short, Medium, Long, then any others by name."""
-    rank = {name: k for k, name in enumerate(GROUP_ORDER)}
-    return sorted(names, key=lambda name: (rank.get(name, len(rank)), name))
+def ranked(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """The names in this order, then any others by name."""
+    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
 def signed(value: float, digits: int = 1) -> str:

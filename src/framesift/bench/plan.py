@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from framesift._utils.json import parse_scalar
-from framesift._utils.records import read_record, read_value, shown
+from framesift._utils.records import Name, read_record, read_value, shown
 from framesift._utils.text import suggestion
 from framesift.batch.results import UNIFORM
 from framesift.batch.settings import ReaderSpec, SelectionChoice
@@ -127,23 +127,18 @@ def readers_of(value: Any, known: Mapping[str, Any] | None = None) -> tuple[Read
 
 def words(value: Any, name: str) -> list[str]:
     """A list's parts, or a text's between commas, as texts; none is an empty list."""
-    if value is None:
-        return []
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list | tuple) or any(isinstance(part, Mapping | list) for part in parts):
-        raise OptionError(f"{name} is {value!r}; expected a list, or names with commas between them")
-    return [str(part).strip() for part in parts if str(part).strip()]
+    parts = value.split(",") if isinstance(value, str) else read_value(tuple[Name, ...], value or (), name)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def pairs_of(value: Any, name: str) -> dict[str, Any]:
     """NAME=VALUE texts, or a mapping, as a mapping."""
-    if isinstance(value, Mapping):
-        return {str(key): item for key, item in value.items()}
-    if not isinstance(value, list | tuple | None):
-        raise OptionError(f"{name} is {shown(value)}; expected NAME=VALUE")
+    given = read_value(dict[str, Any] | tuple[str, ...], value or (), name)
+    if isinstance(given, dict):
+        return given
     pairs = {}
-    for text in value or ():
-        key, equals, item = str(text).partition("=")
+    for text in given:
+        key, equals, item = text.partition("=")
         if not equals or not key.strip():
             raise OptionError(f"{name} {text!r} sets nothing; expected NAME=VALUE")
         pairs[key.strip()] = item.strip()

@@ -81,12 +81,11 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 def holm(p_values: list[float]) -> list[float]:
     """Holm's adjusted p-values for multiple tests."""
-    order = sorted(range(len(p_values)), key=lambda k: p_values[k])
-    adjusted = [1.0] * len(p_values)
-    highest = 0.0
-    for place, k in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[k]))
-        adjusted[k] = highest
+    values = np.array(p_values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(len(values), 0, -1)
+    values[order] = np.maximum.accumulate(steps).clip(max=1.0)
+    adjusted: list[float] = values.tolist()
     return adjusted
 
 
