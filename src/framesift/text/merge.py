@@ -32,35 +32,28 @@ def merge_events(*sources: Sequence[Event]) -> list[Event]:
     """
     if len(sources) == 1:
         return list(sources[0])
-    ordered = sorted(chain.from_iterable(sources), key=lambda event: RANKS.get(event.source, OTHER_RANK))
-    names = list(dict.fromkeys(event.source for event in ordered))
+    events = list(chain.from_iterable(sources))
+    names = sorted(dict.fromkeys(event.source for event in events), key=lambda name: RANKS.get(name, OTHER_RANK))
     merged: list[Event] = []
     for name in names:
-        more_reliable = _TimedEvents(merged)
-        merged += [event for event in ordered if event.source == name and not more_reliable.contains(event)]
+        merged.sort(key=lambda event: event.start_s)
+        texts = [tokens(event.text) for event in merged]
+        starts, ends = np.array([(event.start_s, event.end_s) for event in merged]).reshape(-1, 2).T
+        for event in (event for event in events if event.source == name):
+            near = (starts <= event.end_s + MAX_SHIFT_S) & (ends >= event.start_s - MAX_SHIFT_S)
+            if not _has_text([texts[k] for k in np.flatnonzero(near)], tokens(event.text)):
+                merged.append(event)
     return sorted(merged, key=lambda event: (event.start_s, event.end_s))
 
 
-class _TimedEvents:
-    """Events with fast lookup by time."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._events = sorted(events, key=lambda event: event.start_s)
-        self._tokens = [tokens(event.text) for event in self._events]
-        self._starts = np.array([event.start_s for event in self._events])
-        self._ends = np.array([event.end_s for event in self._events])
-
-    def contains(self, event: Event) -> bool:
-        """Return whether the events near this one have its text."""
-        near = (self._starts <= event.end_s + MAX_SHIFT_S) & (self._ends >= event.start_s - MAX_SHIFT_S)
-        own = tokens(event.text)
-        if not own or not near.any():
-            return False
-        theirs = [self._tokens[k] for k in np.flatnonzero(near)]
-        if shared_words(own, list(chain.from_iterable(theirs))) >= MIN_SHARED_WORDS:
-            return True
-        letters = "".join(own)
-        return any(SequenceMatcher(None, letters, "".join(t), autojunk=False).ratio() >= MIN_SIMILARITY for t in theirs)
+def _has_text(theirs: list[list[str]], own: list[str]) -> bool:
+    """Return whether the words of other events contain those of one."""
+    if not own or not theirs:
+        return False
+    if shared_words(own, list(chain.from_iterable(theirs))) >= MIN_SHARED_WORDS:
+        return True
+    letters = "".join(own)
+    return any(SequenceMatcher(None, letters, "".join(t), autojunk=False).ratio() >= MIN_SIMILARITY for t in theirs)
 
 
 def tokens(text: str) -> list[str]:

@@ -27,6 +27,7 @@ _ALPHABETS = {
 }
 _PUNCTUATION = frozenset("¡¿«»‹›“”„‘’‚–—…°€£§©®·♪\xa0")
 _SAMPLE_BYTES = 32_768
+_SAMPLE_LINES = 1000
 _CONTROLS = bytes(k for k in range(32) if not chr(k).isspace())
 
 
@@ -58,7 +59,9 @@ def _decode(data: bytes) -> tuple[str, str]:
         return text, "utf-8"
     from charset_normalizer import from_bytes  # slow to import, and most files are UTF-8
 
-    sample = _non_ascii_lines(data)
+    # The times between these lines carry no information on the encoding.
+    lines = [line for line in data.splitlines() if not line.isascii()]
+    sample = b"\n".join(lines[:_SAMPLE_LINES])[: 2 * _SAMPLE_BYTES]
     best = from_bytes(sample, cp_isolation=_CANDIDATES, threshold=0.5).best()
     encoding = best.encoding if best is not None else "cp1252"
     if encoding in _ALPHABETS:
@@ -83,15 +86,3 @@ def _wide_encoding(sample: bytes) -> str:
     encoding = "utf-16-le" if odd > 9 * even else "utf-16-be" if even > 9 * odd else ""
     text = sample.decode(encoding, "replace") if encoding else ""
     return encoding if sum(" " <= character <= "~" for character in text) * 20 > len(text) else ""
-
-
-def _non_ascii_lines(data: bytes) -> bytes:
-    """Return the lines that are not ASCII: the times between them carry no information on the encoding."""
-    lines, size = [], 0
-    for line in data.splitlines():
-        if not line.isascii():
-            lines.append(line)
-            size += len(line)
-            if size > _SAMPLE_BYTES:
-                break
-    return b"\n".join(lines)[: 2 * _SAMPLE_BYTES]

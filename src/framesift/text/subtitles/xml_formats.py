@@ -4,7 +4,6 @@ Files that declare entities are rejected: no subtitle needs them, and a few line
 """
 
 import re
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, NoReturn
@@ -30,10 +29,10 @@ _MAX_DEPTH = 200
 
 
 class _XmlFormat(SubtitleFormat):
-    """A format that is recognised by its root element; `document` collects its cues."""
+    """A format that is recognised by its root element; the handlers of `document` collect the cues."""
 
     roots: ClassVar[tuple[str, ...]]
-    document: ClassVar[type["_XmlCues"]]
+    document: ClassVar["type[_TtmlCues | _YouTubeCues]"]
 
     def matches(self, text: str) -> bool:
         match = _ROOT.search(text[:8192]) if text.lstrip()[:1] == "<" else None
@@ -58,19 +57,6 @@ class _XmlFormat(SubtitleFormat):
             reason = f"its XML is damaged at line {error.lineno}, {expat.ErrorString(error.code)}"
             raise UnreadableSubtitles(reason, line) from None
         return document
-
-
-class _XmlCues(ParsedCues):
-    """The handlers of a document's elements and text."""
-
-    @abstractmethod
-    def start(self, tag: str, attributes: dict[str, str]) -> None: ...
-
-    @abstractmethod
-    def text(self, content: str) -> None: ...
-
-    @abstractmethod
-    def end(self, tag: str) -> None: ...
 
 
 def _reject_entities(name: str, *_: object) -> NoReturn:
@@ -141,7 +127,7 @@ class _Element:
 
 
 @dataclass
-class _TtmlCues(_XmlCues):
+class _TtmlCues(ParsedCues):
     """Collects the cues of a TTML document."""
 
     time_base: _TimeBase = field(default_factory=lambda: _TimeBase({}))
@@ -226,7 +212,7 @@ class TTML(_XmlFormat):
 
 
 @dataclass
-class _YouTubeCues(_XmlCues):
+class _YouTubeCues(ParsedCues):
     """Handlers for srv1 (<text start dur> in seconds) and srv2, srv3 (<text> or <p>, t and d in milliseconds)."""
 
     content: list[str] | None = None
