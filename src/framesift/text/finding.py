@@ -26,6 +26,8 @@ from framesift.video.frames import probe, sample
 
 AUTO, NONE = "auto", "none"
 
+Candidate = Sidecar | EmbeddedTrack
+
 
 @dataclass(frozen=True)
 class EventSource:
@@ -123,15 +125,6 @@ def search_events(
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    """Subtitles that may be used. language: a two-letter code, "" if neither a file's name nor a track states it."""
-
-    name: str
-    language: str
-    source: Sidecar | EmbeddedTrack
-
-
-@dataclass(frozen=True)
 class _Reading:
     """The events of one source. languages: those stated inside a file."""
 
@@ -209,12 +202,12 @@ class _EventSearch:
                 self._add(reading)
                 self._report_choice(candidate, alike[k + 1 :])
                 return
-        if not any(isinstance(each.source, EmbeddedTrack) for each in candidates):
+        if not any(isinstance(each, EmbeddedTrack) for each in candidates):
             self.notes.append("the video has no embedded text track")
         if self.requested:
             self.other_languages += [each.name for each in candidates if each.language not in ("", self.requested)]
 
-    def _list_candidates(self) -> list[_Candidate]:
+    def _list_candidates(self) -> list[Candidate]:
         """The subtitles of the video, best first: files, then tracks; partial ones last."""
         folder = Path(self.info.path).parent
         sidecars = search_sidecars(self.info.path)
@@ -226,22 +219,16 @@ class _EventSearch:
                 if paths:
                     names = _enumerate([os.path.relpath(path, folder) for path in paths])
                     self.notes.append(f"{names}: not used, since {why}; choose with --subtitles")
-        found: list[Sidecar | EmbeddedTrack] = [*sidecars.found, *tracks]
-        candidates = []
-        for each in sorted(found, key=lambda each: each.is_partial):
-            name = each.name if isinstance(each, EmbeddedTrack) else os.path.relpath(each.path, folder)
-            stated = f" ({each.language})" if isinstance(each, Sidecar) and each.language else ""
-            candidates.append(_Candidate(name + stated, each.language, each))
-        return candidates
+        candidates: list[Candidate] = [*sidecars.found, *tracks]
+        return sorted(candidates, key=lambda each: each.is_partial)
 
-    def _try_reading(self, candidate: _Candidate) -> _Reading | None:
+    def _try_reading(self, candidate: Candidate) -> _Reading | None:
         """Read a candidate; None, with a warning, if that is not possible."""
-        source = candidate.source
         try:
-            if isinstance(source, Sidecar):
-                return self._read_file(source.path)
-            events = read_track(self.info.path, source)
-            return _Reading(events, EventSource("track", f"the embedded {source.name}", len(events), {}))
+            if isinstance(candidate, Sidecar):
+                return self._read_file(candidate.path)
+            events = read_track(self.info.path, candidate)
+            return _Reading(events, EventSource("track", f"the embedded {candidate.name}", len(events), {}))
         except (InputError, MissingExtra) as error:
             self.video.check()
             self.warnings.append(f"skipped: {error}")
@@ -254,7 +241,7 @@ class _EventSearch:
         source = EventSource("subtitles", str(path), len(events), dict(report.repairs))
         return _Reading(events, source, report.warnings, report.languages)
 
-    def _check_language(self, candidate: _Candidate, reading: _Reading) -> bool:
+    def _check_language(self, candidate: Candidate, reading: _Reading) -> bool:
         """Whether text that does not have its language in its name is in the requested one, as far as can be told."""
         if self.requested in reading.languages:
             return True
@@ -268,9 +255,9 @@ class _EventSearch:
         self.other_languages.append(f"{candidate.name} ({found})")
         return False
 
-    def _report_choice(self, chosen: _Candidate, others: list[_Candidate]) -> None:
+    def _report_choice(self, chosen: Candidate, others: list[Candidate]) -> None:
         if others:
-            options = ["--subtitles"] if any(isinstance(each.source, Sidecar) for each in others) else []
+            options = ["--subtitles"] if any(isinstance(each, Sidecar) for each in others) else []
             options += ["--language"] if any(each.language != chosen.language for each in others) else []
             choose = f"; choose with {' or '.join(options)}" if options else ""
             names = _enumerate([each.name for each in others])

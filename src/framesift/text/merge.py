@@ -50,7 +50,8 @@ def _has_text(theirs: list[list[str]], own: list[str]) -> bool:
     """Return whether the words of other events contain those of one."""
     if not own or not theirs:
         return False
-    if shared_words(own, list(chain.from_iterable(theirs))) >= MIN_SHARED_WORDS:
+    blocks = SequenceMatcher(None, own, list(chain.from_iterable(theirs)), autojunk=False).get_matching_blocks()
+    if sum(block.size for block in blocks) / len(own) >= MIN_SHARED_WORDS:
         return True
     letters = "".join(own)
     return any(SequenceMatcher(None, letters, "".join(t), autojunk=False).ratio() >= MIN_SIMILARITY for t in theirs)
@@ -59,9 +60,3 @@ def _has_text(theirs: list[list[str]], own: list[str]) -> bool:
 def tokens(text: str) -> list[str]:
     """Split into words for comparison: without case, punctuation and width variants."""
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", ""))
-
-
-def shared_words(own: Sequence[str], theirs: Sequence[str]) -> float:
-    """Return the share of `own` that `theirs` has in the same order."""
-    blocks = SequenceMatcher(None, own, theirs, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) / len(own)

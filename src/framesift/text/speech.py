@@ -2,6 +2,9 @@
 
 faster-whisper runs any Whisper model that is already on this machine and supports many languages; moonshine-voice
 supports English and contains its tiny model in its wheel, so it works offline. Nothing is downloaded here.
+
+An engine has `block_s`, `words` and `close`: from a block of audio, it yields the words of each utterance, with times
+in the video, in order and each once. To add one, list it in `engine_name` and `_load`.
 """
 
 import logging
@@ -10,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from framesift._utils.optional import is_installed, require
 from framesift._utils.text import suggestion
@@ -74,17 +77,6 @@ MIN_LANGUAGE_PROBABILITY = 0.8
 log = logging.getLogger(__name__)
 
 
-class SpeechEngine(Protocol):
-    """Recognises words in blocks of audio. To add one: implement this class, list it in `engine_name` and `_load`."""
-
-    block_s: float
-
-    def words(self, block: AudioBlock) -> Iterator[list[Word]]:
-        """Yield the words of each utterance, with times in the video, in order and each once."""
-
-    def close(self) -> None: ...
-
-
 def recognise(
     path: str | os.PathLike[str],
     engine: str,
@@ -110,7 +102,7 @@ def recognise(
     return events
 
 
-def _utterances(sound: AudioTrack, model: SpeechEngine, progress: Progress) -> Iterator[list[Word]]:
+def _utterances(sound: AudioTrack, model: "Moonshine | _Whisper", progress: Progress) -> Iterator[list[Word]]:
     for block in sound.blocks(model.block_s):
         if loudness(block.samples).max(initial=0.0) > SILENCE:
             voice = _voice_times(block)
@@ -168,7 +160,7 @@ def check_language(name: str, language: str | None) -> None:
         raise InputError(f"language is {language!r}, but {name} supports only English; use {name.removesuffix('.en')}")
 
 
-def _load(name: str, language: str | None, warn: Callable[[str], None]) -> SpeechEngine:
+def _load(name: str, language: str | None, warn: Callable[[str], None]) -> "Moonshine | _Whisper":
     if name == "moonshine":
         return Moonshine(model_folder())
     return _Whisper(_whisper_folder(name.removeprefix("whisper:")), language, warn)

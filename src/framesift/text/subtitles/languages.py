@@ -35,13 +35,17 @@ _SAMPLED_LETTERS = 5000
 
 def language_code(name: str | None) -> str:
     """Return the two-letter code if there is one, without the region; "" for undetermined."""
-    base = (name or "").strip().lower().replace("_", "-").partition("-")[0]
+    base = _without_region(name or "")
     return "" if base in _UNDETERMINED else _CODES.get(base, base)
 
 
 def is_language(name: str) -> bool:
     """Return whether a part of a file name is a language: "en", "pt-BR", "eng", "English"."""
-    return name.strip().lower().replace("_", "-").partition("-")[0] in _CODES.keys() | _UNDETERMINED - {""}
+    return _without_region(name) in _CODES.keys() | _UNDETERMINED - {""}
+
+
+def _without_region(name: str) -> str:
+    return name.strip().lower().replace("_", "-").partition("-")[0]
 
 
 def may_be_in(language: str, texts: Iterable[str]) -> bool:

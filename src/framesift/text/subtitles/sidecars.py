@@ -40,11 +40,13 @@ _LANGUAGE = re.compile(r"[a-z]+(?:[-_](?:[a-z]{2}|[a-z]{4}|\d{3}))?", re.ASCII)
 class Sidecar:
     """A subtitle file beside a video.
 
-    language: a two-letter code from its name, "" if the name has none. is_partial: it holds only forced lines or a
-    commentary. is_bare: it has a language's name but not the video's, and the video is the only one there.
+    name: as shown to users. language: a two-letter code from its name, "" if the name has none. is_partial: it holds
+    only forced lines or a commentary. is_bare: it has a language's name but not the video's, and the video is the only
+    one there.
     """
 
     path: Path
+    name: str
     language: str
     is_partial: bool
     is_bare: bool
@@ -104,7 +106,9 @@ def search_sidecars(video_path: str | os.PathLike[str]) -> SidecarSearch:
                 continue
             if ending in SHARED_ENDINGS and not _is_readable(path):
                 continue
-            sidecar = Sidecar(path, _language(tags), not set(_PARTIAL).isdisjoint(tags), is_bare)
+            language = _language(tags)
+            shown = os.path.relpath(path, video.parent) + (f" ({language})" if language else "")
+            sidecar = Sidecar(path, shown, language, not set(_PARTIAL).isdisjoint(tags), is_bare)
             rank = (
                 sidecar.is_partial,
                 sidecar.is_picture,

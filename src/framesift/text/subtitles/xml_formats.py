@@ -73,17 +73,14 @@ class _TimeBase:
     """The units of a document's times: ttp:frameRate and related attributes."""
 
     def __init__(self, attributes: Mapping[str, str]) -> None:
-        def rate(name: str, default: float) -> float:
-            return _parse_rate(attributes.get(name), default)
-
         self.smpte = attributes.get("timeBase") == "smpte"
         self.drop_frame = attributes.get("dropMode", "").startswith("drop")
-        self.nominal_fps = rate("frameRate", 30.0)
+        self.nominal_fps = _parse_rate(attributes.get("frameRate"), 30.0)
         numerator, _, denominator = attributes.get("frameRateMultiplier", "").replace(":", " ").strip().partition(" ")
         self.multiplier = _parse_rate(numerator, 1.0) / _parse_rate(denominator, 1.0)
         self.fps = self.nominal_fps * self.multiplier
-        ticks_per_s = self.fps * rate("subFrameRate", 1.0) if "frameRate" in attributes else 1.0
-        self.tick_rate = rate("tickRate", ticks_per_s)
+        ticks_per_s = self.fps * _parse_rate(attributes.get("subFrameRate"), 1.0) if "frameRate" in attributes else 1.0
+        self.tick_rate = _parse_rate(attributes.get("tickRate"), ticks_per_s)
         # Apple's lyrics: nested times are relative to the start of the document.
         self.absolute = "timing" in attributes and any("music.apple.com" in value for value in attributes.values())
 
