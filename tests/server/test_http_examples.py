@@ -33,6 +33,11 @@ def test_examples_run(empty_server, tmp_path):
     assert len(lines) == 5 and lines[-1].startswith("done ")
 
 
+def test_form_without_a_file_is_an_error(empty_server):
+    reply = empty_server.post("/api/uploads", files={"note": (None, "text")})
+    assert reply.status_code == 400 and "has no complete file" in reply.json()["detail"]
+
+
 def test_trace_is_returned_when_asked_for(shared_server):
     url, body = f"/api/videos/{shared_server.boat}/select", {"question": "Who?", "budget": 2}
     short, long = shared_server.post(url, json=body).json(), shared_server.post(url, json=body | {"trace": True}).json()
@@ -54,9 +59,14 @@ def test_error_names_the_missing_header(shared_server):
     assert reply.json()["detail"] == "The header content-type is missing; expected application/json"
 
 
-def test_schema_states_whether_a_token_is_needed(tmp_path):
-    token = "a-token-of-some-length"  # noqa: S105 (of this test)
+def test_token_with_other_letters_is_accepted_as_bearer(tmp_path):
+    token = "schlüssel-日本"  # noqa: S105 (of this test)
     with run_server(None, tmp_path, token=token) as server:
-        schema = server.get("/api/openapi.json", headers={"authorization": f"bearer {token}"}).json()
+        for value in (token.encode(), b"schl%C3%BCssel-%E6%97%A5%E6%9C%AC"):
+            allowed = {"authorization": b"Bearer " + value}
+            assert server.get("/api/jobs", headers=allowed).status_code == 200
+        refused = server.get("/api/jobs", headers={"authorization": "Bearer ????????????"})
+        assert refused.status_code == 401 and "header Authorization" in refused.json()["detail"]
+        schema = server.get("/api/openapi.json", headers=allowed).json()
         assert schema["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
         assert schema["paths"]["/api/jobs"]["get"]["security"] == [{"token": []}]

@@ -202,7 +202,7 @@ def test_second_server_on_one_store_is_refused(shared_server, tmp_path, capsys):
     ("line", "words"),
     [
         (["--port", "70000"], "from 0 to 65535"),
-        (["--token", "ab\udcff"], "outside ASCII"),
+        (["--token", "ab\udcff"], "not text"),
         (["--host", "x" * 300], "can't listen"),
         (["--event-encoder", "nope"], "'nope'"),
         (["--speech", "nope"], "'nope'"),

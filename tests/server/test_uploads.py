@@ -74,6 +74,21 @@ def test_rejected_video_leaves_no_file(empty_server, data):
     assert list(empty_server.services.files.uploads.iterdir()) == []
 
 
+def test_file_of_a_form_is_stored_as_it_is(empty_server, tmp_path):
+    data = make_video(tmp_path / "clip.mp4", 4, subtitles=False).read_bytes()
+    fields = {"note": (None, b"text"), "file": ("my <clip>.mp4", data), "other": ("b.mp4", b"ignored")}
+    video = empty_server.post("/api/uploads", files=fields).json()
+    assert video["name"] == "my _clip_.mp4"
+    assert (empty_server.services.files.uploads / video["name"]).read_bytes() == data
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=x", "text/plain"])
+def test_upload_that_is_no_form_and_has_no_name_is_refused(empty_server, kind):
+    reply = empty_server.post("/api/uploads", content=b"--x\r\nno form", headers={"content-type": kind})
+    assert reply.status_code == 400 and "form" in reply.json()["detail"]
+    assert list(empty_server.services.files.uploads.iterdir()) == []
+
+
 def test_upload_beyond_the_limit_is_refused(tmp_path):
     with run_server(None, tmp_path, upload_bytes=10_000) as server:
         assert server.post("/api/uploads", params={"name": "a.mp4"}, content=b"0" * 10_001).status_code == 413
@@ -116,7 +131,7 @@ def test_subtitles_arriving_during_speech_recognition_replace_it(empty_server, t
 
 
 def test_stalled_upload_loses_its_slot(empty_server, monkeypatch):
-    monkeypatch.setattr("framesift.server.security.STALLED_S", 0.2)
+    monkeypatch.setattr("framesift.server.security.UPLOAD_STALLED_S", 0.2)
     head = (
         f"POST /api/uploads?name=a.mp4 HTTP/1.1\r\nHost: 127.0.0.1:{empty_server.port}\r\nContent-Length: 999\r\n\r\nx"
     )

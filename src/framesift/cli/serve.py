@@ -103,8 +103,8 @@ def checked_token(text: str | None) -> str:
         return secrets.token_urlsafe(TOKEN_BYTES)
     if not text.strip():
         raise OptionError("--token is empty; expected a secret, or auto to generate one")
-    if not (text.isascii() and text.isprintable()):
-        raise OptionError("--token has characters outside ASCII; expected letters, digits and punctuation")
+    if not text.isprintable():
+        raise OptionError("--token contains what is not text; expected letters, digits and punctuation")
     return text
 
 

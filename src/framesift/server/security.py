@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 import logging
 from collections.abc import Mapping
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote_to_bytes, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -24,6 +24,7 @@ from framesift.text.subtitles.reading import MAX_BYTES
 log = logging.getLogger(__name__)
 
 STALLED_S = 20  # for the next part of a request's body
+UPLOAD_STALLED_S = 60
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -96,7 +97,7 @@ class SecurityMiddleware:
 
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _equal(given.strip(), self.config.token):
+        if scheme.lower() == "bearer" and _is_token(given.strip(), self.config.token):
             return True
         # Not http.cookies: servers on other ports share the header, and one malformed cookie would hide ours.
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
@@ -166,6 +167,7 @@ def max_body_bytes(path: str, config: ServerConfig) -> int:
 
 def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Receive:
     limit = max_body_bytes(request.scope["path"], config)
+    stalled_s = STALLED_S if limit == MAX_BODY_BYTES else UPLOAD_STALLED_S
     size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
     too_large = RequestRefused(
         413, f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
@@ -180,9 +182,9 @@ def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Rec
         if is_complete:  # what comes next is the end of the connection, which may take any time
             return await receive()
         try:
-            message = await asyncio.wait_for(receive(), STALLED_S)
+            message = await asyncio.wait_for(receive(), stalled_s)
         except TimeoutError:
-            raise RequestRefused(408, f"No data arrived for {STALLED_S} seconds; send the request again") from None
+            raise RequestRefused(408, f"No data arrived for {stalled_s} seconds; send the request again") from None
         is_complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:
@@ -210,6 +212,12 @@ def error_response(request: Request, status: int, sentence: str, headers: Mappin
 def _expects_html(request: Request) -> bool:
     """Whether the client is a browser showing a page; others get errors as JSON."""
     return "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
+
+
+def _is_token(given: str, token: str) -> bool:
+    """Compare a header's value, decoded as Latin-1. Clients send letters outside ASCII as UTF-8 or percent-encoded."""
+    forms = (given.encode("latin-1"), unquote_to_bytes(given))
+    return any(hmac.compare_digest(form, token.encode()) for form in forms)
 
 
 def _equal(given: str, expected: str) -> bool:

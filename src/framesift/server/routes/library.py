@@ -3,7 +3,7 @@
 import asyncio
 import mimetypes
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
@@ -13,6 +13,8 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as PathParam
 from fastapi.responses import FileResponse, Response
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -38,13 +40,15 @@ FILE: dict[int | str, dict[str, object]] = {
     200: {"content": VIDEO, "description": "The video file"},
     206: {"content": VIDEO, "description": "The requested range"},
 }
-BINARY_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
+BINARY = {"type": "string", "format": "binary"}
+BINARY_CONTENT = {"application/octet-stream": {"schema": BINARY}}
+BINARY_BODY = {"requestBody": {"required": True, "content": BINARY_CONTENT}}
+FORM = {"schema": {"type": "object", "properties": {"file": BINARY}, "required": ["file"]}}
+UPLOAD_BODY = {"requestBody": {"required": True, "content": {**BINARY_CONTENT, "multipart/form-data": FORM}}}
 
+OptionalName = Annotated[
+    str | None, Query(min_length=1, max_length=500, description="The file's name; a form has its own.")
+]
 FileName = Annotated[str, Query(min_length=1, max_length=500)]
 FrameTime = Annotated[float, PathParam(ge=0, lt=1e7)]
 ImageSize = Annotated[Literal["small", "full"], Query(description="full: as large as the video.")]
@@ -114,14 +118,22 @@ def remove_video(services: ServicesDep, video: VideoDep) -> None:
     services.changes()
 
 
-@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=BINARY_BODY)
-async def upload_video(request: Request, services: ServicesDep, name: FileName) -> VideoRecord:
-    """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
+@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=UPLOAD_BODY)
+async def upload_video(request: Request, services: ServicesDep, name: OptionalName = None) -> VideoRecord:
+    """Upload a video: the file's bytes are the body, or a form has the file (`curl -F file=@video.mp4`).
+
+    It is checked to be a video, then queued.
+    """
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    form = _UploadForm(options.get(b"boundary", b"")) if kind == b"multipart/form-data" else None
+    if form is None and name is None:
+        raise InputError("name is missing; expected the file's name, as in /api/uploads?name=video.mp4, or a form")
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
-        await _receive(request, services, partial)
-        video = await run_in_threadpool(_accept_video, services, partial, name)
+        body = request.stream()
+        await _receive(body if form is None else form.read(body), services, partial)
+        video = await run_in_threadpool(_accept_video, services, partial, name or (form and form.name) or "video")
     return await run_in_threadpool(describe, services, video)
 
 
@@ -137,7 +149,7 @@ async def add_subtitles(request: Request, services: ServicesDep, video: VideoDep
     if ending not in ENDINGS:
         raise InputError(f"{name[:200]!r} is not a subtitle file; expected one that ends in {', '.join(ENDINGS)}")
     with _upload_slot(services, ending) as partial:
-        await _receive(request, services, partial)
+        await _receive(request.stream(), services, partial)
         await run_in_threadpool(_accept_subtitles, services, video, partial, name)
     return await run_in_threadpool(describe, services, video)
 
@@ -156,12 +168,61 @@ def _upload_slot(services: Services, ending: str = "") -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-async def _receive(request: Request, services: Services, partial: Path) -> None:
+class _UploadForm:
+    """The file of a form, taken from the body as it arrives: the first part with a file name; the rest is dropped."""
+
+    def __init__(self, boundary: bytes) -> None:
+        self._boundary = boundary
+        self.name: str | None = None
+        self._header, self._is_file = b"", False
+        self._pieces: list[bytes] = []
+
+    async def read(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the content of the file."""
+        try:
+            parser = MultipartParser(
+                self._boundary,
+                {
+                    "on_header_field": self._add_to_header,
+                    "on_header_value": self._add_to_header,
+                    "on_header_end": self._end_header,
+                    "on_part_data": self._add_content,
+                    "on_part_end": self._end_part,
+                },
+            )
+            async for chunk in chunks:
+                await run_in_threadpool(parser.write, chunk)
+                yield b"".join(self._pieces)
+                self._pieces.clear()
+            parser.finalize()
+        except FormParserError as error:
+            raise InputError(f"the form can't be read ({error}); expected multipart/form-data; boundary=…") from None
+        if self.name is None or self._is_file:
+            raise InputError("the form has no complete file; expected one, as curl -F file=@video.mp4 sends it")
+
+    def _add_to_header(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _end_header(self) -> None:
+        name = parse_options_header(self._header)[1].get(b"filename")
+        if self.name is None and name is not None and self._header.lower().startswith(b"content-disposition"):
+            self.name, self._is_file = name.decode("utf-8", "replace"), True
+        self._header = b""
+
+    def _add_content(self, data: bytes, start: int, end: int) -> None:
+        if self._is_file:
+            self._pieces.append(data[start:end])
+
+    def _end_part(self) -> None:
+        self._is_file = False
+
+
+async def _receive(body: AsyncIterator[bytes], services: Services, partial: Path) -> None:
     """Write a request's body to disk as it arrives."""
     received = 0
     try:
         with partial.open("wb") as file:
-            async for chunk in request.stream():
+            async for chunk in body:
                 # Not every client sends the length in advance.
                 if received // SPACE_CHECK_BYTES != (received + len(chunk)) // SPACE_CHECK_BYTES:
                     await run_in_threadpool(services.files.check_disk_space, SPACE_CHECK_BYTES)
