@@ -146,7 +146,7 @@ class Trace:
 def rows_of(kind: type, *columns: Iterable[Any]) -> Any:
     """The rows of a trace, as JSON objects, from one column for each field of the record that reads them."""
     names = [field.name for field in fields(kind)]
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return [dict(zip(names, values, strict=False)) for values in zip(*columns, strict=True)]
 
 
 def event_columns(evidence: Evidence) -> tuple[Iterable[Any], ...]:

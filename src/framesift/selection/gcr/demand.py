@@ -142,17 +142,10 @@ def visual_demand(stem: str, *, textual: float = 0.2, visual: float = 0.8, neutr
 
     The result is a float that carries its `kind` and the `cues` that determined it.
     """
-    textual_cues, visual_cues = find_cues(stem)
-    if textual_cues and visual_cues:
-        kind, value = "both", neutral
-    elif textual_cues:
-        kind, value = "textual", textual
-    elif visual_cues:
-        kind, value = "visual", visual
-    else:
-        kind, value = "neither", neutral
-    cues = [f"textual: {cue}" for cue in textual_cues] + [f"visual: {cue}" for cue in visual_cues]
-    return VisualDemand(value, kind, cues)
+    spoken, seen = find_cues(stem)
+    kind = ("both" if seen else "textual") if spoken else ("visual" if seen else "neither")
+    cues = [f"textual: {cue}" for cue in spoken] + [f"visual: {cue}" for cue in seen]
+    return VisualDemand({"textual": textual, "visual": visual}.get(kind, neutral), kind, cues)
 
 
 def find_cues(stem: str) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ from framesift.selection.scores import Ranking, min_max
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.selection.trace import RegionRow, rows_of
 from framesift.types import CandidateIndex, Evidence
-from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, merge_ties
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows, merge_ties, small_products
 
 DIMENSIONS = ("relevance", "novelty", "change")
 
@@ -120,12 +120,18 @@ def swap_regions(
 def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> int:
     """The frame closest to the normalised mean of the region's vectors; the earlier of two."""
     start, stop = int(regions.start[region]), int(regions.stop[region])
+    rows = vectors.float32_rows[start:stop]
+    estimates = small_products(rows, rows.mean(axis=0)[None])[:, 0]
+    error = vectors.float32_error + len(rows) * 2.0**-23  # of a product, and of the mean
+    close = np.flatnonzero(estimates >= estimates.max() - 2 * error)
+    if len(close) == 1:
+        return start + int(close[0])
     mean = vectors.mean(start, stop)
     length = float(np.linalg.norm(mean))
     if length <= TIE_TOLERANCE:  # vectors that cancel out have no mean direction
         return start
-    cosines = vectors.products((mean / length)[None], slice(start, stop))[:, 0]
-    return start + int(np.argmax(cosines >= cosines.max() - TIE_TOLERANCE))
+    cosines = vectors.products((mean / length)[None], start + close)[:, 0]
+    return start + int(close[cosines >= cosines.max() - TIE_TOLERANCE][0])
 
 
 def fill_by_regions(
