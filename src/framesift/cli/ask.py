@@ -8,16 +8,9 @@ from typing import Any
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import add_file
 from framesift._utils.text import printable
-from framesift.cli.select import (
-    ExhibitRun,
-    SavedExhibit,
-    add_exhibit_options,
-    add_question,
-    print_results,
-    questions_from,
-)
-from framesift.cli.settings import AddCommand, add_reader, config_from
-from framesift.cli.tokens import add_token_options, fit_config
+from framesift.cli.select import ExhibitRun, SavedExhibit, add_exhibit_options, add_question, print_results
+from framesift.cli.settings import AddCommand, add_reader
+from framesift.cli.tokens import add_token_options
 from framesift.errors import OptionError
 from framesift.types import Answer
 
@@ -31,21 +24,17 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _ask(args: argparse.Namespace) -> int:
-    from framesift.pipeline.pipeline import Pipeline
     from framesift.readers.base import check_reader
     from framesift.rendering.export import ANSWER
 
-    config = config_from(args)
-    if config.reading.reader is None:
+    run = ExhibitRun(args)
+    pipeline, reading = run.pipeline, run.pipeline.config.reading
+    if reading.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
-    asked = questions_from(args)
-    config = fit_config(args, config, [row.question for row in asked])
-    pipeline = Pipeline(config)
-    run = ExhibitRun(args, pipeline, asked)
-    check_reader(str(config.reading.reader), **config.reading.reader_options)  # before indexing, which may take long
+    check_reader(reading.reader, **reading.reader_options)  # before indexing, which may take long
     run.select()
     exhibits, sent = tee(_write_all(run))
-    is_streamed = not (args.questions or args.json or asked[0].question.choices)
+    is_streamed = not (args.questions or args.json or run.asked[0].question.choices)
     answers: Iterator[Answer]
     if is_streamed:
         answers = (print_stream(pipeline.answer(exhibit.exhibit, exhibit.asked.question)) for exhibit in sent)

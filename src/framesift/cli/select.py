@@ -103,15 +103,20 @@ class SavedExhibit:
 
 
 class ExhibitRun:
-    """The exhibits of a command's questions. The arguments are checked at once; `select` and `write` do the work."""
+    """The exhibits of a command's questions. The arguments are checked at once; `select` and `write` do the work.
+
+    asked: the questions, as given or from a file. pipeline: configured by the flags.
+    """
 
     LIST = "exhibits.json"  # of many questions: what was written for each
 
-    def __init__(self, args: argparse.Namespace, pipeline: "Pipeline", asked: list[QuestionRow]) -> None:
+    def __init__(self, args: argparse.Namespace) -> None:
+        from framesift.pipeline.pipeline import Pipeline
         from framesift.rendering.export import REPORT, check_free
         from framesift.rendering.export_formats import check_formats
 
-        self.args, self.pipeline, self.asked = args, pipeline, asked
+        self.args, self.asked = args, questions_from(args)
+        self.pipeline = Pipeline(fit_config(args, config_from(args), [row.question for row in self.asked]))
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]
         check_formats(args.format)
@@ -168,14 +173,11 @@ class ExhibitRun:
 
 
 def _select(args: argparse.Namespace) -> int:
-    from framesift.pipeline.pipeline import Pipeline
-
-    asked = questions_from(args)
-    run = ExhibitRun(args, Pipeline(fit_config(args, config_from(args), [row.question for row in asked])), asked)
+    run = ExhibitRun(args)
     run.select()
     results: list[dict[str, Any]] = []
     try:
-        for number in range(len(asked)):
+        for number in range(len(run.asked)):
             saved = run.write(number)
             results.append(saved.to_dict() if args.json else {})
             if saved.failure is not None:
