@@ -97,12 +97,13 @@ class Moonshine:
         child, self._next_process = self._next_process, self._start_process()
         try:
             output, _ = child.communicate(samples.tobytes())
-            return [(str(text), float(start), float(duration)) for text, start, duration in json.loads(output)]
+            lines: list[tuple[str, float, float]] = json.loads(output)
         except (OSError, ValueError) as error:
             stopped = f"the speech engine moonshine stopped (exit code {child.wait()})"
             raise FramesiftError(f"{stopped}; reinstall it ({INSTALL}) or use another engine") from error
         finally:
             child.kill()
+        return lines
 
 
 def _gain(level: Array) -> float:

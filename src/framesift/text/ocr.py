@@ -181,7 +181,7 @@ def load_ocr() -> LineReader:
 def _to_lines(result: Any, shape: tuple[int, ...]) -> list[ScreenLine]:
     height, width = shape[:2]
     lines: list[ScreenLine] = []
-    if not len(result):
+    if not len(result):  # its arrays are None
         return lines
     for corners, text, confidence in zip(result.boxes, result.txts, result.scores, strict=True):
         text = printable(text)  # the text of a video is untrusted

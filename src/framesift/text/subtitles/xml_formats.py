@@ -138,40 +138,35 @@ class _TtmlCues(ParsedCues):
         if name == "tt":
             self.time_base = _TimeBase(local)
         parent = self.open_elements[-1]
-        element = self._element(name, local, parent)
         if name == "br" and parent.content is not None:
             parent.content.append("\n")
-        if parent.content is not None and parent.own_time == element.own_time:
-            element.content = parent.content
-        elif name in ("p", "span"):
-            element.content = []
-        self.open_elements.append(element)
-
-    def _element(self, name: str, local: Mapping[str, str], parent: _Element) -> _Element:
         times = {key: self.time_base.parse(local[key]) for key in ("begin", "end", "dur") if key in local}
         for key, time_s in times.items():
             if time_s is None:
                 self.skip(f"{key}={local[key]!r}")
-        begin, end, duration = map(times.get, ("begin", "end", "dur"))
-        base = parent.cursor_s if parent.sequence else parent.begin_s
-        if self.time_base.absolute:
-            base = 0.0
-        begin_s = parent.begin_s if begin is None and self.time_base.absolute else base + (begin or 0.0)
+        begin, end, duration = (times.get(key) for key in ("begin", "end", "dur"))
+        is_absolute = self.time_base.absolute
+        base = 0.0 if is_absolute else parent.cursor_s if parent.sequence else parent.begin_s
+        begin_s = parent.begin_s if begin is None and is_absolute else base + (begin or 0.0)
         ends = [base + end] if end is not None else []
         if duration is not None:
             ends.append(begin_s + duration)
-        own_time = begin is not None or bool(ends)
+        has_time = begin is not None or bool(ends)
+        own_time = has_time or (parent.content is not None and parent.own_time)
+        shares_content = parent.content is not None and parent.own_time == own_time
         own_language = local.get("lang") if name in ("tt", "body", "div") else None
-        return _Element(
+        element = _Element(
             begin_s,
             min(ends, default=parent.end_s),
-            timed=parent.timed or own_time,
-            own_time=own_time or (parent.content is not None and parent.own_time),
+            timed=parent.timed or has_time,
+            own_time=own_time,
             language=own_language or parent.language,
             sequence=local.get("timeContainer") == "seq",
             cursor_s=begin_s,
+            content=parent.content if shares_content else [] if name in ("p", "span") else None,
             hidden=parent.hidden or name in _HIDDEN,
         )
+        self.open_elements.append(element)
 
     def text(self, content: str) -> None:
         element = self.open_elements[-1]
