@@ -8,7 +8,7 @@ import pytest
 
 from framesift.video.blank import is_blank
 from framesift.video.colour import HLG, PQ, FrameConverter, Orientation, read_orientation
-from framesift.video.planes import Pictures, PlaneConverter
+from framesift.video.planes import PlaneConverter, PlaneLayout
 from framesift.video.resampling import filter_matrix
 from helpers.sample_data import SAMPLE_DATA
 
@@ -26,7 +26,7 @@ def pictures_of(*frames, orientation=None):
     is_full = frame.color_range == 2 or frame.format.name.startswith("yuvj")
     turned = read_orientation(frame) if orientation is None else orientation
     bits = BITS[frame.format.name]
-    return Pictures(luma, chroma, bits, is_full, frame.colorspace, frame.color_trc, turned)
+    return luma, chroma, PlaneLayout(bits, is_full, frame.colorspace, frame.color_trc, turned)
 
 
 def textured(format_name, width=96, height=64, *, colorspace=1, full=False, transfer=1, seed=0):
@@ -46,7 +46,7 @@ def textured(format_name, width=96, height=64, *, colorspace=1, full=False, tran
 
 def differences(frame, short_side, codec="h264", aspect=None, dtype=None):
     expected = FrameConverter(aspect, short_side).convert(frame)
-    (image,) = PlaneConverter(aspect, short_side, codec=codec, dtype=dtype).convert(pictures_of(frame))
+    (image,) = PlaneConverter(aspect, short_side, codec=codec, dtype=dtype).convert(*pictures_of(frame))
     assert image.dtype == torch.uint8 and tuple(image.shape) == expected.shape
     return np.abs(image.numpy().astype(int) - expected)
 
@@ -101,11 +101,11 @@ def test_half_precision_changes_nothing_visible():
 
 def test_images_are_mirrored_and_turned():
     frame = textured("yuv420p")
-    plain = PlaneConverter(None).convert(pictures_of(frame, orientation=Orientation()))[0].numpy()
+    plain = PlaneConverter(None).convert(*pictures_of(frame, orientation=Orientation()))[0].numpy()
     for quarters in range(4):
         for mirrored in (False, True):
             turned = pictures_of(frame, orientation=Orientation(quarters, mirrored))
-            image = PlaneConverter(None).convert(turned)[0].numpy()
+            image = PlaneConverter(None).convert(*turned)[0].numpy()
             np.testing.assert_array_equal(image, np.rot90(plain[:, ::-1] if mirrored else plain, quarters))
 
 
@@ -114,8 +114,8 @@ def test_images_of_a_batch_are_those_of_single_pictures():
         frames = [textured(name, transfer=transfer, seed=seed) for seed in range(3)]
         for short_side in (None, 47, 46):
             converter = PlaneConverter(None, short_side)
-            together = converter.convert(pictures_of(*frames, orientation=Orientation(1, True)))
-            single = [converter.convert(pictures_of(f, orientation=Orientation(1, True)))[0] for f in frames]
+            together = converter.convert(*pictures_of(*frames, orientation=Orientation(1, True)))
+            single = [converter.convert(*pictures_of(f, orientation=Orientation(1, True)))[0] for f in frames]
             # The sums of a product may be added in another order.
             np.testing.assert_allclose(together, torch.stack(single), atol=1)
 

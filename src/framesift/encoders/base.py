@@ -1,12 +1,17 @@
-"""The encoder interface, texts beyond an encoder's limit, and what the models share."""
+"""The encoder interface, texts beyond an encoder's limit, and what the models and their checkpoints share."""
 
 import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
+from framesift._utils.json import load_json
+from framesift._utils.optional import require
+from framesift._utils.records import shown
 from framesift.errors import InputError, OptionError
 from framesift.types.vectors import Array, unit_rows
 
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     ImageInput: TypeAlias = Image | Array
 
 UNKNOWN = "unknown"  # the fingerprint of an encoder without one
+BLOCKS, BLOCK_BYTES = 32, 16 * 1024  # read from each file of weights, evenly spaced, including both ends
 MAX_PIECES = 64  # of a text; at 64 tokens each they hold 3,000 words, more than any question or subtitle
 LongText = Literal["average", "truncate"]
 
@@ -154,3 +160,40 @@ def pick_device(torch: Any, device: str) -> str:
     if device not in found and f"{device}:0" not in found:
         raise OptionError(f"device is {device!r}; expected auto, or what PyTorch finds here: {', '.join(found)}")
     return device
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of a checkpoint, such as config.json; InputError if it is none."""
+    config = load_json(path.read_bytes(), str(path), "a checkpoint's settings")
+    if not isinstance(config, dict):
+        raise InputError(f"{path} is {shown(config)}; expected a checkpoint's settings")
+    return config
+
+
+def files_digest(paths: Iterable[Path]) -> bytes:
+    """Digest of the names, sizes and evenly spaced blocks of files: any retraining changes it, at constant cost."""
+    digest = blake2b(digest_size=16)
+    for path in paths:
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size}:".encode())
+        last = max(size - BLOCK_BYTES, 0)
+        with path.open("rb") as file:
+            for start in sorted({last * k // (BLOCKS - 1) for k in range(BLOCKS)}):
+                file.seek(start)
+                digest.update(file.read(BLOCK_BYTES))
+    return digest.digest()
+
+
+def load_network(model: Path | bytes) -> Any:
+    """A session of onnxruntime on the CPU; InputError if the file can't be loaded.
+
+    It has one thread, and callers run it in several: an operator shared by several threads waits for the slowest, which
+    on a busy machine can take ten times as long.
+    """
+    onnxruntime = require("onnxruntime", "offline")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's classes have no base of their own
+        raise InputError(f"{model!s:.200} can't be loaded ({error}); install its package again") from None

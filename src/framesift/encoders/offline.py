@@ -23,8 +23,7 @@ import numpy as np
 from framesift._utils.cores import thread_count
 from framesift._utils.optional import is_installed, require
 from framesift.encoders import efficientnet, minilm
-from framesift.encoders.base import EncoderInfo, to_rgb, to_unit
-from framesift.encoders.weights import files_digest, load_network
+from framesift.encoders.base import EncoderInfo, files_digest, load_network, to_rgb, to_unit
 from framesift.errors import MissingExtra
 from framesift.types.vectors import Array
 

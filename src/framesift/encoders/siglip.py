@@ -18,9 +18,16 @@ import numpy as np
 from framesift._utils.memory import free_memory
 from framesift._utils.optional import is_installed, require
 from framesift._utils.records import FilePath, read_field
-from framesift.encoders.base import EncoderInfo, pick_device, split_by_tokens, to_rgb, to_unit
+from framesift.encoders.base import (
+    EncoderInfo,
+    files_digest,
+    pick_device,
+    read_config,
+    split_by_tokens,
+    to_rgb,
+    to_unit,
+)
 from framesift.encoders.image_tensors import ImageLayout, Resample, Size, prepare_images
-from framesift.encoders.weights import files_digest, read_config
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 

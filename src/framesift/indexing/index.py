@@ -29,7 +29,7 @@ from framesift.types.vectors import Array
 from framesift.video.blank import is_blank_picture, reduce_picture
 from framesift.video.cuda import DECODES, CudaDecoder, CudaImage, Decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
-from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, sample
+from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, parse_fps, sample
 from framesift.video.timeline import read_timeline
 from framesift.video.unchanged import is_unchanged, small_picture
 
@@ -83,19 +83,6 @@ class IndexSettings:
         named = self.encoder
         name, weights = identify(named) if isinstance(named, str) else (named.name, fingerprint_of(named))
         return IndexKey(video, name, weights, self.rate, self.mode, self.unchanged_frames)
-
-
-def parse_fps(value: Any) -> Fps:
-    """Candidates per second: "auto", or a number, which may come as text."""
-    if value == "auto":
-        return "auto"
-    try:
-        fps = float(value)
-    except (TypeError, ValueError, OverflowError):
-        fps = 0.0
-    if isinstance(value, bool) or not 0 < fps <= 1000:
-        raise OptionError(f"fps is {shown(value)}; expected a number above 0, or auto")
-    return fps
 
 
 def index(

@@ -15,9 +15,8 @@ from packaging.version import Version
 from framesift._utils.credentials import LOCAL
 from framesift._utils.optional import is_installed, require
 from framesift._utils.text import suggestion
-from framesift.encoders.base import pick_device
+from framesift.encoders.base import pick_device, read_config
 from framesift.encoders.siglip import has_weights, no_progress_bar
-from framesift.encoders.weights import read_config
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import llava
 from framesift.readers.answers import answer_about, reply_limit

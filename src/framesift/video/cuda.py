@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import av
 from av.codec.hwaccel import HWAccel, hwdevices_available
@@ -24,7 +24,7 @@ from framesift.video.blank import FINE_SIDE
 from framesift.video.colour import Orientation, read_orientation
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED
-from framesift.video.planes import Pictures, PlaneConverter
+from framesift.video.planes import PlaneConverter, PlaneLayout
 from framesift.video.resampling import filter_matrix
 from framesift.video.unchanged import SMALL_SIZE
 
@@ -121,16 +121,6 @@ class CudaDecoder:
         return CudaConverter(video, short_side, self._number)
 
 
-class _PlaneLayout(NamedTuple):
-    """How to read the planes of a frame."""
-
-    bits: int
-    is_full_range: bool
-    colorspace: int
-    transfer: int
-    orientation: Orientation
-
-
 class CudaConverter:
     """Converts the frames of one session to images in the GPU's memory, several at a time: each step is one call."""
 
@@ -156,15 +146,15 @@ class CudaConverter:
             images += self._convert([frame for _, frame in group], layout)
         return images
 
-    def _convert(self, frames: Sequence[av.VideoFrame], layout: _PlaneLayout) -> list[CudaImage]:
+    def _convert(self, frames: Sequence[av.VideoFrame], layout: PlaneLayout) -> list[CudaImage]:
         torch = self._torch
         # FFmpeg copies frames in the default stream, in which the following operations are ordered after the copy.
         with torch.cuda.device(self._device), torch.cuda.stream(torch.cuda.default_stream(self._device)):
             planes = [[torch.from_dlpack(plane.__dlpack__(stream=None)) for plane in frame.planes] for frame in frames]
             luma, chroma = (torch.stack(tensors) for tensors in zip(*planes, strict=True))
-            return describe_images(self._planes.convert(Pictures(luma, chroma.permute(0, 3, 1, 2), *layout)))
+            return describe_images(self._planes.convert(luma, chroma.permute(0, 3, 1, 2), layout))
 
-    def _layout(self, frame: av.VideoFrame) -> _PlaneLayout:
+    def _layout(self, frame: av.VideoFrame) -> PlaneLayout:
         if frame.sw_format is None:
             raise UnsuitedVideo("the GPU does not decode this codec, profile or size")
         bits = _FORMATS.get(frame.sw_format.name)
@@ -174,7 +164,7 @@ class CudaConverter:
         if frame.rotation != self._rotation:
             self._rotation, self._orientation = frame.rotation, read_orientation(frame)
         is_full_range = frame.color_range == _FULL_RANGE
-        return _PlaneLayout(bits, is_full_range, frame.colorspace, frame.color_trc, self._orientation)
+        return PlaneLayout(bits, is_full_range, frame.colorspace, frame.color_trc, self._orientation)
 
 
 def describe_images(pixels: Any) -> list[CudaImage]:

@@ -1,6 +1,10 @@
 """Warnings about a video: what its metadata and its packets contradict, and what could not be decoded."""
 
-from collections.abc import Sequence
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import BinaryIO
 
 import av.error
 import numpy as np
@@ -8,7 +12,6 @@ import numpy as np
 from framesift._utils.text import rounded_clock
 from framesift.video.container import MICROSECOND, OpenedVideo, open_container
 from framesift.video.timeline import Timeline
-from framesift.video.truncation import is_incomplete
 
 # Audio may end a little later than the last frame, and metadata are rounded; a larger difference is a warning.
 SLACK_S = 2.0
@@ -22,6 +25,32 @@ USUAL_QUANTILE = 0.95
 SAME_STRETCH_S = 5.0
 # A warning names this many stretches; the rest is a count.
 MOST_NAMED = 5
+# MPEG-TS packets as broadcast, with the time codes of Blu-ray and camcorders, and with error correction; the offset of
+# the sync byte in each.
+_TS_PACKETS = ((188, 0), (192, 4), (204, 0))
+_TS_SYNC = 0x47
+_TS_CHECKED = 5  # sync bytes that must be in place
+
+_MP4_BOXES = frozenset(
+    (
+        b"ftyp",
+        b"styp",
+        b"moov",
+        b"moof",
+        b"mdat",
+        b"free",
+        b"skip",
+        b"wide",
+        b"sidx",
+        b"mfra",
+        b"udta",
+        b"uuid",
+        b"emsg",
+    )
+)
+# Some writers of AVI count a few headers twice.
+_RIFF_SLACK = 1024
+
 Stretch = tuple[float, float]
 
 
@@ -78,7 +107,7 @@ def _duration_warnings(video: OpenedVideo, timeline: Timeline) -> list[str]:
             f"the file is cut short: its metadata give a duration of {claimed_s:.1f} s, but the last frame ends at "
             f"{end_s:.1f} s: {claimed_s - end_s:.1f} s are missing"
         ]
-    if timeline.is_last_incomplete or is_incomplete(video.path):
+    if timeline.is_last_incomplete or _is_incomplete(video.path):
         return [f"the file is cut short: its data end within a packet, and its last frame ends at {end_s:.1f} s"]
     if audio_s is not None and audio_s - end_s > slack_s:
         return [
@@ -126,6 +155,43 @@ def _read_ends(video: OpenedVideo) -> tuple[float | None, float]:
         except (av.error.FFmpegError, ValueError, IndexError):
             pass
     return audio_s, longest_s
+
+
+def _is_incomplete(path: str) -> bool:
+    """Whether the file ends before a packet or a box that it starts, by their sizes, which few formats have."""
+    with suppress(OSError, struct.error), open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(16)
+        if head[4:8] in _MP4_BOXES:
+            return any(end > size for end in _box_ends(file, size))
+        if head[:4] == b"RIFF":
+            return int.from_bytes(head[4:8], "little") + 8 > size + _RIFF_SLACK
+        return _ts_remainder(file, size) != 0
+    return False
+
+
+def _box_ends(file: BinaryIO, size: int) -> Iterator[int]:
+    """Yield the end of each box at the top level of an MP4 file, up to the first that is unknown or not complete."""
+    at = 0
+    while at + 8 <= size:
+        file.seek(at)
+        length, kind = struct.unpack(">I4s", file.read(8))
+        if length == 1:
+            (length,) = struct.unpack(">Q", file.read(8))
+        if kind not in _MP4_BOXES or length < 8:  # 0: up to the end of the file
+            return
+        at += length
+        yield at
+
+
+def _ts_remainder(file: BinaryIO, size: int) -> int:
+    """The bytes of an MPEG-TS file after its last complete packet."""
+    file.seek(0)
+    head = file.read(_TS_CHECKED * 204)
+    for length, offset in _TS_PACKETS:
+        if len(head) >= _TS_CHECKED * length and all(head[offset + k * length] == _TS_SYNC for k in range(_TS_CHECKED)):
+            return size % length
+    return 0
 
 
 def decoding_warnings(damaged_s: Sequence[float], missed_s: Sequence[float], candidates: int) -> list[str]:

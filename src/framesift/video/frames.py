@@ -17,6 +17,7 @@ import av.error
 import numpy as np
 from av.subtitles.stream import SubtitleStream
 
+from framesift._utils.records import shown
 from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
@@ -39,8 +40,9 @@ ENOUGH_CANDIDATES = 64
 FAST_REACH_S = Fraction(1, 2)
 # The size of frames that are decoded only to see whether that is possible.
 TRIED_SIDE = 16
-# A higher rate is taken for a mistake.
+# A higher or lower rate is taken for a mistake.
 MAX_FPS = 1000
+MIN_FPS = 1e-5
 
 _TEXT_SUBTITLES = frozenset(
     {"subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text", "ttml", "microdvd", "eia_608"}
@@ -83,12 +85,13 @@ def sample(
         raise OptionError(f"mode is {mode!r}; expected one of {', '.join(MODES)}")
     if short_side is not None and short_side < 1:
         raise OptionError(f"short_side is {short_side}; expected a number of pixels, at least 1")
-    rate = None if fps == "auto" else _checked_rate(fps)
+    given = parse_fps(fps)
     timeline = read_timeline(path)
     with open_video(path, threads=1) as video:
         info = _describe(video, (timeline.origin, timeline.end))
         warnings = container_warnings(video, timeline)
-    rate = rate or _auto_rate(timeline, mode)
+    # The intended fraction: 0.1 is 1/10, and 29.97 is 2997/100.
+    rate = _auto_rate(timeline, mode) if given == "auto" else Fraction(given).limit_denominator(100_000)
     every = _candidates(timeline, mode, rate)
     wanted = [packet for packet in every if after_s is None or timeline.time_s(packet) > after_s]
     log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), rate, mode)
@@ -332,12 +335,14 @@ def _quick_bounds(video: OpenedVideo) -> tuple[Fraction, int] | None:
     return container_start(video, first), max(ends)
 
 
-def _checked_rate(fps: float | str) -> Fraction:
-    """The rate as the intended fraction: 0.1 is 1/10, and 29.97 is 2997/100."""
+def parse_fps(value: Any) -> Fps:
+    """Candidates per second: "auto", or a number, which may come as text."""
+    if value == "auto":
+        return "auto"
     try:
-        rate = Fraction(fps).limit_denominator(100_000)
+        fps = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise OptionError(f'fps is {fps!r}; expected "auto" or a positive number of frames per second') from None
-    if not 0 < rate <= MAX_FPS:
-        raise OptionError(f'fps is {fps!r}; expected "auto" or a positive number up to {MAX_FPS}')
-    return rate
+        fps = 0.0
+    if isinstance(value, bool) or not MIN_FPS <= fps <= MAX_FPS:
+        raise OptionError(f"fps is {shown(value)}; expected a number above 0, or auto")
+    return fps

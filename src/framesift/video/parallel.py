@@ -9,7 +9,7 @@ import logging
 import queue
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import av
@@ -99,14 +99,14 @@ def decode_images(
     segments = split(plan)
     done = 0
     is_broken = bool(plan.timeline.is_broken.any())
+    decoders: list[SegmentDecoder] = [CpuDecoder()] if len(segments) > 1 else []
     if gpu is not None and plan.wanted and not plan.by_count and not is_broken:
-        for image in _decode_parallel(path, plan, segments, short_side, gpu):
-            yield image
-            done += 1
-    if not done and len(segments) > 1:
-        for image in _decode_parallel(path, plan, segments, short_side, CpuDecoder()):
-            yield image
-            done += 1
+        decoders.insert(0, gpu)
+    for decoder in decoders:
+        if not done:
+            for image in _decode_parallel(path, plan, segments, short_side, decoder):
+                yield image
+                done += 1
     if not done and not is_broken:
         for image in _decode_rest(path, plan, segments, short_side, 0):
             if image.packet != image.wanted or image.is_damaged:
@@ -150,14 +150,9 @@ def _decode_parallel(
     path: str, plan: DecodePlan, segments: Sequence[list[int]], short_side: int | None, decoder: SegmentDecoder
 ) -> Generator[DecodedImage, None, None]:
     """Decode up to the first damaged or missing frame; nothing, if the CPU would have one worker only."""
-    with open_video(path, threads=1) as video:
-        workers = decoder.count_workers(video, segments)
-        capacity = _capacity(video, short_side)
-    if workers == 1 and isinstance(decoder, CpuDecoder):
-        return
-    run = _ParallelRun(path, plan, segments, short_side, decoder, workers, capacity)
-    with closing(run.images()) as images:
-        yield from images
+    run = _ParallelRun(path, plan, segments, short_side, decoder)
+    if run.count > 1 or not isinstance(decoder, CpuDecoder):
+        yield from run.images()
 
 
 def split(plan: DecodePlan) -> list[list[int]]:
@@ -177,12 +172,6 @@ def split(plan: DecodePlan) -> list[list[int]]:
     return segments
 
 
-def _capacity(video: OpenedVideo, short_side: int | None) -> int:
-    """How many images of a segment may wait."""
-    width, height = shrunk_size(video.stream.width, video.stream.height, short_side)
-    return max(1, min(WAITING_IMAGES, WAITING_BYTES // (3 * width * height + 1)))
-
-
 def _converted(reader: PacketReader, plan: DecodePlan, converter: Converter) -> Iterator[DecodedImage]:
     decoded = decode_wanted(reader, plan)
     while results := list(itertools.islice(decoded, converter.batch_size)):
@@ -192,12 +181,11 @@ def _converted(reader: PacketReader, plan: DecodePlan, converter: Converter) -> 
             yield DecodedImage(result.wanted, result.packet, image, result.is_damaged)
 
 
-class _DecodingSegment:
+class _DecodingSegment(NamedTuple):
     """Wanted frames, and their images on the way from a worker: at the end None, after a failure its exception."""
 
-    def __init__(self, wanted: list[int], capacity: int) -> None:
-        self.wanted = wanted
-        self.images: queue.Queue[DecodedImage | BaseException | None] = queue.Queue(capacity)
+    wanted: list[int]
+    images: queue.Queue[DecodedImage | BaseException | None]
 
 
 class _ParallelRun:
@@ -210,21 +198,23 @@ class _ParallelRun:
         segments: Sequence[list[int]],
         short_side: int | None,
         decoder: SegmentDecoder,
-        workers: int,
-        capacity: int,
     ) -> None:
+        with open_video(path, threads=1) as video:
+            self.count = decoder.count_workers(video, segments)
+            width, height = shrunk_size(video.stream.width, video.stream.height, short_side)
+        capacity = max(1, min(WAITING_IMAGES, WAITING_BYTES // (3 * width * height + 1)))
         self._path = path
         self._decoder = decoder
         self._plan = plan
         self._short_side = short_side
-        self._segments = [_DecodingSegment(wanted, capacity) for wanted in segments]
+        self._segments = [_DecodingSegment(wanted, queue.Queue(capacity)) for wanted in segments]
         self._waiting = iter(self._segments)
         self._lock = threading.Lock()
         # One segment more than workers, so that none waits while the oldest images are taken.
-        self._slots = threading.Semaphore(workers + 1)
+        self._slots = threading.Semaphore(self.count + 1)
         self._stop = threading.Event()
         self._workers = [
-            threading.Thread(target=self._work, name=f"framesift-decode-{n}", daemon=True) for n in range(workers)
+            threading.Thread(target=self._work, name=f"framesift-decode-{n}", daemon=True) for n in range(self.count)
         ]
 
     def images(self) -> Generator[DecodedImage, None, None]:

@@ -43,15 +43,13 @@ _WEIGHTS = {
 LEFT_CHROMA = frozenset({"h264", "hevc"})
 
 
-class Pictures(NamedTuple):
-    """The planes of N frames in 4:2:0, and how to read them.
+class PlaneLayout(NamedTuple):
+    """How to read the planes of frames in 4:2:0.
 
-    luma (N, H, W), chroma (N, 2, H / 2, W / 2): uint8 or uint16 tensors. bits: the largest value is 2^bits − 1;
-    formats that store 10 bits in the upper part of 16 count as 16. colorspace, transfer: by the numbers of ITU-T H.273.
+    bits: the largest value is 2^bits − 1; formats that store 10 bits in the upper part of 16 count as 16. colorspace,
+    transfer: by the numbers of ITU-T H.273.
     """
 
-    luma: Any
-    chroma: Any
     bits: int = 8
     is_full_range: bool = False
     colorspace: int = 2
@@ -60,7 +58,7 @@ class Pictures(NamedTuple):
 
 
 class PlaneConverter:
-    """Converts the pictures of one stream to images (N, H, W, 3) uint8 RGB on their device.
+    """Converts the frames of one stream to images (N, H, W, 3) uint8 RGB on their device.
 
     dtype: of the products; float16 is exact to a tenth of a level and takes a fraction of the time on a GPU.
     """
@@ -74,32 +72,32 @@ class PlaneConverter:
         self._dtype = dtype
         self._tables: dict[tuple[Any, ...], Any] = {}
 
-    def convert(self, pictures: Pictures) -> Any:
-        """The images, a tensor."""
+    def convert(self, luma: Any, chroma: Any, layout: PlaneLayout) -> Any:
+        """The images, a tensor, of luma (N, H, W) and chroma (N, 2, H / 2, W / 2): uint8 or uint16 tensors."""
         import torch
 
-        count, rows, columns = pictures.luma.shape
+        count, rows, columns = luma.shape
         width, height = shrunk_size(*square_pixel_size(columns, rows, self._aspect), self._short_side)
         kind: Filter = "sws bicubic" if (height, width) != (rows, columns) else "sws bilinear"
         # libswscale converts 8-bit frames of the same size without interpolating the chroma.
-        chroma_kind: Filter = "nearest" if kind == "sws bilinear" and pictures.bits == 8 else kind
+        chroma_kind: Filter = "nearest" if kind == "sws bilinear" and layout.bits == 8 else kind
         # It computes the chroma of two columns at a time, unless their number is odd.
         pair = 2 - width % 2
-        luma = self._resized(pictures.luma, pictures.bits, (height, width), (kind, 0.5))
-        chroma = self._resized(pictures.chroma, pictures.bits, (height, width // pair), (chroma_kind, self._chroma_at))
+        luma = self._resized(luma, layout.bits, (height, width), (kind, 0.5))
+        chroma = self._resized(chroma, layout.bits, (height, width // pair), (chroma_kind, self._chroma_at))
         planes = torch.empty((count, 3, height, width), device=luma.device)
         planes[:, 0] = luma
         planes[:, 1:].view(count, 2, height, -1, pair).copy_(chroma[..., None])
-        matrix, offset = self._colour_matrix(pictures, luma.device)
-        is_hdr = pictures.transfer in (PQ, HLG)
+        matrix, offset = self._colour_matrix(layout, rows >= HIGH_DEFINITION, luma.device)
+        is_hdr = layout.transfer in (PQ, HLG)
         if not is_hdr and pair == 2:
             rgb = _rounded_rgb(planes, matrix, offset)
         else:
             rgb = (matrix @ planes.flatten(2)).add_(offset).view_as(planes)
         rgb = rgb.permute(0, 2, 3, 1)
         if is_hdr:
-            return _turn(self._standard_range(rgb, pictures.transfer), pictures.orientation)
-        return _turn(rgb.add_(0.5).clamp_(0, 255).to(torch.uint8), pictures.orientation)
+            return _turn(self._standard_range(rgb, layout.transfer), layout.orientation)
+        return _turn(rgb.add_(0.5).clamp_(0, 255).to(torch.uint8), layout.orientation)
 
     def _resized(self, planes: Any, bits: int, size: tuple[int, int], how: tuple[Filter, float]) -> Any:
         """(…, *size): the planes on a scale of 8 bits. how: the filter, and the place of a sample in its columns."""
@@ -115,14 +113,13 @@ class PlaneConverter:
             values = down @ values
         return values if across is None else values @ across.T
 
-    def _colour_matrix(self, pictures: Pictures, device: Any) -> tuple[Any, Any]:
+    def _colour_matrix(self, layout: PlaneLayout, is_large: bool, device: Any) -> tuple[Any, Any]:
         """(3, 3) and (3, 1) float32: from luma and chroma to RGB, in levels from 0 to 255, not clipped."""
         import torch
 
-        is_large = pictures.luma.shape[1] >= HIGH_DEFINITION
-        key = ("colours", pictures.colorspace, pictures.is_full_range, is_large)
+        key = ("colours", layout.colorspace, layout.is_full_range, is_large)
         if key not in self._tables:
-            matrix, offset = rgb_matrix(pictures.colorspace, is_large, pictures.is_full_range)
+            matrix, offset = rgb_matrix(layout.colorspace, is_large, layout.is_full_range)
             self._tables[key] = (torch.from_numpy(matrix).to(device), torch.from_numpy(offset).to(device))
         tensors: tuple[Any, Any] = self._tables[key]
         return tensors
