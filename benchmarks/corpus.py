@@ -106,19 +106,22 @@ def bytes_of(store):
 def resume(folder, args):
     store, videos = folder / "store", folder / "many"
     videos.mkdir()
-    journal = Journal(IndexSettings("offline", store=store)).path
-    sub = journal.stem.removeprefix("journal-")
+    settings = IndexSettings("offline", store=store)
+    journal, key = Journal(settings).path, settings.key("")
+    make_clip(folder / "one.mp4", 5, 0)
+    made = fs.index(folder / "one.mp4", "offline", store=store)
+    (manifest,) = store.glob(f"*/{key.folder.name}/manifest.json")
     lines = []
     for k in range(args.entries):
         path, video = videos / f"{k}.mp4", f"{k:032x}"
         path.touch()
-        entry = store / video / sub
+        entry = store / video / key.folder.name
         entry.mkdir(parents=True)
-        (entry / "manifest.json").touch()
-        row = {"path": str(path), "fingerprint": video, "frames": 3600, "seconds": 9.0, "bytes": 10**6}
+        (entry / "manifest.json").hardlink_to(manifest)
+        row = {"path": str(path), "fingerprint": video, "frames": len(made), "seconds": 9.0, "bytes": 10**6}
         line = {"event": "done", "path": str(path), "row": row, "stamp": file_stamp(str(path))}
         lines.append(json.dumps(line))
-    journal.parent.mkdir()
+    journal.parent.mkdir(parents=True)
     journal.write_text("\n".join(lines) + "\n")
     (folder / "list.txt").write_text("".join(f"{videos / f'{k}.mp4'}\n" for k in range(args.entries)))
     spent = []

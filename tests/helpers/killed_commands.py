@@ -118,8 +118,13 @@ class Command:
 
 def names(folder: Path) -> set[str]:
     """The files of a folder; those of a journal and locks have no fixed number."""
-    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return {name for name in paths if not name.endswith((".lock", ".jsonl", ".log"))}
+    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and not is_lock(path))
+    return {name for name in paths if not name.endswith((".jsonl", ".log"))}
+
+
+def is_lock(path: Path) -> bool:
+    """Whether a file is a lock: a worker whose driver was killed removes its own within a second."""
+    return path.name.startswith(".lock-")
 
 
 def check_errors(errors: str) -> None:
@@ -158,7 +163,7 @@ def killed(command: Command, number: int, seed: int) -> None:
 
 def maintain(work: Path) -> None:
     """Let `library` and `library --prune` go over the store: nothing is damaged and nothing is removed."""
-    before = {path for path in work.rglob("*") if path.is_file()}
+    before = {path for path in work.rglob("*") if path.is_file() and not is_lock(path)}
     if failed := [row for row in library(work)["indexes"] if row["problem"] not in ("", "unfinished")]:
         raise Fault("poisoned", f"library: {failed}")
     if removed := library(work, "--prune")["removed"]:

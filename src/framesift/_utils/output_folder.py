@@ -79,13 +79,8 @@ def is_unused(folder: Path) -> bool:
         raise output_error(folder, error) from error
 
 
-def has_output(folder: Path, name: str) -> bool:
-    """Whether the folder lists this file, also if a process was killed before it was written."""
-    return name in _listed(folder)
-
-
-def _listed(folder: Path) -> set[str]:
-    """The names that the folder lists; none without a list that can be read."""
+def listed_files(folder: Path) -> set[str]:
+    """The names that the folder lists, also of files that a killed process did not write; none without a list."""
     try:
         return set(
             read_record(OutputList, load_json((folder / LIST).read_bytes(), LIST, "a list of files"), LIST).files
@@ -107,7 +102,7 @@ def _files_in(folder: Path) -> set[str]:
 def _merge(new: Path, target: Path, *, keep: bool) -> None:
     """Move the new files into the target, and remove those of the earlier run."""
     names = _files_in(new)
-    own = {name for name in _listed(target) if _is_own_file(f"{target}/{name}")} - {LIST}
+    own = {name for name in listed_files(target) if _is_own_file(f"{target}/{name}")} - {LIST}
     _check_free_names(target, names - own)
     removed = set() if keep else own - names
     # Until the end the list names the files of both runs: the next run then removes what a killed one left.

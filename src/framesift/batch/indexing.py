@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,10 @@ from framesift.batch.journal import (
     check_manifest_path,
     write_manifest,
 )
-from framesift.batch.listing import list_videos
+from framesift.batch.listing import VideoSources, list_videos, names_of
 from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
-from framesift.store.store import Store
-
-VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+from framesift.store.store import Store, absolute_source
 
 
 @dataclass(frozen=True)
@@ -153,8 +151,7 @@ class IndexRun:
 
 def _default_manifest(source: VideoSources, config: PipelineConfig) -> Path:
     """The same file for the same videos, encoder and sampling."""
-    names = [source] if isinstance(source, str | os.PathLike) else list(source)
-    paths = [os.path.abspath(name) if "://" not in os.fspath(name) else os.fspath(name) for name in names]
+    paths = [absolute_source(name) for name in names_of(source)]
     identity = json.dumps([paths, config.index.key("").folder.name])
     digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
     return Path(config.index.store or "") / FOLDER / f"manifest-{digest}.parquet"

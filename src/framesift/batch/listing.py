@@ -14,19 +14,24 @@ from framesift._utils.records import FilePath, first_value, listed, read_field, 
 from framesift.errors import InputError
 from framesift.video.files import find_videos
 
+VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 LISTS = (".txt", ".list", ".csv", ".tsv", ".jsonl", ".parquet")
 PATH_COLUMNS = ("path", "video", "video_path", "file", "url", "uri")
 SUBTITLE_COLUMNS = ("subtitles", "subtitle", "subtitles_path", "subtitle_path", "srt")
 
 
-def list_videos(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> dict[str, str]:
+def names_of(source: VideoSources) -> list[str]:
+    """The names of one or more sources."""
+    return [os.fspath(name) for name in ([source] if isinstance(source, str | os.PathLike) else source)]
+
+
+def list_videos(source: VideoSources) -> dict[str, str]:
     """The path or URL of each video of one or more sources, in order, and its subtitles where a list names them.
 
     Paths inside a list file are relative to it.
     """
-    names = [source] if isinstance(source, str | os.PathLike) else list(source)
     videos: dict[str, str] = {}
-    for name in [os.fspath(name) for name in names]:
+    for name in names_of(source):
         if is_url(name):
             found = {resolve(name, Path()): ""}
         elif name.lower().endswith(LISTS) and not Path(name).is_dir():
@@ -64,12 +69,9 @@ def read_path(row: Mapping[str, Any], columns: Sequence[str], location: str) -> 
 def _read_list(path: Path) -> dict[str, str]:
     try:
         rows = list(_read_rows(path))
-    except OSError as error:
-        raise InputError(f"{path} can't be read ({error.strerror or error}); expected a list of videos") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text; expected a list of videos: save it as UTF-8") from None
-    except csv.Error as error:
-        raise InputError(f"{path} can't be read as a table ({error}); expected a list of videos") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} can't be read ({reason}); expected a list of videos, as UTF-8 text") from None
     videos: dict[str, str] = {}
     for number, row in enumerate(rows, 1):
         location = f"{path}, row {number}"

@@ -29,7 +29,6 @@ RESULT_SCHEMA = "framesift.result/3"
 RUN_SCHEMA = "framesift.run/1"
 UNIFORM = "uniform"  # the selector that can take its frames from the whole video
 CANDIDATES, WHOLE_VIDEO = UNIFORM_FRAMES = ("candidates", "video")
-STAGES = ("decode", "features", "score", "select", "read")
 
 log = logging.getLogger(__name__)
 
@@ -70,9 +69,9 @@ class Result:
 
     The fields up to `window` identify the job and make its key. config: the settings of the run that can change frames
     or prompts, by name. choice: the option the reader named, as a position among the published ones; truth: the correct
-    one. Without a reader (reader = "") a row holds the frames only. seconds: by STAGES; decode and features are the
-    cost of the whole video divided by its questions. error: why there is no answer; such a row is in no score, but
-    counted.
+    one. Without a reader (reader = "") a row holds the frames only. seconds: by stage (decode, features, score, select,
+    read); decode and features are the cost of the whole video divided by its questions. error: why there is no answer;
+    such a row is in no score, but counted.
     """
 
     dataset: str

@@ -13,8 +13,8 @@ from PIL import Image
 from framesift._utils.files import link_or_copy
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import (
-    has_output,
     is_unused,
+    listed_files,
     output_folder,
     staging_folder,
 )
@@ -109,7 +109,7 @@ def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REP
             raise InputError(f"{target} already exists; choose another name, or replace it with --force (force=True)")
         if not is_folder:
             raise InputError(f"{target} is a file; expected a directory to replace, choose another name")
-        if not has_output(target, marker):
+        if marker not in listed_files(target):
             raise InputError(f"{target} contains other things than an exhibit and is not replaced; choose another name")
     with staging_folder(target, target if is_folder else target.parent):
         pass

@@ -110,11 +110,6 @@ class Basis:
     chance: Chance | None = None
 
     @property
-    def considered_s(self) -> tuple[float, float]:
-        """The start and end of the part of the video that was considered."""
-        return (0.0, self.duration_s) if self.window is None else self.window
-
-    @property
     def considered(self) -> range:
         """The indices of the candidates in the window; of all of them without one."""
         return range(len(self.times_s)) if self.window is None else candidates_in(self.times_s, self.window)
