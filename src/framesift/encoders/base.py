@@ -58,8 +58,11 @@ class EncoderInfo:
     name: str
     summary: str
     extra: str  # the extra that installs it; empty for encoders of other packages
-    available: bool
-    why_not: str = ""  # the command to run; empty if available
+    why_not: str = ""  # the command to run; empty if it is available
+
+    @property
+    def available(self) -> bool:
+        return not self.why_not
 
 
 def fingerprint_of(encoder: TextEncoder) -> str:

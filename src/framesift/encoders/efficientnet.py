@@ -110,12 +110,10 @@ class _GraphBuilder:
     def _block(self, x: str, name: str, stride: int) -> str:
         if f"{name}._expand_conv.weight" in self._weights:
             x = self._convolution(x, f"{name}._expand_conv", f"{name}._bn0")
-        x = self._convolution(x, f"{name}._depthwise_conv", f"{name}._bn1", stride=stride, depthwise=True)
+        x = self._convolution(x, f"{name}._depthwise_conv", f"{name}._bn1", stride=stride)
         return self._convolution(x, f"{name}._project_conv", f"{name}._bn2", is_limited=False)
 
-    def _convolution(
-        self, x: str, name: str, norm: str, *, stride: int = 1, depthwise: bool = False, is_limited: bool = True
-    ) -> str:
+    def _convolution(self, x: str, name: str, norm: str, *, stride: int = 1, is_limited: bool = True) -> str:
         """A convolution with its batch norm, then the limits of ReLU6."""
         kernel = self._weights[f"{name}.weight"].astype(np.float64)
         gain, shift, mean, variance = (
@@ -135,7 +133,7 @@ class _GraphBuilder:
             kernel_shape=(side, side),
             strides=(stride, stride),
             pads=(before, before, after, after),
-            group=len(kernel) if depthwise else 1,
+            group=len(kernel) if kernel.shape[1] == 1 else 1,  # by depth
         )
         return self._add("Clip", y, self._zero, self._six) if is_limited else y
 

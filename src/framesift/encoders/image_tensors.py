@@ -3,7 +3,7 @@
 The values are those of transformers' PIL processors, to one level in 255.
 """
 
-from collections import defaultdict
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -50,18 +50,19 @@ def prepare_images(images: Sequence[Any], layout: ImageLayout, *, device: Any = 
     """
     import torch
 
-    order: list[int] = []
     prepared = []
-    for numbers in _by_size(images):
-        is_uploaded = isinstance(images[numbers[0]], torch.Tensor)
-        for start in range(0, len(numbers), step := len(numbers) if is_uploaded else UPLOADED):
-            part = numbers[start : start + step]
-            pixels = stack_images([images[n] for n in part], device)
+    for _, group in itertools.groupby(images, _size):
+        same = list(group)
+        step = len(same) if isinstance(same[0], torch.Tensor) else UPLOADED
+        for start in range(0, len(same), step):
+            pixels = stack_images(same[start : start + step], device)
             values = resize_images(pixels, layout.size_of(tuple(pixels.shape[-2:])), layout.resample)
             prepared.append(_normalise(_crop(values, layout.crop), layout).to(dtype or torch.float32))
-            order += part
-    values = torch.cat(prepared)
-    return values if order == sorted(order) else values[np.argsort(order).tolist()]
+    return torch.cat(prepared)
+
+
+def _size(image: Any) -> tuple[int, ...]:
+    return tuple(getattr(image, "shape", getattr(image, "size", ())))
 
 
 def stack_images(images: Sequence[Any], device: Any) -> Any:
@@ -133,11 +134,3 @@ def _per_channel(numbers: tuple[float, ...], device: Any) -> Any:
     import torch
 
     return torch.tensor(numbers, device=device).view(3, 1, 1)
-
-
-def _by_size(images: Sequence[Any]) -> list[list[int]]:
-    """The positions of the images of each size."""
-    groups: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
-    for number, image in enumerate(images):
-        groups[tuple(getattr(image, "shape", ())) or getattr(image, "size", ())].append(number)
-    return list(groups.values())

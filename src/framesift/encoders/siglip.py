@@ -90,7 +90,7 @@ def describe(name: str) -> EncoderInfo:
         why_not = str(error)
     if not _is_installed():
         why_not = "pip install 'framesift[siglip]'"
-    return EncoderInfo(name, SUMMARIES[name], EXTRA, not why_not, why_not)
+    return EncoderInfo(name, SUMMARIES[name], EXTRA, why_not)
 
 
 def is_ready(name: str) -> bool:

@@ -209,9 +209,6 @@ def _build(
             "video": asdict(sampling.info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*sampling.warnings, *damage]},
             "candidates": len(candidates),
-            "blank": int(candidates.is_blank.sum()),
-            "unchanged": _unchanged(candidates.frames) if key.unchanged_frames == "reuse" else [],
-            "dim": int(candidates.frames.shape[1]),
             "seconds": round(time.perf_counter() - started, 3),
             "resumed": bool(resumed),  # then the seconds cover the last run only
         }
@@ -268,12 +265,6 @@ def _without_damaged(candidates: StoredCandidates, path: str) -> tuple[StoredCan
 
 def _damaged_frames(count: int) -> str:
     return "1 damaged frame is" if count == 1 else f"{count} damaged frames are"
-
-
-def _unchanged(vectors: Array) -> list[int]:
-    """The candidates that have the vector of the one before."""
-    positions: list[int] = (np.flatnonzero((vectors[1:] == vectors[:-1]).all(axis=1)) + 1).tolist()
-    return positions
 
 
 @dataclass(frozen=True)

@@ -108,19 +108,18 @@ def decode_images(
                 yield image
                 done += 1
     if not done and not is_broken:
-        for image in _decode_rest(path, plan, segments, short_side, 0):
+        for image in _decode_rest(path, plan, short_side, 0):
             if image.packet != image.wanted or image.is_damaged:
                 break
             yield image
             done += 1
     if done < len(plan.wanted):
-        yield from _decode_rest(path, plan, segments, short_side, done, threads=1)
+        yield from _decode_rest(path, plan, short_side, done, threads=1)
 
 
 def _decode_rest(
     path: str,
     plan: DecodePlan,
-    segments: Sequence[list[int]],
     short_side: int | None,
     done: int,
     *,
@@ -131,13 +130,8 @@ def _decode_rest(
     threads: of the decoder, None for as many as are useful. With several, an error at the end or before a gap hides the
     frames of all packets that are in the decoder.
     """
-    # One segment more is decoded, as its last frame may have to replace the first one that is missing.
-    start, end = 0, 0
-    for segment in segments:
-        end += len(segment)
-        if end < done:
-            start = end
-    rest = DecodePlan(plan.timeline, plan.wanted[start:], keys_only=plan.keys_only)
+    # The last one is decoded again, as it may have to replace the first one that is missing.
+    rest = DecodePlan(plan.timeline, plan.wanted[max(done - 1, 0) :], keys_only=plan.keys_only)
     yielded = set(plan.wanted[:done])
     with open_video(path, threads=threads) as video:
         converter = FrameConverter(video.stream.sample_aspect_ratio, short_side)
